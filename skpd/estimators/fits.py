@@ -125,7 +125,10 @@ def last_points(estimator: Any, fit: FitProblems) -> list[Point] | None:
         return None
     if copies is not None:
         coef = np.stack([copies.shares(w) for w in coef])
-    return [Point(coef[k], float(intercepts[k]), duals[k]) for k in range(n_problems)]
+    return [
+        Point(problem.completed(w, float(b)), float(b), theta)
+        for problem, w, b, theta in zip(fit.problems, coef, intercepts, duals, strict=True)
+    ]
 
 
 def solve_problem(

@@ -200,7 +200,7 @@ def _gathered(
     shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
     problem = problems[0]
     intercept_shape = problem.rows.intercept_shape
-    coef_shape = *intercept_shape, problem.n_coefficients // problem.n_outputs
+    coef_shape = problem.table_shape
 
     def table(value, dtype, *more):
         values = [[value(solution) for solution in row] for row in rows]

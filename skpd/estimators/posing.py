@@ -19,7 +19,7 @@ from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.columns import Columns
 from ..problems.in_memory import RowsInMemory
-from ..problems.noise_budget import NoiseBudgetProblem
+from ..problems.noise_budget import noise_budget_problem
 from ..problems.output_rows import outputs_problem
 from ..problems.shards.build import problem_of_shards
 from ..problems.shards.shards import Shards
@@ -92,18 +92,9 @@ def linear_problem(estimator: Any, design: Design, y: Array, sample_weight: Arra
     require_unit(rows)
     if estimator.noise_budget is None:
         return Problem(rows, columns)
-    return _with_noise_budget(rows, columns, float(estimator.noise_budget) / total_weight)
-
-
-def _with_noise_budget(rows: RowsInMemory, columns: Columns, share: float) -> NoiseBudgetProblem:
-    """The problem with a noise budget of a share of the weight of all rows."""
-    if columns.constraints is not None:
-        raise ValueError("noise_budget and constraints do not go together: leave one out.")
-    if rows.loss != Hinge():
-        raise ValueError(f"noise_budget needs loss='hinge', got loss={rows.loss!r}.")
-    problem = NoiseBudgetProblem(rows, columns, budget=share)
-    _ = problem.dual_penalty  # which says so if the penalty does not admit it
-    return problem
+    if loss != Hinge():
+        raise ValueError(f"noise_budget needs loss='hinge', got loss={loss!r}.")
+    return noise_budget_problem(rows, columns, float(estimator.noise_budget) / total_weight)
 
 
 def linear_problems(

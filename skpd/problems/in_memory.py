@@ -286,7 +286,7 @@ def no_gradient(problem: Any, gradient: Array) -> bool:
         return True
     most = np.sqrt(problem.squares[: problem.n_coefficients])
     most *= null.objective / null.prediction_scale  # times the mean slope of the losses
-    return bool(np.all(np.abs(gradient) <= FLAT * most))
+    return bool(np.all(problem.of_model(np.abs(gradient) <= FLAT * most)))
 
 
 def linear_problem(

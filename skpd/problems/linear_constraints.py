@@ -70,6 +70,16 @@ class LinearConstraints:
         matrix = csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape)
         return replace(self, matrix=matrix, lower=lower, upper=upper, exponents=powers)
 
+    def with_zero_column(self) -> "LinearConstraints":
+        """The constraints on one more coefficient, which they do not involve."""
+        n_features = self.matrix.shape[1]
+        matrix = csr_array(
+            (self.matrix.data, self.matrix.indices, self.matrix.indptr),
+            (len(self), n_features + 1),
+        )
+        model = None if self.model is None else np.append(self.model, 0.0)
+        return replace(self, matrix=matrix, model=model)
+
     def __len__(self) -> int:
         return len(self.lower)
 

@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._typing import Array, Indices
+from .._values import attribute_of_part
 from ..certificates.objective import DualPoint, Interval, Objective
 from ..certificates.rigorous import rigorous_primal
 from ..designs import DualProducts
 from ..penalties import Penalty
 from .columns import Columns
 from .constrained_points import ConstrainedPoint
+from .lifts import Lift
+from .null_model import NullModel
 from .rows import Rows
 from .solution import Point
 from .workspace import Workspace
@@ -36,12 +38,14 @@ class Problem(Objective):
         Results that one run, or the runs along a path, keep; see `in_workspace`.
     free : Free, default=None
         The coordinates that the penalty leaves free: those of the rows and the penalty.
+    lift : Lift, default=None
+        The maps between the variables and the coefficients of a model, where these are not the
+        same.
 
     Attributes
     ----------
-    is_robust, has_noise_budget : bool
-        Whether the problem has another variable beside the coefficients, a radius or a shift of
-        margins.
+    is_robust : bool
+        Whether there is a radius beside the coefficients.
 
     Raises
     ------
@@ -50,12 +54,12 @@ class Problem(Objective):
     """
 
     is_robust: ClassVar[bool] = False
-    has_noise_budget: ClassVar[bool] = False
 
     rows: Any  # of the class `Rows`, whose kinds have attributes of their own
     columns: Columns
     workspace: Workspace | None = field(default=None, repr=False)
     free: Any = field(default=None, repr=False)
+    lift: Lift | None = None
 
     def __post_init__(self) -> None:
         # dataclasses.replace copies what belongs to another problem
@@ -72,40 +76,37 @@ class Problem(Objective):
         object.__setattr__(self, name, value)
 
     # What the parts say, by the names of the mathematics
-    design: ClassVar[Any] = property(attrgetter("rows.design"))  # type: ignore[misc]
-    y: ClassVar[Any] = property(attrgetter("rows.y"))
-    weights: ClassVar[Any] = property(attrgetter("rows.weights"))
-    loss: ClassVar[Any] = property(attrgetter("rows.loss"))
-    fit_intercept: ClassVar[Any] = property(attrgetter("rows.fit_intercept"))
-    total_weight: ClassVar[Any] = property(attrgetter("rows.total_weight"))
-    penalty: ClassVar[Any] = property(attrgetter("columns.penalty"))  # type: ignore[misc]
-    alpha: ClassVar[Any] = property(attrgetter("columns.alpha"))  # type: ignore[misc]
-    constraints: ClassVar[Any] = property(attrgetter("columns.constraints"))
-    n_samples: ClassVar[Any] = property(attrgetter("rows.n_samples"))
-    n_coefficients: ClassVar[Any] = property(attrgetter("rows.n_coefficients"))
-    n_outputs: ClassVar[Any] = property(attrgetter("rows.n_outputs"))
-    largest_target: ClassVar[Any] = property(attrgetter("rows.largest_target"))
-    table_shape: ClassVar[Any] = property(attrgetter("rows.table_shape"))
-    coef_table: ClassVar[Any] = property(attrgetter("rows.coef_table"))
-    squares: ClassVar[Any] = property(attrgetter("rows.squares"))
-    null: ClassVar[Any] = property(attrgetter("rows.null"))
-    null_point: ClassVar[Any] = property(attrgetter("rows.null_point"))
-    null_gradient: ClassVar[Any] = property(attrgetter("rows.null_gradient"))
-    null_objective: ClassVar[Any] = property(attrgetter("null.objective"))
-    null_rounding: ClassVar[Any] = property(attrgetter("null.rounding"))
-    null_is_allowed: ClassVar[Any] = property(attrgetter("columns.allow_zero"))
-    prediction_scale: ClassVar[Any] = property(attrgetter("null.prediction_scale"))
-    precise_predictions: ClassVar[Any] = property(attrgetter("rows.precise_predictions"))
-    dual_point_of: ClassVar[Any] = property(attrgetter("rows.dual_point_of"))
-    plain_dual: ClassVar[Any] = property(attrgetter("rows.plain_dual"))
-    copied_dual: ClassVar[Any] = property(attrgetter("rows.copied_dual"))
-    free_columns: ClassVar[Any] = property(attrgetter("penalty.free_features.columns"))
-    has_free_level: ClassVar[Any] = property(attrgetter("penalty.free_level"))
+    design: ClassVar[Any] = attribute_of_part("rows.design")  # type: ignore[misc]
+    y: ClassVar[Any] = attribute_of_part("rows.y")
+    weights: ClassVar[Any] = attribute_of_part("rows.weights")
+    loss: ClassVar[Any] = attribute_of_part("rows.loss")
+    fit_intercept: ClassVar[Any] = attribute_of_part("rows.fit_intercept")
+    total_weight: ClassVar[Any] = attribute_of_part("rows.total_weight")
+    penalty: ClassVar[Any] = attribute_of_part("columns.penalty")  # type: ignore[misc]
+    alpha: ClassVar[Any] = attribute_of_part("columns.alpha")  # type: ignore[misc]
+    constraints: ClassVar[Any] = attribute_of_part("columns.constraints")
+    n_samples: ClassVar[Any] = attribute_of_part("rows.n_samples")
+    n_coefficients: ClassVar[Any] = attribute_of_part("rows.n_coefficients")
+    n_outputs: ClassVar[Any] = attribute_of_part("rows.n_outputs")
+    largest_target: ClassVar[Any] = attribute_of_part("rows.largest_target")
+    squares: ClassVar[Any] = attribute_of_part("rows.squares")
+    null_objective: ClassVar[Any] = attribute_of_part("null.objective")
+    null_rounding: ClassVar[Any] = attribute_of_part("null.rounding")
+    null_is_allowed: ClassVar[Any] = attribute_of_part("columns.allow_zero")
+    prediction_scale: ClassVar[Any] = attribute_of_part("null.prediction_scale")
+    precise_predictions: ClassVar[Any] = attribute_of_part("rows.precise_predictions")
+    dual_point_of: ClassVar[Any] = attribute_of_part("rows.dual_point_of")
+    plain_dual: ClassVar[Any] = attribute_of_part("rows.plain_dual")
+    copied_dual: ClassVar[Any] = attribute_of_part("rows.copied_dual")
+    free_columns: ClassVar[Any] = attribute_of_part("penalty.free_features.columns")
+    has_free_level: ClassVar[Any] = attribute_of_part("penalty.free_level")
 
     # Problems that share parts with this one
 
     def with_alpha(self, alpha: float) -> Self:
         """The problem with another alpha, which shares rows and free coordinates."""
+        if self.lift is not None:
+            return replace(self, columns=self.lift.columns_at(alpha))
         return replace(self, columns=replace(self.columns, alpha=alpha))
 
     def with_penalty(self, penalty: Penalty, alpha: float) -> Self:
@@ -149,13 +150,31 @@ class Problem(Objective):
         else:
             shift, base = self.rows.shift_of_features(self.penalty), None
             if shift is not None:
-                base = self.of_rows(self.rows.shifted(shift))
+                base = replace(self, rows=self.rows.shifted(shift), lift=None)
                 base = base.in_workspace(workspace is not None and workspace.of_path)
             if workspace is not None:
                 workspace.centred = base, shift
         return None if base is None else (base.with_penalty(self.penalty, self.alpha), shift)
 
     # Models
+
+    def of_model(self, coef: Array) -> Array:
+        """The coefficients of the model, or other numbers for each of them."""
+        return coef if self.lift is None else self.lift.of_model(coef)
+
+    def completed(self, coef: Array, intercept: Any) -> Array:
+        """The variables of a model, with the best values of those beside its coefficients."""
+        return coef if self.lift is None else self.lift.completed(self, coef, intercept)
+
+    def coef_table(self, coef: Array) -> Array:
+        """The coefficients of the model in the shape of ``coef_``."""
+        table: Array = self.rows.coef_table(self.of_model(coef))
+        return table
+
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.rows.table_shape
+        return shape if self.lift is None else (shape[0] - self.lift.n_more,)
 
     @property
     def n_variables(self) -> int:
@@ -213,7 +232,8 @@ class Problem(Objective):
             if restored is not feasible and self.fit_intercept:  # the mean prediction is kept
                 intercept -= float(self.rows.mean_row @ (restored - feasible))
             feasible = restored
-        return feasible, self.rows.in_order(feasible, intercept)
+        intercept = self.rows.in_order(feasible, intercept)
+        return self.completed(feasible, intercept), intercept
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         if not self.columns.hold(coef):
@@ -226,6 +246,24 @@ class Problem(Objective):
         return self.rows.precise_mean_loss(self, coef, free)
 
     # The best constant prediction
+
+    @cached_property
+    def null(self) -> NullModel:
+        null: NullModel = self.rows.null if self.lift is None else self.lift.null(self.rows)
+        return null
+
+    @property
+    def null_point(self) -> Point:
+        point: Point = self.rows.null_point if self.lift is None else self.null.point
+        return point
+
+    @cached_property
+    def null_gradient(self) -> Array:
+        """The gradient of the mean loss in the coefficients at the best constant prediction."""
+        if self.lift is None:
+            gradient: Array = self.rows.null_gradient
+            return gradient
+        return self.design.rmatvec(self.weights * self.null_point.dual_coef)
 
     @cached_property
     def objective_unit(self) -> float:
@@ -250,7 +288,8 @@ class Problem(Objective):
     @cached_property
     def largest_alpha(self) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
-        return float(self.free.largest_alpha(self)) if self.null_is_allowed else np.nan
+        source = self.free if self.lift is None else self.lift
+        return float(source.largest_alpha(self)) if self.null_is_allowed else np.nan
 
     @property
     def features_say_nothing(self) -> bool:
@@ -318,7 +357,10 @@ class Problem(Objective):
         return self.rows.row_point(self, theta)
 
     def feasible_point(self, theta: Any) -> DualPoint | None:
-        point: DualPoint | None = self.rows.feasible_point(self, self._of_rows(theta))
+        of_rows = self._of_rows(theta)
+        if self.lift is not None:
+            of_rows = self.lift.in_domain(self.rows, of_rows)
+        point: DualPoint | None = self.rows.feasible_point(self, of_rows)
         if self.constraints is None:
             return point
         mu = np.zeros(len(self.constraints))

@@ -1,11 +1,12 @@
-"""Problems that are solved as equivalent ones: with centred features, or with a noise budget."""
+"""Problems that are solved as equivalent ones: with centred features, or in other variables."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from .._typing import Array
 from ..problems import Point, Problem
-from ..problems.noise_budget import NoiseBudgetProblem
 from .monitor import Monitor
 from .run import Run
 
@@ -66,14 +67,22 @@ def centred(run: Run, other: Problem, shift: Array) -> Run:
     return _on(run, other, there, back)
 
 
-def by_lifted_problem(run: Run, *, method: Callable[..., None]) -> None:
-    """Solve a problem with a noise budget by a method for its lifted problem.
+def in_model(method: Callable[..., None]) -> Callable[..., None]:
+    """A published method, in the variables of the model where a problem has a form in these."""
 
-    The coefficients of the original problem do not include the multiplier of the noise budget.
-    """
-    problem: NoiseBudgetProblem = run.problem
+    @wraps(method)
+    def published(run: Run, **options: Any) -> None:
+        problem, lift = run.problem, run.problem.lift
+        if lift is None or (own := lift.problem_of_model(problem)) is None:
+            method(run, **options)
+            return
 
-    def back(point: Point) -> Point:
-        return Point(point.coef[:-1], point.intercept, point.dual_coef)
+        def there(point: Point) -> Point:
+            return replace(point, coef=lift.of_model(point.coef))
 
-    method(_on(run, problem.lifted, problem.lifted_point, back))
+        def back(point: Point) -> Point:
+            return replace(point, coef=lift.completed(problem, point.coef, point.intercept))
+
+        method(_on(run, own, there, back), **options)
+
+    return published

@@ -109,7 +109,6 @@ needs_kernel_matrix = _needs(
     "weights of the rows of a kernel matrix",
     lambda p: p.penalty.structure is Structure.OF_ROWS,
 )
-needs_noise_budget = _needs("a noise budget", lambda p: p.has_noise_budget)
 
 
 # The order in which methods are tried
@@ -368,7 +367,6 @@ def _only(key: str) -> Order:
 
 # the first form that a problem has decides; other problems are those of `_order_of_values`
 ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
-    (lambda problem: problem.has_noise_budget, _only("lifted problem")),
     (lambda problem: problem.is_robust, _order_of_robust),
     (lambda problem: problem.penalty.structure is Structure.OF_ROWS, _only("pair-descent")),
     (lambda problem: problem.constraints is not None, _order_of_constraints),

@@ -15,7 +15,7 @@ from .coordinates.classes import class_descent
 from .coordinates.dual import dual_descent
 from .coordinates.pairs import pair_descent
 from .coordinates.primal import approx, coordinate_descent
-from .equivalent import by_lifted_problem, centred
+from .equivalent import centred, in_model
 from .frank_wolfe.l1_ball import search_for_multiplier
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.settings import BALL
@@ -167,9 +167,6 @@ METHODS: dict[str, Method] = {
     ),
     "pair-descent": Method("pair-descent", pair_descent, need.needs_kernel_matrix,
                            "one kernel and a squared norm"),
-    "lifted problem": Method(
-        "auto", partial(by_lifted_problem, method=auto), need.needs_noise_budget, "a noise budget"
-    ),
     "frank-wolfe": Method("frank-wolfe", trace_norm, need.needs_trace_norm_ball,
                           "least squares over a ball of the trace norm"),
     "cutting-planes": Method("cutting-planes", bundle, need.needs_scores,
@@ -177,9 +174,9 @@ METHODS: dict[str, Method] = {
     "smooth": Method("smooth", smooth, need.needs_scores, "a soft maximum over labelings"),
     # the default, and algorithms as published
     "auto": Method("auto", auto, lambda problem: "", "the fastest method known for a problem"),
-    "pdprox-dual": Method("pdprox-dual", pdprox_dual, need.needs_values),
+    "pdprox-dual": Method("pdprox-dual", in_model(pdprox_dual), need.needs_values),
     "pdprox-dual of entries": Method("pdprox-dual", pdprox_dual_of_entries, need.needs_entries),
-    "pdprox-primal": Method("pdprox-primal", pdprox_primal, need.needs_values),
+    "pdprox-primal": Method("pdprox-primal", in_model(pdprox_primal), need.needs_values),
     "cd": Method("cd", coordinate_descent, need.needs_single_values),
     "approx": Method("approx", approx, need.needs_single_values),
     "agm": Method("agm", agm, need.needs_single_values),

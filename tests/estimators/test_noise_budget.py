@@ -12,7 +12,7 @@ from skpd.losses import Hinge
 from skpd.penalties import L1, SquaredL2
 from skpd.problems.columns import Columns
 from skpd.problems.in_memory import RowsInMemory
-from skpd.problems.noise_budget import NoiseBudgetProblem
+from skpd.problems.noise_budget import noise_budget_problem
 
 
 def generated(n=60, d=5, seed=0):
@@ -22,7 +22,7 @@ def generated(n=60, d=5, seed=0):
     return X, y, rng.integers(1, 4, size=n).astype(float)
 
 
-def optimum(X, y, weights, alpha, budget, intercept):
+def optimum(X, y, weights, alpha, budget, intercept, constraints=None):
     """By HiGHS, with w = u - v, the shift t of all margins, slacks and b."""
     n, d = X.shape
     signed = y[:, None] * X
@@ -33,7 +33,12 @@ def optimum(X, y, weights, alpha, budget, intercept):
     if intercept:
         blocks.append(-y[:, None])
         cost, bounds = np.append(cost, 0.0), [*bounds, (None, None)]
-    return linprog(cost, np.hstack(blocks), -np.ones(n), bounds=bounds).fun
+    left, right = np.hstack(blocks), -np.ones(n)
+    if constraints is not None:
+        matrix, lower, upper = constraints.A, constraints.lb, constraints.ub
+        on_all = np.hstack([matrix, -matrix, np.zeros((len(matrix), len(cost) - 2 * d))])
+        left, right = np.vstack([left, on_all, -on_all]), np.concatenate([right, upper, -lower])
+    return linprog(cost, left, right, bounds=bounds).fun
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -59,6 +64,25 @@ def test_optimum_is_that_of_a_linear_programme(budget, intercept):
         value = value / weights.sum() + 0.02 * np.abs(model.coef_).sum()
         assert found.primal == pytest.approx(value, rel=1e-9)
         assert found.coefficient_bounds.shape == (5, 2)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("lower", [-0.1, 0.4])
+def test_with_constraints_it_is_that_of_a_linear_programme_too(lower, intercept):
+    X, y, weights = generated()
+    matrix = np.array([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0, 0.5]])
+    constraints = LinearConstraint(matrix, [lower, -0.05], [0.6, 0.02])
+    expected = optimum(X, y, weights, 0.01, 60.0, intercept, constraints)
+    model = PdproxSVC(
+        0.01, noise_budget=60.0, constraints=constraints, fit_intercept=intercept, tol=1e-8
+    ).fit(X, y, weights)
+    sums = matrix @ model.coef_[0]
+    assert np.all((sums >= constraints.lb - 1e-12) & (sums <= constraints.ub + 1e-12))
+    assert model.constraint_multipliers_.shape == (2,)
+    assert expected - 1e-9 <= model.certificate_.primal <= expected + 1e-7
+    assert expected - 1e-7 <= model.certificate_.dual <= expected + 1e-12
+    free = optimum(X, y, weights, 0.01, 60.0, intercept)
+    assert expected > free + 1e-4  # the constraints matter
 
 
 def test_a_large_budget_is_none():
@@ -104,7 +128,8 @@ def test_projection_is_that_of_lemma_13():
     c = weights[:12] / weights[:12].sum()
     X = rng.standard_normal((12, 2))
     rows = RowsInMemory(Design(X), y, c, Hinge())
-    problem = NoiseBudgetProblem(rows, Columns(L1(), 0.1), budget=0.25)
+    lifted = noise_budget_problem(rows, Columns(L1(), 0.1), 0.25)
+    problem = lifted.lift.problem_of_model(lifted)
     theta, step = rng.standard_normal(12), 0.3
     found = -y * problem.prox_dual(theta, step)
     # of the sum of the conjugates -p_i and the squared distance, over box and budget
@@ -160,7 +185,6 @@ def test_squared_penalty_against_its_saddle_point():
         ({"loss": "logistic"}, "noise_budget needs loss='hinge'"),
         ({"penalty": "linf"}, "one more unknown, got LInf"),
         ({"noise_budget": 0.0}, "noise_budget"),
-        ({"constraints": LinearConstraint(np.ones((1, 5)), 0, 1)}, "do not go together"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(changes, message):
@@ -179,7 +203,7 @@ def test_scaling_keeps_the_budget():
     X, y, _ = generated()
     c = np.full(60, 1.0 / 60)
     rows = RowsInMemory(Design(X), y, c, Hinge())
-    problem = NoiseBudgetProblem(rows, Columns(SquaredL2(), 0.1), budget=0.2)
+    problem = noise_budget_problem(rows, Columns(SquaredL2(), 0.1), 0.2)
     point = problem.feasible_point(-y)
     assert c @ np.abs(point.theta) <= 0.2 + 1e-15
     assert problem.null_objective == pytest.approx(0.2)

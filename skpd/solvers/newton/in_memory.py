@@ -35,7 +35,7 @@ class InMemory(AllRows):
     def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
         """All rows of a problem, at a start or at the best constant prediction."""
         loss, y = problem.loss, problem.y
-        point = problem.null_point if start is None else start
+        point = problem.rows.null_point if start is None else start
         if start is None:
             z = problem.rows.null_predictions
         else:

@@ -97,7 +97,7 @@ class _Rounds:
         problem = problem if problem.workspace else problem.in_workspace()
         assert problem.workspace is not None
         self.problem, self.monitor, self.workspace = problem, monitor, problem.workspace
-        point = problem.null_point if start is None else start
+        point = problem.rows.null_point if start is None else start
         w = problem.join(point.coef, point.intercept)
         last = self._solved_before(w, start)
         rows = _rows_of(problem, start, self.workspace.gram) if last is None else last.rows
@@ -114,7 +114,7 @@ class _Rounds:
             self.iterate.known_gradient = last.gradient
             self.steps.is_chord = self.working_set.settled = True  # similar to the last run
         elif start is None and self.envelope.exact:
-            known = problem.join(problem.null_gradient, problem.rows.null_slope)
+            known = problem.join(problem.rows.null_gradient, problem.rows.null_slope)
             self.iterate.known_gradient = known
 
     def _solved_before(self, w: np.ndarray, start: Point | None) -> PathSolution | None:
