@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._typing import Array, ArrayLike
-from ..problems.robust import RobustProblem
+from ..losses.worst_case import WorstCaseHinge
+from ..problems import Problem
 from .path import problems_of_path, split_pipeline
 from .robust_svm import DRSVMClassifier
 from .useful_epsilon import useful_epsilon
@@ -114,7 +115,7 @@ def robust_grid(
     prefix = "" if steps is None else f"{estimator.steps[-1][0]}__"
     ratios, grid = np.geomspace(1.0, eps, n_epsilons + 1)[1:], []
     for kappa in [np.inf, *kappas]:
-        of_kappa = [replace(problem, kappa=kappa) for problem in problems]
+        of_kappa = [_with_kappa(problem, kappa) for problem in problems]
         largest = max(useful_epsilon(x.with_alpha(ABOVE * x.largest_alpha)) for x in of_kappa)
         if largest > 0.0:
             values = {"epsilon": largest * ratios, "kappa": np.array([kappa])}
@@ -127,11 +128,17 @@ def robust_grid(
     return grid
 
 
-def _typical_distance(X: Any, problem: RobustProblem) -> float:
+def _with_kappa(problem: Problem, kappa: float) -> Problem:
+    """The problem of a robust SVM with another cost of flips."""
+    rows = replace(problem.rows, loss=WorstCaseHinge(kappa))
+    return replace(problem, rows=rows, lift=replace(problem.lift, kappa=kappa))
+
+
+def _typical_distance(X: Any, problem: Problem) -> float:
     """The median distance of two different rows with positive weights."""
     rows, state = np.flatnonzero(problem.weights > 0.0), np.random.RandomState(0)
     first, second = state.choice(rows, PAIRS), state.choice(rows, PAIRS)
-    order = {1: np.inf, 2: 2, np.inf: 1}[problem.q]
+    order = {1: np.inf, 2: 2, np.inf: 1}[problem.penalty.q]
     if sp.issparse(X):
         X = sp.csr_array(X)
         distances = sp.linalg.norm(X[first] - X[second], order, axis=1)

@@ -16,12 +16,10 @@ from ..losses import Hinge
 from ..penalties.epigraph import NORMS
 from ..problems import Problem, Solution
 from ..problems.robust import (
-    RobustProblem,
     RobustTerms,
-    best_radius,
     plain_problem,
-    robust_loss,
     robust_problem,
+    terms_of,
 )
 from .base import _DATA
 from .classifier import PrimalDualClassifier
@@ -186,7 +184,7 @@ class DRSVMClassifier(PrimalDualClassifier):
     def _get_loss(self) -> Hinge:
         return Hinge()
 
-    def _problem(self, design, y, sample_weight) -> RobustProblem:
+    def _problem(self, design, y, sample_weight) -> Problem:
         weights, total_weight = shares_of(sample_weight)
         return robust_problem(
             design, y, weights, epsilon=self.epsilon, kappa=self.kappa, norm=self.norm,
@@ -205,20 +203,21 @@ class DRSVMClassifier(PrimalDualClassifier):
         return {**options, "terms": terms}
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
-        if problem.epsilon > 0.0:
+        if self.epsilon > 0.0:
             return solve_problem(self, problem, start, random_state, on_check)
         if start is not None:
-            theta = problem.terms.dual_coef(problem.y, start.dual_coef)
-            start = replace(start, dual_coef=theta)
+            p, r = start.dual_coef
+            coef, theta = problem.of_model(start.coef), -problem.y * (p - r)
+            start = replace(start, coef=coef, dual_coef=theta)
         found = solve_problem(self, plain_problem(problem), start, random_state, on_check)
-        p = np.abs(found.dual_coef)
-        return replace(found, dual_coef=np.stack([p, np.zeros_like(p)]))
+        p, coef = np.abs(found.dual_coef), problem.completed(found.coef, float(found.intercept))
+        return replace(found, coef=coef, dual_coef=np.stack([p, np.zeros_like(p)]))
 
     def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
         radii = []
         for problem, solution in zip(fit.problems, solutions, strict=True):
-            z = problem.matvec(problem.join(solution.coef, solution.intercept))
-            radii.append(best_radius(problem, problem.y * z, problem.norm.value(solution.coef)))
+            coef, intercept = np.float64(solution.coef), float(solution.intercept)
+            radii.append(problem.completed(coef, intercept)[-1])
         return {"dual_coef_": dual_coef_of(solutions, fit), "radius_": np.array(radii)}
 
     # The inner supremum at the fitted model
@@ -252,8 +251,9 @@ class DRSVMClassifier(PrimalDualClassifier):
         """
         losses = []
         for case in self._cases(X, y, sample_weight):
-            hinge = robust_loss(case.margins, case.radius, case.problem.kappa)
-            losses.append(case.problem.epsilon * case.radius + float(case.problem.weights @ hinge))
+            problem = case.problem
+            loss = problem.loss.at_radius(case.radius).value(np.ones_like(problem.y), case.margins)
+            losses.append(self.epsilon * case.radius + float(problem.weights @ loss))
         return losses[0] if len(losses) == 1 else np.array(losses)
 
     def worst_case_distribution(
@@ -302,11 +302,11 @@ class DRSVMClassifier(PrimalDualClassifier):
         (case,) = self._cases(X, y, sample_weight)
         problem = case.problem
         mass, sign, source, distance = worst_masses(
-            problem, case.margins, problem.norm.value(self._dense_coef[0])
+            problem, case.margins, terms_of(problem).norm.value(self._dense_coef[0])
         )
         other = sign != problem.y[source]
         cost = distance.copy()
-        cost[other] += problem.kappa
+        cost[other] += problem.loss.kappa
         direction = steepest_direction(self._dense_coef[0], self.norm)
         moved = shifted_rows(case.X, source, -sign * distance, direction)
         labels = self.classes_[(sign > 0.0).astype(np.intp)]
@@ -329,6 +329,6 @@ class DRSVMClassifier(PrimalDualClassifier):
         for positive, coef, intercept in zip(positives, coefs, self.intercept_, strict=True):
             problem = self._problem(design, np.where(y == positive, 1.0, -1.0), sample_weight)
             margins = problem.y * (design.matvec(np.ascontiguousarray(coef)) + intercept)
-            radius = best_radius(problem, margins, problem.norm.value(coef))
+            radius = problem.completed(coef, float(intercept))[-1]
             cases.append(Bunch(X=X, problem=problem, margins=margins, radius=radius))
         return cases

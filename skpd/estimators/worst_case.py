@@ -6,19 +6,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Array, Indices
-from ..problems.robust import RobustProblem
+from ..problems import Problem
 
 NEARLY = 1e-9  # what a worst case that is only approached may lack
 
 
 def worst_masses(
-    problem: RobustProblem, margins: Array, norm: float
+    problem: Problem, margins: Array, norm: float
 ) -> tuple[Array, Array, Indices, Array]:
     """The masses of points, their labels, the rows they come from and the lengths of their moves.
 
     Parameters
     ----------
-    problem : RobustProblem
+    problem : Problem
         The problem of the data at the centre of the ball.
     margins : ndarray of shape (n_samples,)
         Margins of the rows, y_i (x_i.w + b).
@@ -55,22 +55,22 @@ def shifted_rows(X: Any, source: Indices, shift: Array, direction: Array) -> Any
     return X[source] + shift[:, np.newaxis] * direction
 
 
-def _flips(problem: RobustProblem, margins: Array, norm: float) -> tuple[Array, float]:
+def _flips(problem: Problem, margins: Array, norm: float) -> tuple[Array, float]:
     """The mass of each row that changes its label, and the rest of epsilon.
 
     A flip raises a row's loss by min(2 m, 1 + m) for the cost kappa; moving mass raises it by the
     norm of w for each unit of cost.
     """
     flipped = np.zeros(len(margins))
-    if problem.kappa == np.inf:
-        return flipped, problem.epsilon
+    if problem.loss.kappa == np.inf:
+        return flipped, problem.alpha
     gains = np.minimum(2.0 * margins, 1.0 + margins)
-    rows = np.flatnonzero(gains > problem.kappa * norm)
+    rows = np.flatnonzero(gains > problem.loss.kappa * norm)
     order = rows[np.argsort(-gains[rows], kind="stable")]
-    before = problem.kappa * (np.cumsum(problem.weights[order]) - problem.weights[order])
-    room = np.maximum(problem.epsilon - before, 0.0) / problem.kappa
+    before = problem.loss.kappa * (np.cumsum(problem.weights[order]) - problem.weights[order])
+    room = np.maximum(problem.alpha - before, 0.0) / problem.loss.kappa
     flipped[order] = np.minimum(problem.weights[order], room)
-    return flipped, max(problem.epsilon - problem.kappa * float(np.sum(flipped)), 0.0)
+    return flipped, max(problem.alpha - problem.loss.kappa * float(np.sum(flipped)), 0.0)
 
 
 def steepest_direction(coef: Array, norm: float) -> Array:

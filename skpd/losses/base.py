@@ -130,6 +130,8 @@ class Loss(Value, ABC):
     of_quantiles : bool
         Whether the predictions of a sample are quantiles of one target: the loss is inf where
         they are not in order.
+    has_radius : bool
+        Whether the losses depend on a radius, a number shared by all rows (`at_radius`).
     is_compiled : bool
         Whether ``evaluator`` is a compiled class, which methods that update one row after the
         other require.
@@ -151,6 +153,7 @@ class Loss(Value, ABC):
     couples_outputs: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False
     of_quantiles: ClassVar[bool] = False
+    has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
     n_outputs: int = 1
 
@@ -232,6 +235,10 @@ class Loss(Value, ABC):
     def box_around(self, y: Array, theta: Array) -> tuple[Array, Array]:
         """Bounds of a box that contains theta, which is in the domain of l*, and is in it."""
         return self.dual_bounds(y)
+
+    def at_radius(self, radius: float) -> "Loss":
+        """The loss of a row for a radius; the loss itself where it does not depend on one."""
+        return self
 
     # Losses of several outputs
 

@@ -119,7 +119,8 @@ class StructuredLoss(ABC):
     largest_theta: Array
     is_smooth: ClassVar[bool] = False
     entropy_range: float
-    linear_tails: ClassVar[bool] = True  # as every loss of a problem says
+    linear_tails: ClassVar[bool] = True  # this and the next one are said by every loss
+    has_radius: ClassVar[bool] = False
     opposed: ClassVar[tuple[Mixture, ...]] = ()
 
     @property

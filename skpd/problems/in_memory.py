@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from .free import Free
 from .free_directions import FreeDirections
 from .null_model import NullModel, null_model
 from .problem import Problem
+from .robust_points import FreeWithRadius
 from .rows import Rows
 from .solution import Point
 
@@ -72,12 +74,18 @@ class RowsInMemory(Rows):
         if self.original is not None:
             return self.original.squares
         squares: Array = self.design.column_norms(self.weights) ** 2
+        squares = np.append(squares, np.zeros(self.n_coefficients - len(squares)))
         return np.append(squares, self.weights_of_free) if self.fit_intercept else squares
 
     @property
     def weights_of_free(self) -> Any:
         """The weight of the rows of each free number, which is 1 for a single one."""
         return 1.0
+
+    @property
+    def n_coefficients(self) -> int:
+        """The number of penalised coefficients, of which a radius of the losses is the last."""
+        return int(self.design.shape[1]) + self.loss.has_radius
 
     # Subsets and other forms
 
@@ -150,7 +158,7 @@ class RowsInMemory(Rows):
     # Free numbers
 
     def free_of(self, penalty: Penalty) -> Free:
-        return FreeDirections(self, penalty)
+        return (FreeWithRadius if self.loss.has_radius else FreeDirections)(self, penalty)
 
     @cached_property
     def strata(self) -> list[Stratum]:
@@ -220,37 +228,51 @@ class RowsInMemory(Rows):
 
     def features_say_nothing(self, problem: Any) -> bool:
         gradient = problem.null_gradient
-        if self.design.leaves_features_out:
-            gradient, _ = self.design.rmatvec_bounded(self.weights, self.null_point.dual_coef)
-        return no_gradient(problem, gradient)
+        if not self.design.leaves_features_out:
+            return no_gradient(problem, gradient)
+        gradient, _ = self.design.rmatvec_bounded(self.weights, self.null_point.dual_coef)
+        # norms of products with features left out are the roots of squares, which were rounded
+        return no_gradient(problem, gradient, sqrt(FLAT))
 
     # Models
 
     def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
-        return self.design.matvec_bounded(coef, float(intercept))
+        return self.design.matvec_bounded(self._of_features(coef), float(intercept))
 
     def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
         """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-        return self.design.matvec_compensated(coef, float(intercept))
+        return self.design.matvec_compensated(self._of_features(coef), float(intercept))
+
+    def _of_features(self, coef: Array) -> Array:
+        """The coefficients without the radius of the losses."""
+        return coef[: self.design.shape[1]]
+
+    def loss_at(self, coef: Array) -> Loss:
+        """The loss of a row for the radius of a model."""
+        return self.loss.at_radius(float(coef[-1])) if self.loss.has_radius else self.loss
 
     def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
         self.require_no_intercept(free)
         if kernels.max_abs(coef) == 0.0 and np.all(free == self.null_point.intercept):
             return self.null.objective
         z, error = problem.predictions(coef, free)
-        most = self.loss.largest_mean(self.y, self.weights, z, 0.0, error)
-        if self.loss.change_by_errors(most, self.weights, error) <= max(PLAIN * most, accuracy):
+        loss = self.loss_at(coef)
+        most = loss.largest_mean(self.y, self.weights, z, 0.0, error)
+        if loss.change_by_errors(most, self.weights, error) <= max(PLAIN * most, accuracy):
             return most
         precise = problem.precise_predictions(coef, free)
-        return self.loss.largest_mean(self.y, self.weights, *precise)
+        return loss.largest_mean(self.y, self.weights, *precise)
 
     def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
         z, low, error = problem.precise_predictions(coef, free)
-        about = float(np.sum(self.weights * self.loss.value(self.y, z, low)))
-        return self.loss.largest_mean(self.y, self.weights, z, low, error), about
+        loss = self.loss_at(coef)
+        about = float(np.sum(self.weights * loss.value(self.y, z, low)))
+        return loss.largest_mean(self.y, self.weights, z, low, error), about
 
     def estimated_gap(self, problem: Any, point: Point) -> float:
+        if self.loss.has_radius:
+            return 0.0
         theta = point.dual_coef
         at_null = point is self.null_point
         gradient = self.null_gradient if at_null else self.design.rmatvec(self.weights * theta)
@@ -264,29 +286,41 @@ class RowsInMemory(Rows):
     # Dual points
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Array:
-        z = self.design.matvec(np.ascontiguousarray(coef))
+        z = self.design.matvec(self._of_features(np.ascontiguousarray(coef)))
         z = z + self.spread(intercept) if self.fit_intercept else z
         return self.loss.gradient(self.y, z)
 
     def feasible_point(self, problem: Any, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
-        if kernels.max_abs(theta) == 0.0:
+        if not theta.any():
             return None
+        if self.loss.has_radius:
+            point: DualPoint = problem.free.point_of(problem, theta)
+            return point
         return problem.row_point(kernels.without_negligible(theta, SMALLEST))
 
     def row_point(self, problem: Any, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
         return RowPoint(problem, theta)
 
+    def gradient_of(self, theta: Array) -> Array:
+        """The products X' diag(c) theta of a dual point, followed by that with a radius."""
+        if not self.loss.has_radius:
+            return self.design.rmatvec(self.weights * theta)
+        loss: Any = self.loss
+        p, r = theta
+        of_radius = -loss.kappa * kernels.dot(self.weights, r) if r.any() else 0.0
+        return np.append(self.design.rmatvec(self.weights * self.y * (r - p)), of_radius)
 
-def no_gradient(problem: Any, gradient: Array) -> bool:
+
+def no_gradient(problem: Any, gradient: Array, flat: float = FLAT) -> bool:
     """Whether the given gradient at the best constant prediction is 0 up to rounding errors."""
     null = problem.null
     if null.objective < null.unit:
         return True
     most = np.sqrt(problem.squares[: problem.n_coefficients])
     most *= null.objective / null.prediction_scale  # times the mean slope of the losses
-    return bool(np.all(problem.of_model(np.abs(gradient) <= FLAT * most)))
+    return bool(np.all(problem.of_model(np.abs(gradient) <= flat * most)))
 
 
 def linear_problem(

@@ -39,7 +39,7 @@ class Lift(ABC):
         """The columns of the problem for another alpha."""
 
     @abstractmethod
-    def null(self, rows: Any) -> NullModel:
+    def null(self, rows: Any, alpha: float) -> NullModel:
         """The best constant prediction."""
 
     @abstractmethod

@@ -72,7 +72,7 @@ class NoiseBudget(Lift):
         constraints = None if own.constraints is None else own.constraints.with_zero_column()
         return Columns(penalty, alpha, constraints)
 
-    def null(self, rows: Any) -> NullModel:
+    def null(self, rows: Any, alpha: float) -> NullModel:
         """The best constant: that of the hinge loss with t = 0, or 0 with t = 1 if nu is less."""
         null = rows.null
         # the sum of the multipliers, which is the mean loss of the best constant

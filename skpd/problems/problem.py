@@ -14,7 +14,6 @@ from ..designs import DualProducts
 from ..penalties import Penalty
 from .columns import Columns
 from .constrained_points import ConstrainedPoint
-from .lifts import Lift
 from .null_model import NullModel
 from .rows import Rows
 from .solution import Point
@@ -42,24 +41,17 @@ class Problem(Objective):
         The maps between the variables and the coefficients of a model, where these are not the
         same.
 
-    Attributes
-    ----------
-    is_robust : bool
-        Whether there is a radius beside the coefficients.
-
     Raises
     ------
     ValueError
         If the penalty or the constraints do not fit the rows.
     """
 
-    is_robust: ClassVar[bool] = False
-
     rows: Any  # of the class `Rows`, whose kinds have attributes of their own
     columns: Columns
     workspace: Workspace | None = field(default=None, repr=False)
     free: Any = field(default=None, repr=False)
-    lift: Lift | None = None
+    lift: Any = None  # of the class `Lift`, whose kinds have attributes of their own
 
     def __post_init__(self) -> None:
         # dataclasses.replace copies what belongs to another problem
@@ -140,9 +132,9 @@ class Problem(Objective):
 
         With an intercept b, predictions x.w + b are (x - shift).w + b' for b' = b + shift.w. So
         the problems are equivalent, but the shifted one is better conditioned. None where no
-        feature is far from 0, or without an intercept.
+        feature is far from 0, without an intercept, or if losses have a radius.
         """
-        if not self.fit_intercept:
+        if not self.fit_intercept or self.loss.has_radius:
             return None
         workspace = self.workspace
         if workspace is not None and workspace.centred is not None:
@@ -249,7 +241,9 @@ class Problem(Objective):
 
     @cached_property
     def null(self) -> NullModel:
-        null: NullModel = self.rows.null if self.lift is None else self.lift.null(self.rows)
+        if self.lift is not None:
+            return self.lift.null(self.rows, self.alpha)
+        null: NullModel = self.rows.null
         return null
 
     @property
@@ -263,7 +257,7 @@ class Problem(Objective):
         if self.lift is None:
             gradient: Array = self.rows.null_gradient
             return gradient
-        return self.design.rmatvec(self.weights * self.null_point.dual_coef)
+        return self.rows.gradient_of(self.null_point.dual_coef)
 
     @cached_property
     def objective_unit(self) -> float:

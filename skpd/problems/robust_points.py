@@ -3,7 +3,9 @@
 The multipliers of a row are in the triangle p, r >= 0, p + r <= 1 (`skpd.problems.robust`).
 """
 
+from dataclasses import replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,13 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Sum
+from ..losses import Hinge
+from ..losses.base import Stratum
+from ..losses.worst_case import GRID
+from .columns import Columns
 from .dual_points import PointOf
-
-GRID = 2.0**52  # multipliers on multiples of its inverse have exact sums and differences
-
-
-def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
-    """The nearest points with p, r >= 0 and p + r <= 1."""
-    excess = np.maximum(0.5 * (p + r - 1.0), 0.0)
-    over = np.maximum(p, 0.0) + np.maximum(r, 0.0) > 1.0
-    along = np.clip(np.where(over, p - excess, p), 0.0, 1.0)
-    # on the hypotenuse r is computed as 1 - p, so that rounding does not leave the triangle
-    return along, np.where(over, 1.0 - along, np.clip(r, 0.0, 1.0))
+from .free_directions import FreeDirections, Support
+from .problem import Problem
 
 
 class TrianglePoint(DualPoint):
@@ -31,8 +28,8 @@ class TrianglePoint(DualPoint):
 
     linear, quadratic, only_precise = True, False, True
 
-    def __init__(self, problem: Any, p: Array, r: Array) -> None:
-        self.problem, self.theta = problem, np.stack([p, r])
+    def __init__(self, rows: Any, theta: Array) -> None:
+        self.rows, self.theta = rows, theta
 
     def value(self, scale: float) -> Sum:
         value, rounding = self._value
@@ -41,22 +38,22 @@ class TrianglePoint(DualPoint):
     @cached_property
     def _value(self) -> Sum:
         p, r = self.theta
-        return kernels.compensated_dot(self.problem.weights, p + r)
+        return kernels.compensated_dot(self.rows.weights, p + r)
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         """The products (-v, -kappa rho) with (w, lam), and bounds on their errors."""
-        problem, (p, r) = self.problem, self.theta
-        u, error = problem.design.rmatvec_compensated(problem.weights, (r - p) * problem.y)
-        flipped, rounding = kernels.compensated_dot(problem.weights, r)
-        of_radius = problem.kappa * flipped
-        rounding = problem.kappa * rounding + EPSILON * abs(of_radius)
+        rows, (p, r) = self.rows, self.theta
+        u, error = rows.design.rmatvec_compensated(rows.weights, (r - p) * rows.y)
+        flipped, rounding = kernels.compensated_dot(rows.weights, r)
+        of_radius = rows.loss.kappa * flipped
+        rounding = rows.loss.kappa * rounding + EPSILON * abs(of_radius)
         return np.append(u, -of_radius), np.append(error, rounding)
 
     def sums_without_products(self) -> list[Sum]:
-        problem, (p, r) = self.problem, self.theta
-        if not problem.fit_intercept:
+        rows, (p, r) = self.rows, self.theta
+        if not rows.fit_intercept:
             return [NOTHING]
-        return [kernels.compensated_dot(problem.weights, r - p, problem.y)]
+        return [kernels.compensated_dot(rows.weights, r - p, rows.y)]
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         return self.sums_without_products()
@@ -69,8 +66,8 @@ class TrianglePoint(DualPoint):
 class HingePoint(PointOf):
     """A dual point with r = 0, from a dual point theta = -y p of the hinge loss."""
 
-    def __init__(self, problem: Any, inner: DualPoint) -> None:
-        p = -problem.y * inner.theta
+    def __init__(self, y: Array, inner: DualPoint) -> None:
+        p = -y * inner.theta
         super().__init__(inner, np.stack([p, np.zeros_like(p)]))
 
     def products(self, precise: bool) -> tuple[Array, Array]:
@@ -84,24 +81,51 @@ class HingePoint(PointOf):
         return np.append(self.inner.errors_by_precision(), 0.0)
 
 
-def on_grid(theta: Array) -> tuple[Array, Array]:
-    """Multipliers in the triangle whose sums and differences are exact."""
-    p, r = np.nan_to_num(
-        np.asarray(theta, dtype=np.float64).reshape(2, -1), posinf=1.0, neginf=0.0
-    )
-    p, r = project_triangle(np.clip(p, -1e100, 1e100), np.clip(r, -1e100, 1e100))
-    largest = float(np.max(p + r, initial=0.0))
-    if 0.0 < largest < 2.0**-20:  # small multipliers are scaled by a power of 2, which is exact
-        scale = 2.0 ** np.floor(-np.log2(largest) - 1.0)
-        p, r = p * scale, r * scale
-    return np.floor(p * GRID) / GRID, np.floor(r * GRID) / GRID
+class FreeWithRadius(FreeDirections):
+    """The intercept of a robust SVM, whose interval is that of the hinge loss."""
 
+    _last_hinge: Problem | None = None
 
-def balanced_on_grid(problem: Any, p: Array, r: Array) -> Array:
-    """The nearest p on the grid with sum_i c_i (p_i - r_i) y_i = 0, up to the grid's spacing."""
-    normal = problem.weights * problem.y
-    total = float(np.sum(normal * r))
-    p = kernels.project_box_hyperplane(
-        p, np.zeros_like(p), 1.0 - r, normal, np.maximum(problem.weights, 1e-300), total
-    )
-    return np.floor(p * GRID) / GRID
+    @cached_property
+    def _mean_rows(self) -> tuple[list[Stratum], list[list[Support]]]:
+        given = self.rows.mean_rows
+        means = [(np.append(mean, 0.0), np.append(error, 0.0)) for mean, error in given]
+        return self.rows.strata, self._supports(means)
+
+    def point_of(self, problem: Any, theta: Array) -> DualPoint:
+        """The dual point of multipliers in the triangle; without flips that of a hinge loss."""
+        if self.rows.loss.kappa < inf:
+            return TrianglePoint(self.rows, theta)
+        inner: Any = self._hinge(problem).feasible_point(-self.rows.y * theta[0])
+        return HingePoint(self.rows.y, inner)
+
+    def _hinge(self, problem: Any) -> Problem:
+        """The problem of the hinge loss and the norm, whose dual points are those with r = 0."""
+        if self._last_hinge is None or self._last_hinge.alpha != problem.alpha:
+            rows = replace(self.rows, loss=Hinge())
+            self._last_hinge = Problem(rows, Columns(problem.penalty.norm, problem.alpha))
+        return self._last_hinge
+
+    def projected(self, problem: Any, point: Any) -> Any:
+        """The point with the nearest p on the grid for which s is 0, or nearly 0."""
+        rows = self.rows
+        if rows.loss.kappa == inf:
+            return HingePoint(rows.y, self._hinge(problem).projected(point.inner))
+        if not rows.fit_intercept:
+            return point
+        normal, (p, r) = rows.weights * rows.y, point.theta
+        try:
+            p = kernels.project_box_hyperplane(
+                p, np.zeros_like(p), 1.0 - r, normal, np.maximum(rows.weights, 1e-300),
+                float(np.sum(normal * r)),
+            )  # fmt: skip
+        except ValueError:  # there may be no p that balances r
+            return point
+        return TrianglePoint(rows, np.stack([np.floor(p * GRID) / GRID, r]))
+
+    def balanced(self, problem: Any, point: Any, near: Array | None) -> Any:
+        if self.rows.loss.kappa < inf:
+            return point
+        # optimal products by coefficients near the optimum do not include the ridge
+        near = near[:-1] if near is not None and problem.penalty.weight == 0.0 else None
+        return HingePoint(self.rows.y, self._hinge(problem).balanced(point.inner, near))

@@ -60,7 +60,7 @@ def _needs(what: str, has: Callable[[Problem], bool]) -> Requirement:
 
 def _has_values(problem: Problem) -> bool:
     rows = problem.rows
-    return rows.in_memory and not (rows.of_entries or rows.of_scores or problem.is_robust)
+    return rows.in_memory and not (rows.of_entries or rows.of_scores or problem.loss.has_radius)
 
 
 def _is_trace_norm_ball(problem: Problem) -> bool:
@@ -104,7 +104,7 @@ needs_entries = _needs("entries of a matrix", lambda p: p.rows.of_entries)
 needs_scores = _needs("a loss of all scores", lambda p: p.rows.of_scores)
 needs_trace_norm_ball = _needs("least squares over a ball of the trace norm", _is_trace_norm_ball)
 # the robust SVM with epsilon = 0 is an ordinary problem of labels
-needs_robust = _needs("a robust SVM", lambda p: p.is_robust or p.loss.of_labels)
+needs_robust = _needs("a robust SVM", lambda p: p.loss.of_labels)
 needs_kernel_matrix = _needs(
     "weights of the rows of a kernel matrix",
     lambda p: p.penalty.structure is Structure.OF_ROWS,
@@ -346,12 +346,12 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     last = Try(
         "hybrid-gradient of the robust SVM", budget=SETTINGS.last_budget(cost) if few else inf
     )
-    if problem.q == 1 and problem.n_coefficients > ROBUST.many_columns:
+    if problem.penalty.q == 1 and problem.design.shape[1] > ROBUST.many_columns:
         return [Try("working-sets"), last]
     if not few:
         return [last]
-    tall = problem.n_samples >= ROBUST.many_rows * problem.n_variables
-    by_multipliers = problem.q == 2 and cost > ROBUST.least_cost and tall
+    tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
+    by_multipliers = problem.penalty.q == 2 and cost > ROBUST.least_cost and tall
     if by_multipliers and problem.rows.shift_of_features(problem.penalty) is None:
         trial = Try("multipliers of the robust SVM", budget=SETTINGS.trial_share * cost)
         return [trial, Try("interior-point"), last]
@@ -367,7 +367,7 @@ def _only(key: str) -> Order:
 
 # the first form that a problem has decides; other problems are those of `_order_of_values`
 ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
-    (lambda problem: problem.is_robust, _order_of_robust),
+    (lambda problem: problem.loss.has_radius, _order_of_robust),
     (lambda problem: problem.penalty.structure is Structure.OF_ROWS, _only("pair-descent")),
     (lambda problem: problem.constraints is not None, _order_of_constraints),
     (lambda problem: not problem.rows.in_memory, _order_of_shards),

@@ -146,7 +146,7 @@ def test_of_many_rows_a_sample_is_fitted(kappa, rng):
     found = useful_epsilon(large)
     with mock.patch("skpd.estimators.useful_epsilon.MOST_ROWS", 10_000):
         by_all = useful_epsilon(large)
-    assert 0.8 * by_all <= found < large.epsilon
+    assert 0.8 * by_all <= found < large.alpha
     below = problem.with_alpha(0.99 * found)
     best = solve(below, tol=1e-7, max_iter=1000, random_state=np.random.RandomState(0))
     assert best.coef.any() and best.certificate.primal < below.null_objective

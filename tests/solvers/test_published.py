@@ -316,7 +316,7 @@ def test_projected_subgradients(q, ridge, rng):
                     g, slope = g + z / batch, slope - kappa / batch
             w, lam = onto_epigraph(q, w - step * g, lam - step * slope)
         found = last_iterate(METHODS["isg"].run, problem, k, **scheme)
-        assert_allclose(found.coef, w, rtol=1e-8, atol=1e-10)
+        assert_allclose(problem.of_model(found.coef), w, rtol=1e-8, atol=1e-10)
 
 
 def proximal_update(q, x, lam, z, step, epsilon, kappa):
@@ -374,4 +374,4 @@ def test_proximal_points(q, rng):
         for z in Z:
             w, lam = proximal_update(q, w, lam, z, step, epsilon, kappa)
         found = last_iterate(METHODS["ippa"].run, problem, k, **scheme)
-        assert_allclose(found.coef, w, rtol=1e-8, atol=1e-10)
+        assert_allclose(problem.of_model(found.coef), w, rtol=1e-8, atol=1e-10)

@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge
+from skpd.losses.worst_case import project_triangle
 from skpd.penalties import L1, LInf
-from skpd.problems.robust import best_radius, robust_loss, robust_problem
-from skpd.problems.robust_points import project_triangle
+from skpd.problems.robust import robust_problem, terms_of
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
@@ -63,7 +63,7 @@ def test_certificate_is_exact_at_the_solution_of_a_linear_programme(norm):
         best, w, b, _, theta = robust_linear_programme(X, y, weights, **parameters)
         problem = problem_of(stored, y, weights, **parameters)
         b = b if problem.fit_intercept else 0.0
-        certificate, _ = certify_point(problem, w, b, theta)
+        certificate, _ = certify_point(problem, problem.completed(w, b), b, theta)
         assert_allclose([certificate.primal, certificate.dual], best, rtol=0, atol=1e-8)
         assert certificate.dual <= best + 1e-10
 
@@ -79,13 +79,14 @@ def test_objective_takes_the_best_radius(norm):
         best, _, b, _, _ = robust_linear_programme(X, y, weights, coef=coef, **parameters)
         problem = problem_of(stored, y, weights, **parameters)
         b = b if problem.fit_intercept else 0.0
-        assert_allclose(primal_objective(problem, coef, b), best, rtol=1e-9, atol=1e-9)
-        margins, size = y * (X @ coef + b), problem.norm.value(coef)
-        radius = best_radius(problem, margins, size)
+        variables = problem.completed(coef, b)
+        assert_allclose(primal_objective(problem, variables, b), best, rtol=1e-9, atol=1e-9)
+        margins, size = y * (X @ coef + b), terms_of(problem).norm.value(coef)
+        radius = variables[-1]
 
         def value(lam, margins=margins, problem=problem, weights=weights):
-            losses = robust_loss(margins, lam, problem.kappa)
-            return problem.epsilon * lam + weights @ losses
+            losses = problem.loss.at_radius(lam).value(np.ones(len(margins)), margins)
+            return problem.alpha * lam + weights @ losses
 
         grid = np.linspace(size, 2.0 * radius + 2.0, 300)
         assert value(radius) <= min(value(lam) for lam in grid) + 1e-12
@@ -151,14 +152,15 @@ def test_any_finite_input_has_a_finite_certificate(seed, scale):
     theta = rng.normal(size=(2, len(y))) * scale
     theta[0, 0] = rng.choice([np.nan, np.inf, 0.0])
     with np.errstate(over="ignore", invalid="ignore"):
-        certificate, _ = certify_point(problem, rng.normal(size=X.shape[1]) * scale, 0.0, theta)
+        coef = problem.completed(rng.normal(size=X.shape[1]) * scale, 0.0)
+        certificate, _ = certify_point(problem, coef, 0.0, theta)
     assert 0.0 <= certificate.dual <= problem.null_objective * (1 + 1e-13)
     assert certificate.gap >= 0.0
 
 
 def exact_objective(problem, X, coef, intercept):
     """P(w, b) of norm 1 at the best lam, which is ||w||_1 or a kink, in rational arithmetic."""
-    w, kappa = [Fraction(v) for v in coef], problem.kappa
+    w, kappa = [Fraction(v) for v in coef], problem.loss.kappa
     margins = [
         int(sign)
         * (sum(Fraction(x) * v for x, v in zip(row, w, strict=True)) + Fraction(intercept))
@@ -169,8 +171,8 @@ def exact_objective(problem, X, coef, intercept):
         flips = [1 + m - Fraction(kappa) * radius if kappa < np.inf else 0 for m in margins]
         losses = [max(1 - m, flip, 0) for m, flip in zip(margins, flips, strict=True)]
         mean = sum(Fraction(c) * loss for c, loss in zip(problem.weights, losses, strict=True))
-        ridge = Fraction(problem.ridge) * sum(v * v for v in w) / 2
-        return Fraction(problem.epsilon) * radius + mean + ridge
+        ridge = Fraction(problem.lift.ridge) * sum(v * v for v in w) / 2
+        return Fraction(problem.alpha) * radius + mean + ridge
 
     norm = sum(abs(v) for v in w)
     kinks = [min(2 * m, 1 + m) / Fraction(kappa) for m in margins] if kappa < np.inf else []
@@ -193,7 +195,8 @@ def test_objectives_are_rounded_up(rng):
             ridge=rng.choice([0.0, 1e-9]),
         )  # fmt: skip
         for coef, intercept in ((w, b), (np.zeros(d), problem.null_point.intercept)):
-            found = Fraction(primal_objective(problem, coef, intercept))
+            variables = problem.completed(coef, intercept)
+            found = Fraction(primal_objective(problem, variables, intercept))
             assert found >= exact_objective(problem, X, coef, intercept)
 
 

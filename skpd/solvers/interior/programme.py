@@ -58,7 +58,7 @@ class Programme(LossCones, PenaltyCones):
         self.problem = problem
         self.counted = np.flatnonzero(problem.weights > 0.0)
         self.y, self.weights = problem.y[self.counted], problem.weights[self.counted]
-        self.n_coefficients = problem.n_coefficients
+        self.n_coefficients = problem.design.shape[1]
         self.basis = basis_of(problem.penalty, self.n_coefficients)
         self.mean = np.zeros(self.n_coefficients)
         self.design = self._data()

@@ -14,7 +14,7 @@ from .settings import SETTINGS
 def programme_of(problem: Problem) -> Programme:
     """The programme of a problem whose loss and penalty have a representation by cones."""
     kind: type[Programme] = Programme
-    if problem.is_robust:
+    if problem.loss.has_radius:
         kind = RobustProgramme
     elif problem.constraints is not None:
         kind = ConstrainedProgramme

@@ -1,12 +1,14 @@
 """The robust SVM as a programme of the interior-point method."""
 
+from dataclasses import replace
 from math import inf, sqrt
 from typing import Self
 
 import numpy as np
 
 from ..._typing import Array
-from ...problems.robust import RobustProblem
+from ...problems import Point
+from ...problems.robust import terms_of
 from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
 from .programme import Programme
 from .settings import SETTINGS
@@ -15,33 +17,37 @@ from .settings import SETTINGS
 class RobustProgramme(Programme):
     """The programme of the robust SVM, with two multipliers p and r for each row."""
 
-    problem: RobustProblem
-
     def posed(self) -> Self:
-        problem, d = self.problem, self.n_coefficients
-        self.ridge[:d] = problem.ridge
-        if problem.kappa == inf:
-            return super().posed()
-        epsilon, kappa = problem.epsilon, problem.kappa
-        size = sqrt(float(np.sum(problem.squares[:d])))
+        d = self.n_coefficients
+        q, epsilon, kappa, ridge = terms = terms_of(self.problem)
+        self.ridge[:d] = ridge
+        if kappa == inf:
+            self.problem.loss.add_cones(self)
+            terms.norm.add_cones(self, epsilon)
+            return self
+        size = sqrt(float(np.sum(self.problem.squares[:d])))
         lam = SETTINGS.first_radius / max(epsilon, size)
         flipped = min(1.0 / 3.0, SETTINGS.first_flip * epsilon / kappa)
         place = self.new_unknown(lam, epsilon)
         rows = self.predictions, self.y, self.weights
         self.losses = [DoubtfulLabels(*rows, kappa, place, flipped, self.x)]
         multiplier = epsilon - kappa * flipped
-        if problem.q == inf:
+        if q == inf:
             self.bound_coefficients(place, multiplier)
             return self
-        epigraph = SumEpigraph if problem.q == 1 else EuclideanEpigraph
+        epigraph = SumEpigraph if q == 1 else EuclideanEpigraph
         height = self.new_unknown(0.0)
         self.penalties.append(epigraph(d, place, height, lam, multiplier, self.share))
         return self
 
+    def _point_of(self, x: Array) -> Point:
+        point = super()._point_of(x)
+        return replace(point, coef=np.append(point.coef, 0.0))  # a certificate has the best radius
+
     def _dual_coef(self) -> Array:
         theta = np.zeros((2, self.problem.n_samples))
         (rows,) = self.losses
-        if self.problem.kappa < inf:
+        if self.problem.loss.kappa < inf:
             theta[:, self.counted] = rows.multipliers
         else:
             theta[0, self.counted] = np.clip(-self.y * rows.multipliers, 0.0, 1.0)

@@ -1,13 +1,17 @@
 """Primal-dual hybrid gradient for the robust SVM."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ... import kernels
 from ..._typing import Array
 from ...designs import spectral_norm_bound
-from ...problems import Point
-from ...problems.robust import RobustProblem
-from ...problems.robust_points import project_triangle
+from ...losses import Hinge
+from ...losses.worst_case import project_triangle
+from ...problems import Point, Problem
+from ...problems.columns import Columns
+from ...problems.robust import terms_of
 from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
 from .settings import SETTINGS
@@ -52,7 +56,8 @@ class _Variables(HybridGradient):
 
     def point(self) -> Point:
         coef, intercept = self.saddle.problem.split(self.x_prox[:-1])
-        return Point(np.array(coef), intercept, self.theta_prox)
+        radius = self.saddle.scale * self.x_prox[-1]
+        return Point(np.append(coef, radius), intercept, self.theta_prox)
 
     def distances(self) -> tuple[float, float]:
         distance = float(np.linalg.norm(self.x_prox - self.x_anchor))
@@ -66,9 +71,11 @@ class _Variables(HybridGradient):
 class _Saddle:
     """The saddle point problem, with dual variables in the metric of the weights."""
 
-    def __init__(self, problem: RobustProblem, random_state: np.random.RandomState) -> None:
-        self.problem = problem
-        self.flips = problem.kappa < np.inf
+    def __init__(self, robust: Problem, random_state: np.random.RandomState) -> None:
+        self.terms = terms_of(robust)
+        rows = replace(robust.rows, loss=Hinge())
+        self.problem = problem = Problem(rows, Columns(self.terms.norm, robust.alpha))
+        self.flips = self.terms.kappa < np.inf
         self.root = np.sqrt(problem.weights)
         size = spectral_norm_bound(
             lambda x: self.root * problem.matvec(x),
@@ -77,7 +84,7 @@ class _Saddle:
             random_state,
         )
         size = size if size > 0.0 else 1.0
-        self.scale = max(size / problem.kappa, np.finfo(float).tiny) if self.flips else 1.0
+        self.scale = max(size / self.terms.kappa, np.finfo(float).tiny) if self.flips else 1.0
         # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
         bound = size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0)))
         self.step = 1.0 / (bound * (1.0 + SETTINGS.step_margin))
@@ -85,8 +92,8 @@ class _Saddle:
 
     def begin(self, point: Point) -> tuple[Array, Array]:
         problem = self.problem
-        mu = problem.norm.value(point.coef) / self.scale
-        x = np.append(problem.join(point.coef, point.intercept), mu)
+        mu = self.terms.norm.value(point.coef[:-1]) / self.scale
+        x = np.append(problem.join(point.coef[:-1], point.intercept), mu)
         return x, np.stack(project_triangle(*np.asarray(point.dual_coef, dtype=float)))
 
     def slopes(self, x: Array) -> Array:
@@ -95,7 +102,7 @@ class _Saddle:
         margins = problem.y * problem.matvec(np.ascontiguousarray(x[:-1]))
         out = np.stack([1.0 - margins, np.full_like(margins, -np.inf)])
         if self.flips:
-            out[1] = 1.0 + margins - problem.kappa * self.scale * x[-1]
+            out[1] = 1.0 + margins - self.terms.kappa * self.scale * x[-1]
         else:
             out[1] = NO_FLIP
         return out
@@ -104,18 +111,18 @@ class _Saddle:
         """The gradient of the Lagrangian in x, without the ridge."""
         problem = self.problem
         rows = problem.rmatvec(problem.weights * problem.y * (theta[1] - theta[0]))
-        of_lam = problem.epsilon
+        of_lam = self.terms.epsilon
         if self.flips:
-            of_lam -= problem.kappa * float(problem.weights @ theta[1])
+            of_lam -= self.terms.kappa * float(problem.weights @ theta[1])
         return np.append(rows, self.scale * of_lam)
 
     def project(self, x: Array, tau: float) -> Array:
         """The projection onto the epigraph, with the ridge as in (28) of the paper."""
         problem = self.problem
-        grow = 1.0 + tau * problem.ridge
+        grow = 1.0 + tau * self.terms.ridge
         coef, intercept = problem.split(x[:-1])
         coef, mu = kernels.project_epigraph(
-            np.ascontiguousarray(coef) / grow, float(x[-1]) / np.sqrt(grow), problem.q,
+            np.ascontiguousarray(coef) / grow, float(x[-1]) / np.sqrt(grow), self.terms.q,
             self.scale * np.sqrt(grow),
         )  # fmt: skip
         return np.append(problem.join(coef, intercept), np.sqrt(grow) * mu)

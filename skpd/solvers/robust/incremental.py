@@ -17,9 +17,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from ... import kernels
-from ...penalties.epigraph import NORMS
 from ...problems import Point
-from ...problems.robust import RobustTerms
+from ...problems.robust import RobustTerms, terms_of
 from ..options import POSITIVE, Count, Flag, Number, OneOf, OrNone
 from ..run import Run
 from .settings import INCREMENTAL
@@ -125,7 +124,7 @@ def hybrid(
         See `isg`.
     """
     first = first_step, gamma, batch_size
-    terms = terms or run.problem.terms
+    terms = terms or terms_of(run.problem)
     steps = _Steps(run, terms, scheme, first, ratio, cycles)
     epochs = _Epochs(run, terms, shuffle)
     for step in steps:
@@ -195,11 +194,11 @@ class _Epochs:
             self.design.matrix, problem.y, problem.weights, *terms, problem.fit_intercept,
         )  # fmt: skip
         if start is not None:
-            coef = np.ascontiguousarray(start.coef)
-            self.method.move(coef, NORMS[terms.q]().value(coef), start.intercept)
+            coef = np.ascontiguousarray(start.coef[: problem.design.shape[1]])
+            self.method.move(coef, terms.norm.value(coef), start.intercept)
         self.rows = np.flatnonzero(problem.weights > 0.0)
         entries = max(1, self.design.n_entries // max(problem.n_samples, 1))
-        entries = max(entries, problem.n_coefficients)
+        entries = max(entries, problem.design.shape[1])
         self.chunk = max(1, ENTRIES // entries)
         self.n_iter = self.next = run.monitor.n_iter
         self.sums: Any = np.zeros((2, problem.n_samples))
@@ -228,7 +227,7 @@ class _Epochs:
 
     def report(self) -> None:
         theta = self.terms.dual_coef(self.run.problem.y, self.sums / self.n_sums)
-        coef = self.method.w()
+        coef = self.run.problem.completed(self.method.w(), self.method.intercept)
         self.run.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
         self.sums[:] = 0.0
         self.n_sums = 0

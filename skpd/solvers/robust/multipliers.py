@@ -24,9 +24,9 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs.threads import one_blas_thread
-from ...problems import Point
-from ...problems.robust import RobustProblem, best_radius
-from ...problems.robust_points import project_triangle
+from ...losses.worst_case import project_triangle
+from ...problems import Point, Problem
+from ...problems.robust import best_radius, terms_of
 from ..run import Run
 from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows
@@ -76,12 +76,12 @@ def _begun(run: Run, budget: float) -> "_Rounds | None":
     """
     problem, start, n_iter = run.problem, run.start, run.monitor.n_iter
     sigma = SETTINGS.first_sigma / problem.prediction_scale
-    if start is not None and np.any(start.coef):
+    if start is not None and np.any(start.coef[:-1]):
         p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
-        x = _unknowns(problem, start.coef, start.intercept)
+        x = _unknowns(problem, start.coef[:-1], start.intercept)
         return _Rounds(problem, x, (p, r), SETTINGS.warm_factor * sigma, n_iter)
     rows = np.flatnonzero(problem.weights > 0.0)
-    size = SETTINGS.sample_rows * problem.n_variables
+    size = SETTINGS.sample_rows * (problem.n_variables - 1)  # those of w and b
     if SETTINGS.sample_worth * size <= len(rows):
         chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
         sample = problem.of_rows(problem.rows.of_rows(chosen))
@@ -103,17 +103,17 @@ def _begun(run: Run, budget: float) -> "_Rounds | None":
     return _Rounds(problem, x, _first_multipliers(problem), sigma, n_iter)
 
 
-def _first_multipliers(problem: RobustProblem) -> tuple[Array, Array]:
+def _first_multipliers(problem: Problem) -> tuple[Array, Array]:
     """The initial multipliers p and r, in the middle of the feasible range of r."""
-    flipped = min(1.0 / 3.0, SETTINGS.first_flip * problem.epsilon / problem.kappa)
-    own = 0.5 if problem.kappa == inf else 1.0 / 3.0
+    flipped = min(1.0 / 3.0, SETTINGS.first_flip * problem.alpha / problem.loss.kappa)
+    own = 0.5 if problem.loss.kappa == inf else 1.0 / 3.0
     return np.full(problem.n_samples, own), np.full(problem.n_samples, flipped)
 
 
-def _unknowns(problem: RobustProblem, coef: Array, intercept: float) -> Array:
+def _unknowns(problem: Problem, coef: Array, intercept: float) -> Array:
     """The unknowns (w, b, lam) with the best lam."""
     margins = problem.y * (problem.design.matvec(coef) + intercept)
-    lam = best_radius(problem, margins, problem.norm.value(coef))
+    lam = best_radius(problem, margins, terms_of(problem).norm.value(coef))
     return np.concatenate([coef, [intercept, lam]])
 
 
@@ -122,7 +122,7 @@ class _Rounds:
 
     Parameters
     ----------
-    problem : RobustProblem
+    problem : Problem
     x : ndarray of shape (n_features + 2,)
         The initial unknowns.
     multipliers : tuple of ndarray
@@ -133,15 +133,16 @@ class _Rounds:
     """
 
     def __init__(
-        self, problem: RobustProblem, x: Array, multipliers: tuple[Array, Array], sigma: float,
+        self, problem: Problem, x: Array, multipliers: tuple[Array, Array], sigma: float,
         n_iter: int,
     ) -> None:  # fmt: skip
         self.problem, self.x, self.sigma, self.n_iter = problem, x, sigma, n_iter
+        self.terms = terms_of(problem)
         self.steps = NewtonSteps(SETTINGS.linear_accuracy, SETTINGS.factor_slowness)
         self.rows = SmoothedRows(
-            problem.design, problem.y, problem.weights, problem.kappa, *multipliers
+            problem.design, problem.y, problem.weights, self.terms.kappa, *multipliers
         )
-        squares = problem.squares[: problem.n_coefficients]
+        squares = problem.squares[: problem.design.shape[1]]
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
         self.shrunk: ShrunkRows | None = None
         self.thaw_at, self.begun_at = 0.0, n_iter  # gap at which to thaw; first step of the round
@@ -161,17 +162,17 @@ class _Rounds:
         # the part of the gap that is due to the envelopes, which remains at a zero gradient
         self.distance = loss - proved - float(gradient @ x)
         self.norm = float(np.linalg.norm(x[:-2]))
-        primal = problem.epsilon * x[-1] + 0.5 * problem.ridge * self.norm**2 + loss
+        primal = self.terms.epsilon * x[-1] + 0.5 * self.terms.ridge * self.norm**2 + loss
         products = -np.delete(gradient, -2)
-        penalty = problem.dual_penalty
-        proved -= penalty.bounded_conjugate(products, problem.epsilon, primal / problem.epsilon)
+        epsilon = self.terms.epsilon
+        proved -= problem.penalty.bounded_conjugate(products, epsilon, primal / epsilon)
         if problem.fit_intercept:
             proved -= abs(gradient[-2]) * (problem.prediction_scale + abs(x[-2]))
         else:
             gradient[-2] = 0.0
         self.gap = primal - proved
-        gradient[:-2] += problem.ridge * x[:-2]
-        gradient[-1] += problem.epsilon
+        gradient[:-2] += self.terms.ridge * x[:-2]
+        gradient[-1] += self.terms.epsilon
         self.gradient = gradient
         self.at_boundary = x[-1] <= self.norm * (1.0 + SETTINGS.norm_rounding)
         self.on_sphere = self.at_boundary and gradient[-1] >= 0.0
@@ -205,7 +206,8 @@ class _Rounds:
     def point(self) -> Point:
         self.thaw()
         rows = self.rows
-        return Point(self.x[:-2], float(self.x[-2]), np.stack([rows.p, rows.r]))
+        variables = np.append(self.x[:-2], self.x[-1])
+        return Point(variables, float(self.x[-2]), np.stack([rows.p, rows.r]))
 
     # Rounds
 
@@ -242,7 +244,7 @@ class _Rounds:
         """Take a Newton step, with a line search to a share of the initial slope."""
         problem = self.problem
         diagonal = SETTINGS.regularisation * self.sigma * self.squares
-        diagonal[:-2] += problem.ridge
+        diagonal[:-2] += self.terms.ridge
         normal, bend = None, 0.0
         if self.on_sphere:
             normal, bend = self.x[:-2] / self.norm, float(self.gradient[-1]) / self.norm
@@ -275,8 +277,8 @@ class _Rounds:
         for _ in range(SETTINGS.line_search_steps):
             x, tangent = self.moved(change, length)
             self.rows.move_to(x, margins + length * along, self.sigma)
-            slope = self.rows.slope(tangent, along) + self.problem.epsilon * float(tangent[-1])
-            slope += self.problem.ridge * float(x[:-2] @ tangent[:-2])
+            slope = self.rows.slope(tangent, along) + self.terms.epsilon * float(tangent[-1])
+            slope += self.terms.ridge * float(x[:-2] @ tangent[:-2])
             flat = abs(slope) <= SETTINGS.line_search_slope * abs(first)
             if flat or (slope < 0.0 and length >= longest):
                 break

@@ -16,8 +16,7 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
-from ...problems.robust import robust_loss
-from ...problems.robust_points import project_triangle
+from ...losses.worst_case import WorstCaseHinge, project_triangle
 from .settings import SETTINGS
 
 # the number of rows whose maximisers are computed at a time, so that vectors stay in the cache
@@ -108,7 +107,8 @@ class SmoothedRows:
 
     def sums(self) -> tuple[float, float]:
         """The mean loss, and the value sum_i c_i (p_i + r_i) of the maximisers."""
-        losses = float(self.weights @ robust_loss(self.margins, float(self.x[-1]), self.kappa))
+        loss = WorstCaseHinge(self.kappa).at_radius(float(self.x[-1]))
+        losses = float(self.weights @ loss.value(np.ones_like(self.y), self.margins))
         # the loss of a row left out is p + r plus its derivative times the unknowns
         losses += self.proved_beside + float(self.gradient_beside @ self.x)
         return losses, float(self.weights @ (self.p + self.r)) + self.proved_beside

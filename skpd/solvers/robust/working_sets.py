@@ -31,16 +31,16 @@ def working_sets(run: Run) -> None:
         p, r = point.dual_coef
         v = np.abs(problem.design.rmatvec(problem.weights * problem.y * (p - r)))
         v[columns] = np.inf  # features of the set stay in it
-        v[point.coef != 0.0] = np.inf
-        limit = problem.epsilon
-        if problem.kappa < np.inf:
-            limit -= problem.kappa * float(problem.weights @ r)
+        v[point.coef[:-1] != 0.0] = np.inf
+        limit = problem.alpha
+        if problem.loss.kappa < np.inf:
+            limit -= problem.loss.kappa * float(problem.weights @ r)
         wanted = max(WORKING_SET.first_columns, WORKING_SET.growth * len(columns))
         violating = int(np.sum(v > limit * (1.0 - WORKING_SET.violation_margin)))
         least_tol = WORKING_SET.least_tol * monitor.tol
         if violating <= len(columns) and tol <= least_tol:
             return
-        size = min(max(len(columns), min(wanted, violating)) or 1, problem.n_coefficients)
+        size = min(max(len(columns), min(wanted, violating)) or 1, len(v))
         if size > INTERIOR.largest_system:
             return
         chosen = np.sort(np.argpartition(-v, size - 1)[:size])
@@ -52,7 +52,7 @@ def working_sets(run: Run) -> None:
         if not inner.done:
             interior_point(Run(some, inner, None, run.left, run.random_state))
         coef = np.zeros(problem.n_coefficients)
-        coef[columns] = inner.best.coef
+        coef[np.append(columns, -1)] = inner.best.coef
         point = Point(coef, inner.best.intercept, inner.best.dual_coef)
         n_iter = monitor.n_iter + inner.n_iter
         before = monitor.relative_gap
