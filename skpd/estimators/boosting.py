@@ -1,5 +1,6 @@
 """Boosting of the soft margin by linear programming, with a certificate over all stumps."""
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -19,7 +20,7 @@ from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
 from .docstrings import documented
-from .parameters import ParameterValidation
+from .parameters import ParameterValidation, declared
 from .validation import checked_weights, validated
 
 # Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.
@@ -27,6 +28,7 @@ LEAST_ENTROPY = 1e-8
 SEEDS = 2**31 - 1  # those of a weak learner are below it, as in scikit-learn's ensembles
 
 
+@declared
 class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
     """Boosting of decision stumps for the best soft margin, with a certificate over all of them.
 
@@ -151,26 +153,15 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
         "solver": [StrOptions({"auto", "highs", "agm"})],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        nu: float = 0.1,
-        entropy: float = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.nu = nu
-        self.entropy = entropy
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any = None
+    _: KW_ONLY
+    nu: float = 0.1
+    entropy: float = 0.0
+    solver: str = "auto"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,35 +21,27 @@ from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
+from .parameters import declared
 from .posing import FitProblems
 from .sequences import encoded, split_at, stacked
 from .validation import validated
 
 
+@declared
 class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
     _own_constraints: ClassVar[dict] = {"penalty": [StrOptions({"l2", "l1", "group"})]}
-    fit_intercept: bool = False
+    fit_intercept = False
 
-    def __init__(
-        self,
-        alpha: float = 1e-2,
-        *,
-        penalty: str = "l2",
-        tol: float = 1e-4,
-        max_iter: int = 10_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.penalty = penalty
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-2
+    _: KW_ONLY
+    penalty: str = "l2"
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     @abstractmethod
     def _loss_of(self, labels: Any, lengths: Any, n_labels: int) -> ChainLogLoss | ChainLoss: ...

@@ -1,5 +1,6 @@
 """Elastic nets, penalised or over an l1 ball, for regression and for classes."""
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,10 +11,9 @@ from .._typing import ArrayLike
 from ..losses import MarginLoss
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
-from .docstrings import documented
 from .lasso_attributes import LassoLike
 from .names import elastic_net
-from .parameters import penalty_by_feature
+from .parameters import declared, penalty_by_feature
 from .svm import MarginClassifier
 
 PENALISED = ("auto", "agm", "cd", "approx")
@@ -66,7 +66,7 @@ class _ElasticNetModel(PrimalDualEstimator):
         return self.solver
 
 
-@documented
+@declared
 class ElasticNetPD(_ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
@@ -134,41 +134,24 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
     50.0
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        l1_ratio: float = 0.5,
-        positive: bool = False,
-        l1_radius: float | None = None,
-        penalty_weights: ArrayLike | None = None,
-        bounds: Any = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.positive = positive
-        self.l1_radius = l1_radius
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1.0
+    _: KW_ONLY
+    l1_ratio: float = 0.5
+    positive: bool = False
+    l1_radius: float | None = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
 
-@documented
+@declared
 class ElasticNetPDClassifier(_ElasticNetModel, MarginClassifier):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
@@ -229,39 +212,20 @@ class ElasticNetPDClassifier(_ElasticNetModel, MarginClassifier):
     2.00
     """
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        l1_ratio: float = 0.5,
-        l1_radius: float | None = None,
-        penalty_weights: ArrayLike | None = None,
-        bounds: Any = None,
-        loss: str | MarginLoss = "smoothed_hinge",
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        class_weight: dict | str | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.l1_radius = l1_radius
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.loss = loss
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    l1_ratio: float = 0.5
+    l1_radius: float | None = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+    loss: str | MarginLoss = "smoothed_hinge"
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    class_weight: dict | str | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0

@@ -1,5 +1,6 @@
 """The elastic net with its parameters chosen by cross-validation."""
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,13 +11,13 @@ from .._typing import ArrayLike
 from ..penalties import Penalty
 from ..problems import Problem
 from .cross_validation import L1RatioCrossValidation
-from .docstrings import documented
 from .elastic_net import PENALISED, ElasticNetPD
 from .lasso_attributes import LassoAttributes
 from .names import elastic_net
+from .parameters import declared
 
 
-@documented
+@declared
 class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
     """`ElasticNetPD` with alpha and l1_ratio chosen by cross-validation along paths.
 
@@ -84,36 +85,20 @@ class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
         "solver": [StrOptions(set(PENALISED))],
     }
 
-    def __init__(
-        self,
-        *,
-        l1_ratio: float | ArrayLike = 0.5,
-        positive: bool = False,
-        eps: float = 1e-3,
-        alphas: int | ArrayLike = 100,
-        cv: Any = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.l1_ratio = l1_ratio
-        self.positive = positive
-        self.eps = eps
-        self.alphas = alphas
-        self.cv = cv
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    l1_ratio: float | ArrayLike = 0.5
+    positive: bool = False
+    eps: float = 1e-3
+    alphas: int | ArrayLike = 100
+    cv: Any = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _get_penalty(self) -> Penalty:
         return elastic_net(self._l1_ratios()[0], self.positive)

@@ -1,5 +1,6 @@
 """The group lasso for classification and regression."""
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,9 +9,9 @@ from .._typing import ArrayLike
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import GroupL2, Penalty
 from .base import PrimalDualEstimator
-from .docstrings import documented
 from .groups import weights_of_groups
 from .overlapping import Copies, copies_of
+from .parameters import declared
 from .regression import WithResidualLoss
 from .svm import MarginClassifier
 
@@ -41,7 +42,7 @@ class WithGroups(PrimalDualEstimator):
         return GroupL2(groups, weights)
 
 
-@documented
+@declared
 class GroupLassoSVC(WithGroups, MarginClassifier):
     """Linear classifier with a group lasso penalty, fitted with a certificate.
 
@@ -97,41 +98,24 @@ class GroupLassoSVC(WithGroups, MarginClassifier):
     6
     """
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        groups: Any = None,
-        group_weights: ArrayLike | None = None,
-        loss: str | MarginLoss = "hinge",
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        class_weight: dict | str | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.groups = groups
-        self.group_weights = group_weights
-        self.loss = loss
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    groups: Any = None
+    group_weights: ArrayLike | None = None
+    loss: str | MarginLoss = "hinge"
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    class_weight: dict | str | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
 
-@documented
+@declared
 class GroupLassoPD(WithGroups, WithResidualLoss):
     """Linear regression with a group lasso penalty, fitted with a certificate.
 
@@ -190,37 +174,19 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
     {'person': False, 'body': True, 'blood': True}
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        groups: Any = None,
-        group_weights: ArrayLike | None = None,
-        loss: str | ResidualLoss = "squared",
-        quantile: float | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.groups = groups
-        self.group_weights = group_weights
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.delta = delta
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1.0
+    _: KW_ONLY
+    groups: Any = None
+    group_weights: ArrayLike | None = None
+    loss: str | ResidualLoss = "squared"
+    quantile: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0

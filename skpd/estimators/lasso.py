@@ -1,5 +1,6 @@
 """The lasso with the objective of scikit-learn, for one alpha and with cross-validation."""
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,14 +9,13 @@ from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
-from .docstrings import documented
 from .lasso_attributes import LassoAttributes, LassoLike
-from .parameters import penalty_by_feature
+from .parameters import declared, penalty_by_feature
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
-@documented
+@declared
 class LassoPDCertified(LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
@@ -72,41 +72,26 @@ class LassoPDCertified(LassoLike):
     _takes_blocks: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        positive: bool = False,
-        penalty_weights: ArrayLike | None = None,
-        bounds: Any = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.positive = positive
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1.0
+    _: KW_ONLY
+    positive: bool = False
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
 
 
-@documented
+@declared
 class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     """The lasso with a certificate, its alpha chosen by cross-validation.
 
@@ -165,39 +150,23 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     True
     """
 
-    positive: bool
     path = LassoPDCertified.path
 
     _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
-    def __init__(
-        self,
-        *,
-        eps: float = 1e-3,
-        alphas: int | ArrayLike = 100,
-        positive: bool = False,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        cv: Any = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.positive = positive
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    eps: float = 1e-3
+    alphas: int | ArrayLike = 100
+    positive: bool = False
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    cv: Any = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _get_penalty(self) -> Penalty:
         return NonNegativeL1() if self.positive else L1()

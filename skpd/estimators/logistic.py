@@ -1,5 +1,6 @@
 """Logistic regression of two classes or more."""
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,16 +12,15 @@ from .._typing import Array
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
-from .docstrings import documented
 from .multinomial import joint_problem
 from .names import PENALTIES
-from .parameters import SHARED_CONSTRAINTS
+from .parameters import SHARED_CONSTRAINTS, declared
 from .posing import one_vs_rest
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
 
 
-@documented
+@declared
 class LogisticPD(PrimalDualClassifier):
     """Logistic regression of two classes or more, fitted with a certificate.
 
@@ -95,32 +95,18 @@ class LogisticPD(PrimalDualClassifier):
         "penalty": [StrOptions(set(NAMES)), *SHARED_CONSTRAINTS["penalty"][1:]],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        penalty: str | Penalty = "l2",
-        l1_ratio: float | None = None,
-        groups: Any = None,
-        class_weight: dict | str | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    penalty: str | Penalty = "l2"
+    l1_ratio: float | None = None
+    groups: Any = None
+    class_weight: dict | str | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _get_loss(self) -> Logistic:
         """The loss of two classes; more classes have the softmax."""

@@ -1,6 +1,7 @@
 """Completion of matrices: ratings of pairs by a matrix of low rank."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..problems.free_groups import FreeGroups
 from .docstrings import documented
 from .fits import dual_coef_of, fit_problems
 from .pairs import pairs_and_ratings, places_of, two_columns
+from .parameters import declared
 from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights
@@ -31,7 +33,7 @@ LOSSES: dict[str, type[Any]] = {
 }
 
 
-@documented
+@declared
 class MatrixCompletionPD(PrimalDualRegressor):
     """Ratings of pairs by a matrix of low rank, fitted with a certificate.
 
@@ -145,30 +147,17 @@ class MatrixCompletionPD(PrimalDualRegressor):
         "solver": [StrOptions({"auto", "pdprox-dual"})],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1e-4,
-        *,
-        loss: str | Loss = "squared",
-        biases: bool = True,
-        solver: str = "auto",
-        solver_options: dict | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 5_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.biases = biases
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-4
+    _: KW_ONLY
+    loss: str | Loss = "squared"
+    biases: bool = True
+    solver: str = "auto"
+    solver_options: dict | None = None
+    tol: float = 1e-4
+    max_iter: int = 5_000
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,5 +1,6 @@
 """Linear models of several outputs or tasks with a penalty of the matrix of coefficients."""
 
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,7 +17,6 @@ from ..problems import Problem
 from ..problems.columns import Columns
 from ..problems.output_rows import RowsOfOutputs
 from .base import _DATA
-from .docstrings import documented
 from .outputs import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
@@ -25,13 +25,14 @@ from .outputs import (
     output_penalty,
     without_tasks,
 )
+from .parameters import declared
 from .posing import FitProblems, problem_of_outputs, require_unit, shares_of
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, finite_targets, validated, validated_array
 
 
-@documented
+@declared
 class MultiTaskPD(PrimalDualRegressor):
     """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
 
@@ -95,36 +96,20 @@ class MultiTaskPD(PrimalDualRegressor):
         "tasks": [Integral, str, None],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        loss: str | Loss = "squared",
-        penalty: str | Penalty = "l21",
-        l1_ratio: float = 1.0,
-        tasks: int | str | None = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.tasks = tasks
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    loss: str | Loss = "squared"
+    penalty: str | Penalty = "l21"
+    l1_ratio: float = 1.0
+    tasks: int | str | None = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,6 +1,7 @@
 """Linear models of several outputs or tasks, with parameters chosen by cross-validation."""
 
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,13 +13,13 @@ from .._typing import Array, ArrayLike, Indices
 from ..losses import Loss
 from ..penalties import Penalty
 from .cross_validation import L1RatioCrossValidation
-from .docstrings import documented
 from .folds import Fold, checked_folds
 from .multi_task import MultiTaskPD
 from .outputs import output_penalty
+from .parameters import declared
 
 
-@documented
+@declared
 class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     """`MultiTaskPD` with alpha, and l1_ratio, chosen by cross-validation along paths.
 
@@ -110,40 +111,22 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     _of_data: ClassVar[set] = {*L1RatioCrossValidation._of_data, "tasks_"}
     _own_constraints: ClassVar[dict] = {"l1_ratio": [_l1_ratio_range, "array-like"]}
 
-    def __init__(
-        self,
-        *,
-        loss: str | Loss = "squared",
-        penalty: str | Penalty = "l21",
-        l1_ratio: float | ArrayLike = 1.0,
-        tasks: int | str | None = None,
-        eps: float = 1e-3,
-        alphas: int | ArrayLike = 100,
-        cv: Any = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.tasks = tasks
-        self.eps = eps
-        self.alphas = alphas
-        self.cv = cv
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    loss: str | Loss = "squared"
+    penalty: str | Penalty = "l21"
+    l1_ratio: float | ArrayLike = 1.0  # type: ignore[assignment]
+    tasks: int | str | None = None
+    eps: float = 1e-3
+    alphas: int | ArrayLike = 100
+    cv: Any = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, self._l1_ratios()[0], n_features, n_outputs)

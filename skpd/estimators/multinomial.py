@@ -1,5 +1,6 @@
 """Classifiers with a vector of coefficients for every class, fitted together."""
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from ..problems import Problem
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
+from .parameters import declared
 from .posing import problem_of_outputs
 
 LOSSES: dict[str, type[LabelLoss]] = {
@@ -40,7 +42,7 @@ def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Prob
     return problem_of_outputs(estimator, X, targets, weights, loss, penalty)
 
 
-@documented
+@declared
 class MultinomialPD(PrimalDualClassifier):
     """Multinomial logistic regression or the multi-class SVM of Crammer and Singer, certified.
 
@@ -113,36 +115,20 @@ class MultinomialPD(PrimalDualClassifier):
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        loss: str = "softmax",
-        penalty: str | Penalty = "l2",
-        l1_ratio: float = 1.0,
-        class_weight: dict | str | None = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.class_weight = class_weight
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    loss: str = "softmax"
+    penalty: str | Penalty = "l2"
+    l1_ratio: float = 1.0
+    class_weight: dict | str | None = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _get_loss(self) -> LabelLoss:
         return LOSSES[self.loss](len(self.classes_))

@@ -1,14 +1,16 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from ..losses import MarginLoss, ResidualLoss
-from .docstrings import documented
 from .kernel_models import KernelClassifier, KernelRegressor
 from .kernel_sums import KernelList, SeveralKernels
+from .parameters import declared
 
 
-@documented
+@declared
 class MKLClassifier(SeveralKernels, KernelClassifier):
     """Classifier with several kernels, of which it selects some, fitted with a certificate.
 
@@ -58,37 +60,22 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 1e-2,
-        *,
-        kernels: KernelList = ("linear", "rbf"),
-        penalty: str = "sum",
-        scale_kernels: bool = True,
-        loss: str | MarginLoss = "hinge",
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        class_weight: dict | str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.kernels = kernels
-        self.penalty = penalty
-        self.scale_kernels = scale_kernels
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-2
+    _: KW_ONLY
+    kernels: KernelList = ("linear", "rbf")
+    penalty: str = "sum"
+    scale_kernels: bool = True
+    loss: str | MarginLoss = "hinge"
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    class_weight: dict | str | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
 
-@documented
+@declared
 class MKLRegressor(SeveralKernels, KernelRegressor):
     """Regression with several kernels, of which it selects some, fitted with a certificate.
 
@@ -139,33 +126,17 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 1e-2,
-        *,
-        kernels: KernelList = ("linear", "rbf"),
-        penalty: str = "sum",
-        scale_kernels: bool = True,
-        loss: str | ResidualLoss = "absolute",
-        quantile: float | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.kernels = kernels
-        self.penalty = penalty
-        self.scale_kernels = scale_kernels
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.delta = delta
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-2
+    _: KW_ONLY
+    kernels: KernelList = ("linear", "rbf")
+    penalty: str = "sum"
+    scale_kernels: bool = True
+    loss: str | ResidualLoss = "absolute"
+    quantile: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0

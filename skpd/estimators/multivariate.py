@@ -1,7 +1,7 @@
 """A classifier that optimises a score of all labels, such as F1."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,6 +22,7 @@ from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
 from .docstrings import documented
 from .fits import fit_problems
+from .parameters import declared
 from .posing import FitProblems
 from .predictions import linear_predictions
 from .validation import validated
@@ -47,7 +48,7 @@ class _Training:
         return float(0.5 * (scores[self.n_positive - 1] + scores[self.n_positive]))
 
 
-@documented
+@declared
 class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     """Linear classifier that optimises F1 or another score of all labels, with a certificate.
 
@@ -156,40 +157,22 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
         "solver": [StrOptions({"auto", "agm"})],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        scoring: str = "f1",
-        beta: float | None = None,
-        k: float | None = None,
-        penalty: str | Penalty = "l2",
-        l1_ratio: float | None = None,
-        groups: Any = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 10_000,
-        fit_intercept: bool = False,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.scoring = scoring
-        self.beta = beta
-        self.k = k
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    scoring: str = "f1"
+    beta: float | None = None
+    k: float | None = None
+    penalty: str | Penalty = "l2"
+    l1_ratio: float | None = None
+    groups: Any = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 10_000
+    fit_intercept: bool = False
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

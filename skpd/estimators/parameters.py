@@ -1,9 +1,10 @@
 """Validation of constructor parameters."""
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
@@ -17,6 +18,7 @@ from .._compat import (
 )
 from .._values import Value
 from ..penalties import Penalty, for_features
+from .docstrings import documented
 from .names import PENALTIES
 from .pickling import PickledWithVersion
 
@@ -104,6 +106,11 @@ class ParameterValidation(PickledWithVersion):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls._find_constraints()
+
+    @classmethod
+    def _find_constraints(cls) -> None:
+        """Set the constraints of the parameters that the constructor takes."""
         known = dict(SHARED_CONSTRAINTS)
         for base in reversed(cls.__mro__):
             known |= vars(base).get("_own_constraints", {})
@@ -166,6 +173,23 @@ class ParameterValidation(PickledWithVersion):
         for name, changes in of_values.items():
             setattr(self, name, getattr(self, name).with_params(**changes))
         return self
+
+
+@dataclass_transform(eq_default=False)
+def declared(kind: Any) -> Any:
+    """Complete an estimator whose parameters are the annotated names in the body of its class.
+
+    The constructor takes these in their order and does nothing but keep them. The docstring gets
+    the entries that it shares with others (`skpd.estimators.docstrings.documented`).
+    """
+    text = kind.__doc__
+    kind = dataclass(eq=False, repr=False)(kind)
+    kind.__doc__ = text  # none under ``python -OO``, where a dataclass describes itself
+    # Others would take the fields for all that an estimator holds, as dask does where it makes the
+    # name of a task from one, and a derived class would have them beside its own.
+    del kind.__dataclass_fields__
+    kind._find_constraints()
+    return documented(kind)
 
 
 def penalty_by_feature(penalty: Penalty, weights: Any, bounds: Any, alpha: float = 1.0) -> Penalty:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -44,11 +45,12 @@ from .folds import (
     warn_of_end,
     warn_of_unfinished,
 )
-from .parameters import ParameterValidation
+from .parameters import ParameterValidation, declared
 from .path import alpha_values, problems_of_path, split_pipeline
 from .scored_folds import Samples, ScoredFolds, cv_results, place_of_choice, takes_weights
 
 
+@declared
 class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterValidation):
     """Any estimator with alpha chosen by cross-validation along its regularisation path.
 
@@ -162,24 +164,14 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         "rule": [StrOptions({"best", "one_standard_error"})],
     }
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        alphas: int | ArrayLike = 50,
-        eps: float | None = None,
-        cv: Any = None,
-        scoring: str | Callable | None = None,
-        rule: str = "best",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.alphas = alphas
-        self.eps = eps
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.n_jobs = n_jobs
+    estimator: Any
+    _: KW_ONLY
+    alphas: int | ArrayLike = 50
+    eps: float | None = None
+    cv: Any = None
+    scoring: str | Callable | None = None
+    rule: str = "best"
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self):
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

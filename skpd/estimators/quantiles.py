@@ -1,5 +1,6 @@
 """Linear models of several quantiles of one target, which do not cross on the training data."""
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +12,12 @@ from ..losses import NonCrossingPinball, Pinball
 from ..penalties import Penalty
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
+from .parameters import declared
 from .posing import problem_of_outputs
 from .regressor import PrimalDualRegressor
 
 
-@documented
+@declared
 class QuantilePD(PrimalDualRegressor):
     """Several quantiles that do not cross on the training data, fitted at once and certified.
 
@@ -104,30 +106,17 @@ class QuantilePD(PrimalDualRegressor):
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
     }
 
-    def __init__(
-        self,
-        quantiles: ArrayLike = (0.1, 0.5, 0.9),
-        *,
-        alpha: float = 1e-3,
-        penalty: str | Penalty = "l1",
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.quantiles = quantiles
-        self.alpha = alpha
-        self.penalty = penalty
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    quantiles: ArrayLike = (0.1, 0.5, 0.9)
+    _: KW_ONLY
+    alpha: float = 1e-3
+    penalty: str | Penalty = "l1"
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _get_loss(self) -> NonCrossingPinball:
         return NonCrossingPinball(self.quantiles)

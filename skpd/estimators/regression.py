@@ -1,5 +1,6 @@
 """Linear regression with any convex loss of the residual and any penalty."""
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,8 +9,8 @@ from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..losses import ResidualLoss
 from ..penalties import Penalty
-from .docstrings import documented
 from .names import RESIDUAL_LOSSES, chosen
+from .parameters import declared
 from .regressor import PrimalDualRegressor
 
 
@@ -23,7 +24,7 @@ class WithResidualLoss(PrimalDualRegressor):
         return chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
 
 
-@documented
+@declared
 class PdproxRegressor(WithResidualLoss):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
@@ -82,45 +83,23 @@ class PdproxRegressor(WithResidualLoss):
 
     _takes_blocks: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        penalty: str | Penalty = "l1",
-        l1_ratio: float | None = None,
-        groups: Any = None,
-        penalty_weights: ArrayLike | None = None,
-        bounds: Any = None,
-        constraints: Any = None,
-        loss: str | ResidualLoss = "absolute",
-        quantile: float | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.constraints = constraints
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.delta = delta
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    penalty: str | Penalty = "l1"
+    l1_ratio: float | None = None
+    groups: Any = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+    constraints: Any = None
+    loss: str | ResidualLoss = "absolute"
+    quantile: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0

@@ -1,5 +1,6 @@
 """Linear classifiers with any margin loss and any convex penalty."""
 
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,8 +11,8 @@ from .._typing import ArrayLike
 from ..losses import MarginLoss
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
-from .docstrings import documented
 from .names import MARGIN_LOSSES, chosen
+from .parameters import declared
 
 
 class MarginClassifier(PrimalDualClassifier):
@@ -24,7 +25,7 @@ class MarginClassifier(PrimalDualClassifier):
         return chosen("loss", self.loss, MARGIN_LOSSES)
 
 
-@documented
+@declared
 class PdproxSVC(MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
@@ -107,45 +108,23 @@ class PdproxSVC(MarginClassifier):
         "noise_budget": [Interval(Real, 0, np.inf, closed="neither"), None],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        penalty: str | Penalty = "l1",
-        l1_ratio: float | None = None,
-        groups: Any = None,
-        penalty_weights: ArrayLike | None = None,
-        bounds: Any = None,
-        constraints: Any = None,
-        noise_budget: float | None = None,
-        loss: str | MarginLoss = "hinge",
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        class_weight: dict | str | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.penalty_weights = penalty_weights
-        self.bounds = bounds
-        self.constraints = constraints
-        self.noise_budget = noise_budget
-        self.loss = loss
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    penalty: str | Penalty = "l1"
+    l1_ratio: float | None = None
+    groups: Any = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+    constraints: Any = None
+    noise_budget: float | None = None
+    loss: str | MarginLoss = "hinge"
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    class_weight: dict | str | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0

@@ -1,6 +1,7 @@
 """Linear models of many outputs with a coefficient matrix of low rank."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,8 +12,8 @@ from .._compat import Interval, StrOptions
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Problem, Solution
-from .docstrings import documented
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
+from .parameters import declared
 from .posing import FitProblems, problem_of_outputs
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, finite_targets, validated
@@ -22,7 +23,7 @@ LARGEST = 1e70  # of X and y: no product of two of their squares overflows
 NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the rank
 
 
-@documented
+@declared
 class TraceNormPD(PrimalDualRegressor):
     """Many outputs with a bound or a penalty on the trace norm, fitted with a certificate.
 
@@ -101,34 +102,19 @@ class TraceNormPD(PrimalDualRegressor):
         "n_rows": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        radius: float | None = 1.0,
-        loss: str | Loss = "squared",
-        step_size: str = "line-search",
-        rank: int | None = None,
-        n_rows: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 5_000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.radius = radius
-        self.loss = loss
-        self.step_size = step_size
-        self.rank = rank
-        self.n_rows = n_rows
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    radius: float | None = 1.0
+    loss: str | Loss = "squared"
+    step_size: str = "line-search"
+    rank: int | None = None
+    n_rows: int | None = None
+    tol: float = 1e-4
+    max_iter: int = 5_000
+    fit_intercept: bool = True
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     @property
     def _by_frank_wolfe(self) -> bool:
