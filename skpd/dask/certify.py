@@ -1,17 +1,16 @@
 """Certificates for fitted linear models on Dask collections (`certify`)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
 from distributed import Client
-from sklearn.utils.class_weight import compute_class_weight
 
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..foreign.certify import certified, check_linear, missing_of_objective, unknown_objective
-from ..foreign.data import shares
+from ..foreign.data import finite_class_weight, require_classes, shares, weights_of_outputs
 from ..foreign.objectives import by_hand, objective_of, own_objective
 from ..losses import Loss
 from ..penalties import Penalty
@@ -19,7 +18,7 @@ from ..problems import Problem
 from ..problems.shards.bounds import target_sums
 from ..problems.shards.build import problem_of_shards
 from . import models
-from .collections import client_of, team_of
+from .collections import class_weights, client_of, team_of
 from .holder import Task
 from .shards import DaskShards
 from .team import Team
@@ -135,7 +134,7 @@ def _on_dask(estimator: PrimalDualEstimator, client: Client) -> Any:
 class DaskData:
     """Data that workers hold, with the interface of `skpd.foreign.data.Data`."""
 
-    team: Team
+    X: Team  # which has the shape of the data
     name: str
 
     @classmethod
@@ -143,23 +142,9 @@ class DaskData:
         return cls(team_of(client, X, y, sample_weight), type(estimator).__name__)
 
     @property
-    def X(self) -> models.Shape:
-        return models.Shape(self.team.shape)
-
-    @property
     def y(self) -> Any:
         """The sorted distinct labels."""
-        return self._class_weights()[0]
-
-    def _class_weights(self) -> tuple[Any, Any]:
-        """The sorted distinct labels, and the sum of the weights of the rows of each."""
-        answers = self.team.ask_anew("class_weights")
-        found = [part for answer in answers for part in answer.values()]
-        labels = np.unique(np.concatenate([own for own, _ in found]))
-        weights = np.zeros(len(labels))
-        for own, sums in found:
-            weights[np.searchsorted(labels, own)] += sums
-        return labels, weights
+        return class_weights(self.X)[0]
 
     def __getattr__(self, name: str) -> Any:
         raise ValueError(
@@ -168,55 +153,30 @@ class DaskData:
         )
 
     def outputs(self) -> list[dict[str, Any]]:
-        self.team.ask_anew("require_numbers")
+        self.X.ask_anew("require_numbers")
         return [{}]
 
     def one_vs_rest(self, estimator: Any, class_weight: Any = None) -> Iterator[dict[str, Any]]:
         """The arguments of `Task` for each output: the positive class and class weights."""
-        classes, labels = estimator.classes_, self._class_weights()[0]
-        if not np.array_equal(labels, classes):
-            raise ValueError(
-                f"y must hold the classes that {self.name} was fitted with, {classes!r}, "
-                f"got {labels!r}."
-            )
-        own = np.ones(len(classes)) if class_weight is None else np.asarray(class_weight)
-        if len(classes) == 2:
-            yield {"positive": classes[1], "class_weight": (classes, own)}
-            return
-        for k in range(len(classes)):
-            factors = np.where(np.arange(len(classes)) == k, own[k], 1.0)
+        classes = estimator.classes_
+        require_classes(self.y, classes, self.name)
+        for k, factors in weights_of_outputs(len(classes), class_weight):
             yield {"positive": classes[k], "class_weight": (classes, factors)}
 
     def class_weight(self, estimator: Any, *, weighted: bool) -> Any:
         """The weight of each class; "balanced" uses the sums of the weights of rows."""
-        labels, sums = self._class_weights()
-        if not weighted and estimator.class_weight == "balanced" and self.team.has_weights:
+        labels, sums = class_weights(self.X)
+        if not weighted and estimator.class_weight == "balanced" and self.X.has_weights:
             raise ValueError(
                 f"class_weight='balanced' of {self.name} counts rows, which takes data in memory "
                 "where there is a sample_weight."
             )
-        with np.errstate(divide="ignore"):
-            found = compute_class_weight(
-                estimator.class_weight, classes=labels, y=labels, sample_weight=sums
-            )
-        return np.where(np.isfinite(found), found, 1.0)
+        return finite_class_weight(estimator, labels, labels, sums)
 
-    def rows_of(self, output: dict[str, Any], loss: Loss, column: float | None) -> "DaskRows":
-        """The rows of one output, with a constant last column of value ``column`` if given."""
-        shards = DaskShards(self.team, Task(loss, column=column, **output))
-        total = shards.sums(target_sums)["weight"].bounded[0]
-        return DaskRows(shards, shares(np.array([total]), self.name)[1], loss, self.name)
-
-
-@dataclass(frozen=True)
-class DaskRows:
-    """The rows of one output, and the sum of their weights."""
-
-    shards: DaskShards
-    total: float
-    loss: Loss
-    name: str
-
-    def problem(self, penalty: Penalty, alpha: float, fit_intercept: bool) -> Problem:
-        """The problem of these rows with the given penalty."""
-        return problem_of_shards(self.shards, self.loss, penalty, alpha, fit_intercept, self.name)
+    def rows_of(
+        self, output: dict[str, Any], loss: Loss, column: float | None
+    ) -> tuple[float, Callable[..., Problem]]:
+        """See `skpd.foreign.data.Data.rows_of`; the workers hold the rows."""
+        shards = DaskShards(self.X, Task(loss, column=column, **output))
+        _, total = shares(shards.sums(target_sums)["weight"].bounded[0], self.name)
+        return total, partial(problem_of_shards, shards, loss, name=self.name)

@@ -1,6 +1,6 @@
 """Estimators of the package for Dask collections, whose rows the workers of a cluster hold."""
 
-import inspect
+from inspect import get_annotations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from .._compat import HasMethods
 from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
-from ..estimators.docstrings import documented
+from ..estimators.parameters import declared
 from ..estimators.posing import (
     FitProblems,
     one_vs_rest_of_shards,
@@ -21,7 +21,15 @@ from ..estimators.posing import (
 )
 from ..estimators.regressor import PrimalDualRegressor
 from ..problems import Point
-from .collections import as_array, beside, client_of, feature_names, is_collection, team_of
+from .collections import (
+    as_array,
+    beside,
+    class_weights,
+    client_of,
+    feature_names,
+    is_collection,
+    team_of,
+)
 from .communication import Communication
 from .holder import Task
 from .shards import DaskShards
@@ -41,34 +49,16 @@ class OnDask(PrimalDualEstimator):
     """
 
     _local: ClassVar[type]
+    _own_constraints: ClassVar[dict] = {"client": [HasMethods(["submit", "who_has"]), None]}
     classes_: Any
     communication_: Communication
-    client: Client | None
+    client: Client | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "_local" not in vars(cls):
-            return
-        local: Any = cls._local
-        own = inspect.signature(local.__init__)
-        client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-
-        def __init__(self: Any, *args: Any, client: Client | None = None, **params: Any) -> None:
-            local.__init__(self, *args, **params)
-            self.client = client
-
-        __init__.__signature__ = own.replace(  # type: ignore[attr-defined]
-            parameters=[*own.parameters.values(), client]
-        )
-        cls.__init__ = __init__  # type: ignore[assignment, method-assign]
-        cls._parameter_constraints = {
-            **local._parameter_constraints,
-            "client": [HasMethods(["submit", "who_has"]), None],
-        }
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return sorted([*cls._local._get_param_names(), "client"])  # type: ignore[attr-defined]
+        if "_local" in vars(cls):
+            cls.__annotations__ = {**get_annotations(cls._local), "client": Client | None}
+            declared(cls)
 
     def to_local(self) -> Any:
         """The ordinary estimator with the same parameters and the same model.
@@ -154,12 +144,8 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
         team = self._team(X, y, sample_weight)
-        found = [part for answer in team.ask_anew("class_weights") for part in answer.values()]
-        classes = np.unique(np.concatenate([labels for labels, _ in found]))
+        classes, weights = class_weights(team)
         check_classification_targets(classes)
-        weights = np.zeros(len(classes))
-        for labels, own in found:
-            weights[np.searchsorted(classes, labels)] += own
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, classes, weights)
@@ -169,7 +155,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
             return DaskShards(team, Task(loss, positive, class_weight))
 
         problems = one_vs_rest_of_shards(self, classes, shards_of)
-        return problems_of_classes(Shape(team.shape), y, problems, classes)
+        return problems_of_classes(team, y, problems, classes)
 
     def decision_function(self, X: Any) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
@@ -199,7 +185,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         team = self._team(X, y, sample_weight)
         team.ask_anew("require_numbers")
         problem = shards_problem(self, DaskShards(team, Task(self._get_loss())))
-        return FitProblems(Shape(team.shape), np.empty(0), [problem])
+        return FitProblems(team, np.empty(0), [problem])
 
     def predict(self, X: Any) -> Any:
         return self._of_chunks("predict", X, None, None)
@@ -226,14 +212,6 @@ def mean_of(values: Any, weights: Any) -> Any:
     return values.mean() if weights is None else (weights * values).sum() / weights.sum()
 
 
-class Shape:
-    """The shape of validated data, with the interface that the fits of estimators use."""
-
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self.shape = shape
-
-
-@documented
 class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     """`skpd.PdproxSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
@@ -252,7 +230,6 @@ class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     _local = svm.PdproxSVC
 
 
-@documented
 class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
     """`skpd.GroupLassoSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
@@ -271,7 +248,6 @@ class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
     _local = group_lasso.GroupLassoSVC
 
 
-@documented
 class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifier):
     """`skpd.ElasticNetPDClassifier` for arrays and dataframes of Dask, whose rows workers hold.
 
@@ -290,7 +266,6 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
     _local = elastic_net.ElasticNetPDClassifier
 
 
-@documented
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     """`skpd.PdproxRegressor` for arrays and dataframes of Dask, whose rows workers hold.
 
@@ -309,7 +284,6 @@ class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     _local = regression.PdproxRegressor
 
 
-@documented
 class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
     """`skpd.LassoPDCertified` for arrays and dataframes of Dask, whose rows workers hold.
 
@@ -328,7 +302,6 @@ class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
     _local = lasso.LassoPDCertified
 
 
-@documented
 class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     """`skpd.ElasticNetPD` for arrays and dataframes of Dask, whose rows workers hold.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..designs.tables import beside
 from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
-from ..problems import linear_problem
+from ..problems import Problem, linear_problem
 from ..problems.shards.build import problem_of_blocks
 from ..problems.shards.shard import Targets
 from .fits import LinearFit
@@ -81,11 +81,7 @@ class Data:
             If the classes in y are not exactly the given ones.
         """
         found, labels = np.unique(column_or_1d(self.y), return_inverse=True)
-        if not np.array_equal(found, classes):
-            raise ValueError(
-                f"y must hold the classes that {self.name} was fitted with, {classes!r}, "
-                f"got {found!r}."
-            )
+        require_classes(found, classes, self.name)
         return labels
 
     def one_vs_rest(
@@ -97,28 +93,29 @@ class Data:
         other classes have weight 1, as in liblinear and in scikit-learn's stochastic gradient
         descent.
         """
-        classes = estimator.classes_
-        labels = self.labels(classes)
-        if class_weight is None:
-            class_weight = np.ones(len(classes))
-        if len(classes) == 2:
-            yield np.where(labels == 1, 1.0, -1.0), self.sample_weight * class_weight[labels]
-            return
-        for k in range(len(classes)):
-            own = labels == k
-            yield (
-                np.where(own, 1.0, -1.0),
-                self.sample_weight * np.where(own, class_weight[k], 1.0),
-            )
+        labels = self.labels(estimator.classes_)
+        for k, factors in weights_of_outputs(len(estimator.classes_), class_weight):
+            yield np.where(labels == k, 1.0, -1.0), self.sample_weight * factors[labels]
 
     def outputs(self) -> list[tuple[Array, Array]]:
         """Pairs of targets and weights, one pair for each target of a regression."""
         return [(y, self.sample_weight) for y in self.targets.T]
 
-    def rows_of(self, output: Any, loss: Loss, column: float | None) -> "OutputRows":
-        """The rows of one output, with a constant last column of value ``column`` if given."""
+    def rows_of(
+        self, output: Any, loss: Loss, column: float | None
+    ) -> tuple[float, Callable[..., Problem]]:
+        """The total weight of the rows of one output, and a function that makes their problem.
+
+        The function takes the penalty, alpha and whether there is an intercept. If ``column`` is
+        given, the rows have a constant last column of this value.
+        """
         y, weights = output
-        return OutputRows(self._matrix(column), y, *shares(weights, self.name), loss, self.name)
+        weights, total = shares(weights, self.name)
+        X = self._matrix(column)
+        if isinstance(X, RowBlocks):
+            return total, partial(problem_of_blocks, X, Targets(y, weights), loss, name=self.name)
+        y = np.ascontiguousarray(y)
+        return total, partial(linear_problem, X, y, weights, loss, total_weight=total)
 
     def _matrix(self, column: float | None) -> Any:
         """The data as `Design` or `RowBlocks`, with a constant last column if given."""
@@ -132,38 +129,34 @@ class Data:
     def class_weight(self, estimator: Any, *, weighted: bool) -> Array:
         """The weight of each class; ``weighted`` is whether "balanced" uses sample_weight."""
         self.labels(estimator.classes_)
-        with np.errstate(divide="ignore"):
-            weights = compute_class_weight(
-                estimator.class_weight,
-                classes=estimator.classes_,
-                y=column_or_1d(self.y),
-                sample_weight=self.sample_weight if weighted else None,
-            )
-        return np.where(np.isfinite(weights), weights, 1.0)  # "balanced" is infinite without rows
+        sample_weight = self.sample_weight if weighted else None
+        y = column_or_1d(self.y)
+        return finite_class_weight(estimator, estimator.classes_, y, sample_weight)
 
 
-@dataclass(frozen=True)
-class OutputRows:
-    """The rows of one output, with weights of sum 1, and the sum of the original weights."""
+def require_classes(found: Any, classes: Any, name: str) -> None:
+    """Raise a ValueError unless the labels in y are those that a model was fitted with."""
+    if not np.array_equal(found, classes):
+        raise ValueError(
+            f"y must hold the classes that {name} was fitted with, {classes!r}, got {found!r}."
+        )
 
-    X: Any
-    y: Array
-    weights: Array
-    total: float
-    loss: Loss
-    name: str
 
-    def problem(self, penalty: Penalty, alpha: float, fit_intercept: bool) -> Any:
-        """The problem of these rows with the given penalty."""
-        if isinstance(self.X, RowBlocks):
-            targets = Targets(self.y, self.weights)
-            return problem_of_blocks(
-                self.X, targets, self.loss, penalty, alpha, fit_intercept, name=self.name
-            )
-        return linear_problem(
-            self.X, np.ascontiguousarray(self.y), self.weights, self.loss, penalty, alpha,
-            fit_intercept, self.total,
-        )  # fmt: skip
+def weights_of_outputs(n_classes: int, class_weight: Array | None) -> list[tuple[int, Array]]:
+    """The positive class of each output, one-vs-rest, and its weights of all classes."""
+    own = np.ones(n_classes) if class_weight is None else np.asarray(class_weight)
+    if n_classes == 2:
+        return [(1, own)]
+    return [(k, np.where(np.arange(n_classes) == k, own[k], 1.0)) for k in range(n_classes)]
+
+
+def finite_class_weight(estimator: Any, classes: Any, y: Any, sample_weight: Any) -> Array:
+    """The weight of each class, where "balanced" gives 1 to a class without rows."""
+    with np.errstate(divide="ignore"):
+        weights = compute_class_weight(
+            estimator.class_weight, classes=classes, y=y, sample_weight=sample_weight
+        )
+    return np.where(np.isfinite(weights), weights, 1.0)
 
 
 def coefficients(
@@ -237,9 +230,9 @@ def fits(
     free = estimator.fit_intercept if fit_intercept is None else fit_intercept
     found = []
     for k, output in enumerate(outputs):
-        rows = data.rows_of(output, loss, column)
-        own = positive(float(np.broadcast_to(alpha(rows.total), len(outputs))[k]), data.name)
-        problem = rows.problem(penalty, own, column is None and bool(free))
+        total, problem_with = data.rows_of(output, loss, column)
+        own = positive(float(np.broadcast_to(alpha(total), len(outputs))[k]), data.name)
+        problem = problem_with(penalty, own, column is None and bool(free))
         found.append(LinearFit(problem, coef[k], float(intercept[k])))
     return found
 
