@@ -8,8 +8,7 @@ from .estimators.block_scaler import BlockScaler
 from .estimators.boosting import LPBoostClassifier
 from .estimators.chains import ChainCRF, ChainM3N
 from .estimators.displays import GapDisplay
-from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
-from .estimators.elastic_net_cv import ElasticNetPDCV
+from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
 from .estimators.groups import groups_from
 from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC

@@ -29,7 +29,7 @@ WITH_EXAMPLES = {
         "certificates.certificate", "certificates.digits", "designs.design",
         "designs.row_blocks", "estimators.block_scaler",
         "estimators.boosting", "estimators.chains", "estimators.displays",
-        "estimators.elastic_net", "estimators.elastic_net_cv", "estimators.group_lasso",
+        "estimators.elastic_net", "estimators.group_lasso",
         "estimators.groups", "estimators.kernel_machines", "estimators.lasso",
         "estimators.lasso_attributes", "estimators.logistic", "estimators.multiple_kernels",
         "estimators.matrix_completion", "estimators.multi_task", "estimators.multi_task_cv",

@@ -6,6 +6,8 @@ from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import CallbackSupportMixin
@@ -24,7 +26,6 @@ from .overlapping import Copies
 from .parameters import ParameterValidation, penalty_by_feature
 from .posing import FitProblems, linear_problem, linear_problems
 from .predictions import linear_predictions
-from .sparse_coefficients import SparseCoefficients
 from .validation import validated
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
@@ -32,7 +33,11 @@ MAPPED = 1 << 30  # bytes from which on an array mapped from a file is taken in 
 LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
 
 
-class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterValidation):
+def _has_coefficients(estimator: Any) -> bool:
+    return estimator._model_attribute == "coef_"
+
+
+class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     """Base class of linear models that a solver fits to a `Problem`, with a certificate.
 
     An estimator declares the parts of its problems: a loss, a penalty, and parameters for other
@@ -40,7 +45,7 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
     of `fits` solve the problems and set the fitted attributes.
     """
 
-    coef_: Array
+    coef_: Any
     intercept_: Any
     dual_coef_: Array
     groups_: Array
@@ -212,3 +217,60 @@ class PrimalDualEstimator(CallbackSupportMixin, SparseCoefficients, ParameterVal
         for name, value in {self._path_parameter: alpha, **self._model(points, fit)}.items():
             setattr(other, name, value)
         return other
+
+    # The form of the model
+
+    @available_if(_has_coefficients)
+    def sparsify(self) -> Self:
+        """Convert ``coef_`` to a sparse array.
+
+        A sparse array takes less memory, in pickles too, where more than half of the coefficients
+        are 0. Predictions, warm starts and `certify` accept it. It has two dimensions, also where
+        ``coef_`` had one.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(np.atleast_2d(self._dense_coef))
+        return self
+
+    @available_if(_has_coefficients)
+    def densify(self) -> Self:
+        """Convert ``coef_`` back to the array that `fit` makes.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = self._dense_coef
+        return self
+
+    def drop_dual_coef(self) -> Self:
+        """Remove ``dual_coef_``, which has a number for each sample, also in pickles.
+
+        Only a warm start of the next `fit` needs it, which then starts anew. The attribute
+        ``certificate_`` and its bounds on the coefficients are kept.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.__dict__.pop("dual_coef_", None)
+        return self
+
+    @property
+    def _dense_coef(self) -> Array:
+        """The coefficients as a dense array, also after `sparsify`."""
+        if not sp.issparse(self.coef_):
+            return self.coef_
+        table = self.coef_.toarray()
+        return table if np.ndim(self.intercept_) else table[0]
+
+    @property
+    def _coef_rows(self) -> Any:
+        """The coefficients with a row for each output, in dense or sparse format."""
+        return self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)

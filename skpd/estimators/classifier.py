@@ -8,6 +8,7 @@ from joblib import effective_n_jobs
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import _check_sample_weight, _fit_context, with_callbacks
@@ -22,11 +23,21 @@ from .docstrings import documented
 from .fits import fit_problems
 from .overlapping import with_sums
 from .posing import FitProblems
-from .probabilities import ProbabilisticClassifier
 from .validation import checked_weights
 
 
-class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualEstimator):
+def _has_probabilities(estimator: Any) -> bool:
+    if estimator._gives_probabilities():
+        return True
+    raise AttributeError(
+        f"{type(estimator).__name__} predicts no probabilities: its loss is not a negative log "
+        "likelihood. Fit LogisticPD, take loss='logistic' (loss='softmax' for MultinomialPD), or "
+        "wrap it in "
+        "sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
+class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
     """Base class of classifiers, one-vs-rest for more than two classes."""
 
     @documented
@@ -113,10 +124,35 @@ class PrimalDualClassifier(ProbabilisticClassifier, ClassifierMixin, PrimalDualE
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
 
+    @available_if(_has_probabilities)
+    @documented
+    def predict_proba(self, X: Any) -> Array:
+        """Predict probabilities of the classes, for the logistic loss or the softmax.
+
+        For more than two classes handled one-vs-rest, the probabilities of the single classes are
+        divided by their sum.
+
+        {probabilities_of_rows}
+        """
+        return np.exp(self._log_probabilities(X))
+
+    @available_if(_has_probabilities)
+    @documented
+    def predict_log_proba(self, X: Any) -> Array:
+        """Predict logarithms of the probabilities of the classes.
+
+        The logarithms are finite where the results of `predict_proba` underflow.
+
+        {log_probabilities_of_rows}
+        """
+        return self._log_probabilities(X)
+
     def _gives_probabilities(self) -> bool:
+        """Whether the loss is a negative log likelihood."""
         return self._get_loss().is_log_likelihood
 
     def _log_probabilities(self, X: Any) -> Array:
+        """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
         scores, loss = self.decision_function(X), self._get_loss()
         ones, z = np.ones(scores.size), np.ravel(scores)
         if scores.ndim == 1:
