@@ -297,10 +297,6 @@ class Penalty(Value, ABC):
         """The compiled object that solvers use for alpha R, a sum over coefficients."""
         return kernels.SeparableTerms(alpha, *self.terms)
 
-    def restricted(self, columns: Indices) -> "Penalty":
-        """The penalty on a subset of the coefficients, a sum over these."""
-        return _Restricted(self, columns) if any(map(np.ndim, self.terms)) else self
-
     def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""
         l1, l2, lower, upper = self.terms
@@ -312,37 +308,6 @@ class Penalty(Value, ABC):
             return float(np.sum(np.where(excess > 0.0, excess * allowed, 0.0)))
         w = np.minimum(excess / (alpha * l2), allowed)
         return float(np.sum(w * (excess - 0.5 * alpha * l2 * w)))
-
-
-class _Restricted(Penalty):
-    """A sum over coefficients with arrays of terms, where all coefficients but some are 0."""
-
-    structure: ClassVar[Structure] = Structure.SEPARABLE
-
-    def __init__(self, whole: Penalty, columns: Indices) -> None:
-        self.whole, self.columns = whole, columns
-        self.n_features = max(map(np.size, whole.terms))
-        self.terms = tuple(term[columns] if np.ndim(term) else term for term in whole.terms)
-
-    def _all(self, some: Array | float) -> Array:
-        out = np.zeros(self.n_features)
-        out[self.columns] = some
-        return out
-
-    def value(self, w: Array) -> float:
-        return self.whole.value(self._all(w))
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        return self.whole.prox(self._all(w), self._all(step))[self.columns]
-
-    def conjugate(self, v: Array, alpha: float) -> float:
-        return self.whole.conjugate(self._all(v), alpha)
-
-    def support(self, v: Array, radius: float) -> float:
-        return self.whole.support(self._all(v), radius)
-
-    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        return self.whole.bounded_conjugate(self._all(v), alpha, radius)
 
 
 class Norm(Penalty):

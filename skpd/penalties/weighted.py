@@ -218,9 +218,6 @@ class WeightedL1(_ByFeature):
     def terms(self) -> tuple[Any, float, float, float]:
         return self.weights, 0.0, -inf, inf
 
-    def restricted(self, columns: Indices) -> "WeightedL1":
-        return WeightedL1(self.weights[columns])
-
 
 @dataclass(frozen=True, eq=False)
 class Separable(_ByFeature):
@@ -282,9 +279,6 @@ class Separable(_ByFeature):
             return Separable(l1, self.l2, self.lower, self.upper)
         return super().bind(n_features)
 
-    def restricted(self, columns: Indices) -> "Separable":
-        return Separable(*(x[columns] if np.ndim(x) else x for x in self.terms))
-
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         least = float(np.min(self.l2))
         return least, Separable(self.l1, self.l2 - least, self.lower, self.upper), 1.0
@@ -331,6 +325,13 @@ def for_features(
     if np.ndim(shares) and np.all(l2 == 0.0) and unbounded:
         return WeightedL1(l1 * shares)
     return Separable(l1 * shares, l2 * shares, lower, upper)
+
+
+def restricted(penalty: Any, columns: Indices) -> Any:
+    """A sum over coefficients as a penalty of some of them, where the others are 0."""
+    if not any(map(np.ndim, penalty.terms)):
+        return penalty
+    return Separable(*(term[columns] if np.ndim(term) else term for term in penalty.terms))
 
 
 def with_coefficient(penalty: Any, n_features: int, weight: float) -> Penalty:

@@ -7,6 +7,7 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...certificates import dual_estimate, relative_gap
 from ...penalties import Structure
+from ...penalties.weighted import restricted
 from ...problems import Point, Problem
 from .rows import AllRows, RowSide
 
@@ -80,7 +81,7 @@ class Iterate:
         if columns is None or penalty.structure is not Structure.SEPARABLE:
             return slice(None), penalty
         if self._restricted[0] is not columns:
-            self._restricted = columns, penalty.restricted(columns)
+            self._restricted = columns, restricted(penalty, columns)
         return self._restricted
 
     def differentiate(self, columns: Indices | None) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ... import kernels
 from ..._typing import Array, Indices
+from ...penalties.weighted import restricted
 
 
 class _Inverse:
@@ -145,7 +146,7 @@ class _SeparablePart:
     """The penalty alpha R on the working set, R = sum_j l1 |w_j| + l2 w_j^2 / 2 within bounds."""
 
     def __init__(self, penalty, alpha: float, columns: Indices, system) -> None:
-        own = penalty.restricted(columns)
+        own = restricted(penalty, columns)
         self.terms = own.kernel_terms(alpha)
         self._given = alpha, own.terms
         self.columns, self.n_penalised = columns, len(columns)
