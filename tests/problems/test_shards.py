@@ -11,7 +11,7 @@ from skpd.designs.sampling import uniform_by_place
 from skpd.designs.sums import BoundedSum, Largest, added
 from skpd.losses import Absolute, Hinge
 from skpd.penalties import L1
-from skpd.problems.shards.bounds import dual_sums
+from skpd.problems.shards.bounds import point_sums
 from skpd.problems.shards.build import problem_of_blocks
 from skpd.problems.shards.recipes import DualRecipe
 from skpd.problems.shards.shard import Shard, Targets
@@ -40,7 +40,7 @@ def test_products_are_bounded_in_rational_arithmetic(precise):
     weights[60:], theta[60:] = weights[:60][::-1], theta[:60][::-1]
     shard = Shard(RowBlocks(np.array_split(X, 7)), Targets(np.zeros(120), weights), Absolute())
     shard.kept[0] = theta
-    found = dual_sums(shard, DualRecipe(0), precise)
+    found = point_sums(shard, None, DualRecipe(0), precise)
     value, error = found["products"].bounded
     for j in range(4):
         products = zip(weights.tolist(), theta.tolist(), X[:, j].tolist(), strict=True)

@@ -5,14 +5,15 @@ its box. It has the least norm in units of these distances, and q follows from t
 the free directions F in these units. The change is recomputed block by block wherever it is used.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ..._floats import EPSILON
-from ..._typing import Array, Indices
+from ..._typing import Array
 from ...certificates.objective import DualPoint
 from ..balance import MOST, SCALES
 from ..dual_points import BalancedPoint
@@ -20,16 +21,6 @@ from ..free_directions import FreeDirections
 from .bounds import balance_sums, box_sums
 from .points import DualSums, PartOfPoint, SharedPoint
 from .recipes import Change
-
-
-@dataclass(frozen=True)
-class SharedBalance:
-    """The numbers that `BalancedPoint` uses, see `skpd.problems.balance.Balance`."""
-
-    share: float
-    rest: float
-    cost: float
-    columns: Indices
 
 
 class SharedFreeDirections(FreeDirections):
@@ -72,7 +63,7 @@ def _balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     rest = 2.0 * float(np.sum((np.abs(values) + errors) / sizes)) / least
     if not rest <= MOST * -float(left["minus_root"].value):
         return None
-    balance = SharedBalance(
+    balance = SimpleNamespace(  # see `skpd.problems.balance.Balance`
         share=share,
         rest=rest * float(left["room"].value),
         cost=SCALES * 2.0 * rest * sqrt(left["steepness"]),

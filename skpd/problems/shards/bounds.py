@@ -107,24 +107,23 @@ def _product(design: Design, weights: Array, rows: Array, precise: bool) -> Boun
 
 @summed()
 def point_sums(
-    shard: Shard, block: Block, model: tuple[Array, float], dual: DualRecipe, precise: bool
-) -> dict[str, Any]:
-    """The results of `loss_sums` and `dual_sums` from one pass over the rows."""
-    theta = dual.of(shard.kept, shard.loss, block.rows, block.y)
-    losses = _loss_sums(shard, block, model, precise)
-    return losses | _dual_sums(shard.loss, block, theta, precise)
+    shard: Shard, block: Block, model: tuple[Array, float] | None, dual: DualRecipe | None,
+    precise: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """The sums of a model and of a dual point, of which one may be None, from one pass."""
+    found = {} if model is None else _loss_sums(shard.loss, block, model, precise)
+    return found if dual is None else found | _dual_sums(shard, block, dual, precise)
 
 
 def _loss_sums(
-    shard: Shard, block: Block, model: tuple[Array, float], precise: bool
+    loss: Loss, block: Block, model: tuple[Array, float], precise: bool
 ) -> dict[str, Any]:
     """The mean loss of a model, rounded up, and sums of the errors of its predictions."""
     _, design, y, weights = block
-    loss, low = shard.loss, 0.0
     if precise:
         z, low, error = design.matvec_compensated(*model)
     else:
-        z, error = design.matvec_bounded(*model)
+        (z, error), low = design.matvec_bounded(*model), 0.0
     return {
         "loss": BoundedSum(loss.largest_mean(y, weights, z, low, error)),
         "loss_about": kernels.dot(weights, np.ascontiguousarray(loss.value(y, z, low))),
@@ -133,53 +132,33 @@ def _loss_sums(
     }
 
 
-@summed()
-def loss_sums(
-    shard: Shard, block: Block, model: tuple[Array, float], precise: bool
-) -> dict[str, Any]:
-    """The mean loss of a model, rounded up, and sums of the errors of its predictions."""
-    return _loss_sums(shard, block, model, precise)
-
-
-@summed()
-def dual_sums(shard: Shard, block: Block, dual: DualRecipe, precise: bool) -> dict[str, Any]:
+def _dual_sums(shard: Shard, block: Block, dual: DualRecipe, precise: bool) -> dict[str, Any]:
     """The sums of a dual point, including its change, that a certificate uses."""
     rows, design, y, weights = block
-    theta = dual.of(shard.kept, shard.loss, rows, y)
-    if dual.change is not None:
-        change = _change_of(shard.loss, design, y, weights, theta, dual.change)
-        towards = theta + change / dual.change.share
-        values = shard.loss.dual_values(y, weights, towards, _scales(shard.loss))
-        changed = {
-            "change_products": _product(design, weights, change, precise),
-            **{f"towards_value_{k}": value for k, value in enumerate(_as_sums(values))},
-            "towards_minus_scale": Largest(-_largest_scale(shard.loss, y, towards)),
-        }
-    else:
-        changed = {}
-    return _dual_sums(shard.loss, block, theta, precise) | changed
-
-
-def _dual_sums(loss: Loss, block: Block, theta: Array, precise: bool) -> dict[str, Any]:
-    _, design, y, weights = block
-    values = loss.dual_values(y, weights, theta, _scales(loss))
-    return {
+    loss, theta = shard.loss, dual.of(shard.kept, shard.loss, rows, y)
+    found = {
         "products": _product(design, weights, theta, precise),
         "slope": BoundedSum(*kernels.compensated_dot(weights, theta)),
-        **{f"value_{k}": value for k, value in enumerate(_as_sums(values))},
         "largest": Largest(kernels.max_abs(theta)),
         "square": kernels.dot(weights * theta, theta),
-        "minus_scale": Largest(-_largest_scale(loss, y, theta)),
+        **_values_and_scale(loss, y, weights, theta, ""),
     }
+    if dual.change is None:
+        return found
+    change = _change_of(loss, design, y, weights, theta, dual.change)
+    towards = theta + change / dual.change.share
+    found["change_products"] = _product(design, weights, change, precise)
+    return found | _values_and_scale(loss, y, weights, towards, "towards_")
 
 
-def _scales(loss: Loss) -> tuple[float, ...]:
-    """The scales at which the conjugates of a dual point are computed in one pass."""
-    return (1.0, 0.5) if loss.quadratic_conjugate else (1.0,)
-
-
-def _as_sums(values: list[tuple[float, float]]) -> list[BoundedSum]:
-    return [BoundedSum(value, rounding) for value, rounding in values]
+def _values_and_scale(
+    loss: Loss, y: Array, weights: Array, theta: Array, prefix: str
+) -> dict[str, Any]:
+    """Minus the sums of the conjugate losses at some scales, and minus the largest scale."""
+    scales = (1.0, 0.5) if loss.quadratic_conjugate else (1.0,)
+    values = loss.dual_values(y, weights, theta, scales)
+    found: dict[str, Any] = {f"{prefix}value_{k}": BoundedSum(*v) for k, v in enumerate(values)}
+    return found | {f"{prefix}minus_scale": Largest(-_largest_scale(loss, y, theta))}
 
 
 def _largest_scale(loss: Loss, y: Array, theta: Array) -> float:
@@ -206,7 +185,7 @@ def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> dict
             change = _change_of(shard.loss, design, y, weights, theta, dual.change)
             theta = theta + change / dual.change.share
         found = shard.loss.dual_values(y, weights, theta, tuple(scales))
-        return {str(k): value for k, value in enumerate(_as_sums(found))}
+        return {str(k): BoundedSum(*value) for k, value in enumerate(found)}
 
     return shard.sums(of_block, with_data=len(columns) > 0)
 

@@ -9,32 +9,28 @@ from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.objective import NOTHING, Sum
 from ..dual_points import RowPoint
-from .bounds import dual_sums, dual_values
+from .bounds import dual_values, point_sums
 from .recipes import DualRecipe, SharedVector
 from .shard import Block, Shard
 
 
 class DualSums:
-    """The results of `dual_sums` for a dual point, computed on demand.
+    """The sums of a dual point (`point_sums`) from plain and from precise products, on demand.
 
     Parameters
     ----------
     shards : Shards
     recipe : DualRecipe
-    plain, precise : dict, default=None
-        The sums from plain products, and from products in twice the working precision, where they
-        have been computed.
+    plain : dict, default=None
+        The sums from plain products, where they have been computed.
     """
 
-    def __init__(
-        self, shards: Any, recipe: DualRecipe, plain: Any = None, precise: Any = None
-    ) -> None:
-        self._shards, self._recipe = shards, recipe
-        self._found = {False: plain, True: precise}
+    def __init__(self, shards: Any, recipe: DualRecipe, plain: Any = None) -> None:
+        self._shards, self._recipe, self._found = shards, recipe, {False: plain, True: None}
 
     def __call__(self, precise: bool) -> dict[str, Any]:
         if self._found[precise] is None:
-            self._found[precise] = self._shards.sums(dual_sums, self._recipe, precise)
+            self._found[precise] = self._shards.sums(point_sums, None, self._recipe, precise)
         return self._found[precise]
 
 
@@ -95,7 +91,7 @@ class SharedPoint(PartOfPoint):
     problem : Problem
     theta : SharedVector
     plain : dict, default=None
-        The results of `dual_sums` from plain products, where they have been computed.
+        The results of `point_sums` from plain products, where they have been computed.
     """
 
     def __init__(

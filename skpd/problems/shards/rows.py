@@ -21,7 +21,7 @@ from ..null_model import NullModel, scale_of
 from ..rows import Rows
 from ..solution import Point
 from .balance import SharedFreeDirections
-from .bounds import keep_gradient, keep_repaired, loss_sums, point_sums, survey
+from .bounds import keep_gradient, keep_repaired, point_sums, survey
 from .known import KnownSums, SharedData
 from .null_sums import NullSums, TargetSums
 from .points import SharedPoint, gathered_part
@@ -207,14 +207,14 @@ class RowsInShards(Rows):
         if known is not None and known.is_model(Point(coef, free, None)):
             found = known.sums
         else:
-            found = self.shards.sums(loss_sums, (coef, float(free)), False)
+            found = self.shards.sums(point_sums, (coef, float(free)), None, False)
         most: float = found["loss"].bounded[0]
         if self._loss_by_errors(most, found) <= max(PLAIN * most, accuracy):
             return most
         return self.precise_mean_loss(problem, coef, free)[0]
 
     def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
-        found = self.shards.sums(loss_sums, (coef, float(free)), True)
+        found = self.shards.sums(point_sums, (coef, float(free)), None, True)
         return found["loss"].bounded[0], found["loss_about"]
 
     def _loss_by_errors(self, value: float, found: dict[str, Any]) -> float:
