@@ -165,11 +165,8 @@ class TraceNormPD(PrimalDualRegressor):
         return FitProblems(X, y, [problem_of_outputs(self, X, Y, sample_weight, loss, penalty)])
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
-        (point,) = points
-        coef = np.ascontiguousarray(point.coef.reshape(-1, len(point.intercept)).T)
-        if fit.y.ndim == 1:
-            return {"coef_": coef[0], "intercept_": point.intercept[0]}
-        return {"coef_": coef, "intercept_": point.intercept}
+        model = super()._model(points, fit)
+        return {name: each[0] for name, each in model.items()} if fit.y.ndim == 1 else model
 
     @property
     def rank_(self) -> int:

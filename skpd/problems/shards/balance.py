@@ -43,7 +43,8 @@ def _balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     n_directions = len(columns) + ones
     if n_directions == 0:
         return None
-    found = problem.rows.shards.sums(box_sums, theta.recipe, point.largest, columns, ones)
+    change = Change(columns, ones, np.zeros(n_directions), point.largest)
+    found = problem.rows.shards.sums(box_sums, theta.changed(change).recipe)
     n_inside = found["n_inside"]
     sizes = np.sqrt(found["gram"].diagonal())
     if n_inside < n_directions or not np.all(sizes > 0.0):
@@ -53,7 +54,7 @@ def _balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     if least is None:
         return None
     q = np.linalg.solve(gram, -found["sums"].bounded[0] / sizes) / sizes
-    change = Change(columns, ones, q, point.largest)
+    change = replace(change, q=q)
     changed = theta.changed(change)
     left = problem.rows.shards.sums(balance_sums, changed.recipe)
     share = float(left["share"].value)

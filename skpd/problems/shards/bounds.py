@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
 from ... import kernels
-from ..._typing import Array, Indices
+from ..._typing import Array
 from ...designs import Design
 from ...designs.sums import BoundedSum, Largest
 from ...losses import Loss
 from .recipes import Change, DualRecipe, null_ends
 from .shard import Block, Shard, summed
 
-NO_COLUMNS: Indices = np.empty(0, dtype=np.int64)
 LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest variable stay
 
 # The targets
@@ -145,7 +144,7 @@ def _dual_sums(shard: Shard, block: Block, dual: DualRecipe, precise: bool) -> d
     }
     if dual.change is None:
         return found
-    change = _change_of(loss, design, y, weights, theta, dual.change)
+    change = _change_of(loss, block, theta, dual.change)
     towards = theta + change / dual.change.share
     found["change_products"] = _product(design, weights, change, precise)
     return found | _values_and_scale(loss, y, weights, towards, "towards_")
@@ -176,18 +175,18 @@ def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> dict
 
     If the dual point has a change, the multiples are those of theta + change / share.
     """
-    columns = NO_COLUMNS if dual.change is None else dual.change.columns
 
     def of_block(block: Block) -> dict[str, Any]:
-        rows, design, y, weights = block
+        rows, _, y, weights = block
         theta = dual.of(shard.kept, shard.loss, rows, y)
         if dual.change is not None:
-            change = _change_of(shard.loss, design, y, weights, theta, dual.change)
+            change = _change_of(shard.loss, block, theta, dual.change)
             theta = theta + change / dual.change.share
         found = shard.loss.dual_values(y, weights, theta, tuple(scales))
         return {str(k): BoundedSum(*value) for k, value in enumerate(found)}
 
-    return shard.sums(of_block, with_data=len(columns) > 0)
+    with_data = dual.change is not None and len(dual.change.columns) > 0
+    return shard.sums(of_block, with_data)
 
 
 def keep_gradient(shard: Shard, model: tuple[Array, float], key: int) -> dict[str, Any]:
@@ -215,49 +214,44 @@ def keep_repaired(
 # Changes that balance a dual point, see `skpd.problems.balance`
 
 
-def _room(loss: Loss, y: Array, weights: Array, theta: Array, largest: float) -> Array:
-    """Half the distances of theta_i from the boundary of the box; 0 for rows that stay fixed."""
-    lower, upper = loss.dual_bounds(y)
-    room = np.minimum(np.minimum(theta - lower, upper - theta), largest)
-    room = np.where((weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
-    return np.where(room > LEAST_ROOM * largest, room, 0.0)
+def _room_and_directions(
+    loss: Loss, block: Block, theta: Array, change: Change
+) -> tuple[Array, Array]:
+    """Half the distances of theta_i from the boundary of the box, and the free directions.
+
+    The distances of rows that stay fixed count as 0. The directions are of shape (n_rows,
+    n_directions).
+    """
+    lower, upper = loss.dual_bounds(block.y)
+    room = np.minimum(np.minimum(theta - lower, upper - theta), change.largest)
+    room = np.where((block.weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
+    parts = [np.ones((len(theta), 1))] if change.ones else []
+    if len(change.columns):
+        parts.append(block.design.table(change.columns))
+    return np.where(room > LEAST_ROOM * change.largest, room, 0.0), np.hstack(parts)
 
 
-def _directions(design: Design | None, n_rows: int, columns: Indices, ones: bool) -> Array:
-    """The free directions on the rows of a block, of shape (n_rows, n_directions)."""
-    parts = [np.ones((n_rows, 1))] if ones else []
-    if len(columns):
-        assert design is not None
-        parts.append(np.asarray(design.table(columns), dtype=np.float64))
-    return np.hstack(parts)
+def _change_of(loss: Loss, block: Block, theta: Array, change: Change) -> Array:
+    room, directions = _room_and_directions(loss, block, theta, change)
+    return room * room * (directions @ change.q)
 
 
-def _change_of(
-    loss: Loss, design: Design | None, y: Array, weights: Array, theta: Array, change: Change
-) -> Array:
-    room = _room(loss, y, weights, theta, change.largest)
-    table = _directions(design, len(y), change.columns, change.ones)
-    return room * room * (table @ change.q)
-
-
-def box_sums(
-    shard: Shard, dual: DualRecipe, largest: float, columns: Indices, ones: bool
-) -> dict[str, Any]:
+def box_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
     """The Gram matrix of the free directions times room, with weights, and their free sums."""
+    change = dual.change
+    assert change is not None
 
     def of_block(block: Block) -> dict[str, Any]:
-        rows, design, y, weights = block
-        theta = dual.of(shard.kept, shard.loss, rows, y)
-        room = _room(shard.loss, y, weights, theta, largest)
-        table = _directions(design, len(y), columns, ones)
-        scaled = (np.sqrt(weights) * room)[:, np.newaxis] * table
+        weights, theta = block.weights, dual.of(shard.kept, shard.loss, block.rows, block.y)
+        room, directions = _room_and_directions(shard.loss, block, theta, change)
+        scaled = (np.sqrt(weights) * room)[:, np.newaxis] * directions
         return {
             "gram": scaled.T @ scaled,
             "n_inside": int(np.count_nonzero(room)),
-            "sums": _sums_with(weights, theta, table),
+            "sums": _sums_with(weights, theta, directions),
         }
 
-    return shard.sums(of_block, with_data=len(columns) > 0)
+    return shard.sums(of_block, with_data=len(change.columns) > 0)
 
 
 def _sums_with(weights: Array, theta: Array, table: Array) -> BoundedSum:
@@ -272,12 +266,11 @@ def balance_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
     assert change is not None
 
     def of_block(block: Block) -> dict[str, Any]:
-        rows, design, y, weights = block
+        rows, _, y, weights = block
         loss, theta = shard.loss, dual.of(shard.kept, shard.loss, rows, y)
-        moved = _change_of(loss, design, y, weights, theta, change)
-        table = _directions(design, len(y), change.columns, change.ones)
-        left = _sums_with(weights, theta, table) + _sums_with(weights, moved, table)
-        room = _room(loss, y, weights, theta, change.largest)
+        room, directions = _room_and_directions(loss, block, theta, change)
+        moved = room * room * (directions @ change.q)
+        left = _sums_with(weights, theta, directions) + _sums_with(weights, moved, directions)
         inside = room > 0.0
         y, theta, room, weights = y[inside], theta[inside], room[inside], weights[inside]
         # the slope of a convex function near theta is at most those of chords to both sides
