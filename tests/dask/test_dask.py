@@ -388,3 +388,10 @@ def test_all_workers_lost_at_once(environment, tmp_path):
         given = da.from_array(X, chunks=(100, D)).map_blocks(waiting, dtype=float)
         model = skpd_dask.PdproxSVC(0.01, tol=1e-9).fit(given, y)
     assert_allclose(model.coef_, skpd.PdproxSVC(0.01, tol=1e-9).fit(X, y).coef_, atol=1e-6)
+
+
+def test_the_name_of_a_task_says_which_model_it_applies():
+    """Otherwise dask would give the predictions of a model for those of another."""
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    models = [skpd.LassoPDCertified(0.1).fit(X, X[:, k]) for k in (0, 1)]
+    assert dask.base.tokenize(models[0]) != dask.base.tokenize(models[1])
