@@ -119,8 +119,9 @@ class StructuredLoss(ABC):
     largest_theta: Array
     is_smooth: ClassVar[bool] = False
     entropy_range: float
-    linear_tails: ClassVar[bool] = True  # this and the next one are said by every loss
+    linear_tails: ClassVar[bool] = True  # this and the next ones are said by every loss
     has_radius: ClassVar[bool] = False
+    constant_curvature: ClassVar[bool] = False
     opposed: ClassVar[tuple[Mixture, ...]] = ()
 
     @property

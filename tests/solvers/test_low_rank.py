@@ -90,9 +90,9 @@ def test_squares_of_small_differences(rng):
     U, V = rng.normal(size=(30, 3)), rng.normal(size=(20, 3))
     for size in (1.0, 1e-6, 1e-12):
         change = size * rng.normal(size=U.shape)
-        difference = Factors(U + change, V).plus(Factors(U, V).times(-1.0))
+        difference = Factors(U + change, V) - Factors(U, V)
         expected = np.sum((((U + change) - U) @ V.T) ** 2)
-        assert difference.square() == pytest.approx(expected, rel=1e-2)
+        assert difference.dot(difference) == pytest.approx(expected, rel=1e-2)
     several = Factors(np.hstack([U, U]), np.hstack([V, 2.0 * V]))
     small = compressed(several)
     assert small.U.shape[1] == 3

@@ -102,18 +102,12 @@ class GradientSettings:
     # estimate follows a decreasing curvature within some twenty steps
     curvature_decrease: float = 0.95
     curvature_increase: float = 1.5
-    # Relative rounding error of the mean loss
-    objective_rounding: float = 1e-14
-    # Iterations between estimates of the gap, which may cost a decomposition, and certificates
-    estimate_every: int = 5
-    check_every: int = 100
-    # After a certificate that was not good enough, wait for this share of all iterations
-    check_share: int = 20
+    # Relative rounding error of the mean loss, and the least difference that is significant, in
+    # units of that error
+    rounding: float = 1e-14
+    measurable: float = 100.0
     # The largest cost of a Gram matrix, in passes over X for all outputs
     gram_passes: float = 50.0
-    # Iterations without a decrease of the gap by a tenth after which the method ends
-    patience: int = 2000
-    progress: float = 0.9
     # The cost of an iteration, in multiplications of dense vectors: for each entry of X, and a
     # fixed part
     step_cost: float = 4.0
@@ -121,3 +115,24 @@ class GradientSettings:
 
 
 GRADIENTS = GradientSettings()
+
+
+@dataclass(frozen=True)
+class CadenceSettings:
+    """Settings of estimates of the gap and of certificates, which no proof depends on."""
+
+    # Iterations between estimates of the gap, which cost a decomposition or some products
+    estimate_every: int = 5
+    # A certificate is computed if the estimated gap is this share of the requested one; otherwise
+    # when the number of iterations has grown by a factor, so that a run that ends early has one
+    near_goal: float = 0.9
+    check_growth: float = 1.5
+    first_check: int = 50
+    # After a certificate that was not good enough in spite of the estimate, the next one waits for
+    # this share of all iterations
+    check_share: float = 0.1
+    # Iterations without progress, at least, after which it ends unfinished (`Monitor.watch`)
+    patience: int = 2000
+
+
+CADENCE = CadenceSettings()

@@ -6,7 +6,8 @@ largest singular values are found by subspace iteration, started at the vectors 
 decomposition.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,14 @@ from ...designs import SubspaceIteration
 from .settings import SETTINGS
 
 
-class Factors(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Factors:
     """The matrix U V', given by its factors U and V."""
 
     U: Array
     V: Array
+
+    __array_ufunc__ = None  # NumPy's scalars then leave products to __rmul__
 
     @property
     def coef(self) -> Array:
@@ -36,20 +40,23 @@ class Factors(NamedTuple):
         """The trace norm of U V', for factors of singular vectors times roots of the values."""
         return 0.5 * float(np.sum(self.U**2) + np.sum(self.V**2))
 
-    def times(self, scale: float) -> "Factors":
+    def __rmul__(self, scale: float) -> "Factors":
         return Factors(scale * self.U, self.V)
 
-    def plus(self, other: "Factors") -> "Factors":
+    def __add__(self, other: "Factors") -> "Factors":
         return Factors(np.hstack([self.U, other.U]), np.hstack([self.V, other.V]))
 
-    def square(self) -> float:
-        """The squared Frobenius norm, without cancellation for a small difference of matrices."""
-        products = (self.U.T @ self.U) * (self.V.T @ self.V)
+    def __sub__(self, other: "Factors") -> "Factors":
+        return self + -1.0 * other
+
+    def dot(self, other: "Factors") -> float:
+        """The sum of products of entries, without cancellation for small differences."""
+        products = (self.U.T @ other.U) * (self.V.T @ other.V)
         value, size = float(np.sum(products)), float(np.sum(np.abs(products)))
-        if value >= SETTINGS.cancelled * size:
+        if abs(value) >= SETTINGS.negligible * size:
             return value
-        R, S = (np.asarray(np.linalg.qr(factor, mode="r")) for factor in self)
-        return float(np.sum((R @ S.T) ** 2))
+        (Q, R), (P, S) = np.linalg.qr(self.U), np.linalg.qr(self.V)
+        return float(np.sum((R @ S.T) * ((Q.T @ other.U) @ (other.V.T @ P))))
 
 
 class Sum:

@@ -4,7 +4,6 @@ The methods are those of `skpd.solvers.proximal.pdprox`. M is stored as factors,
 trace norm returns a matrix of low rank, and all other large objects are vectors over the rows.
 """
 
-from functools import partial
 from math import sqrt
 from typing import Annotated, Any
 
@@ -12,12 +11,12 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point, Problem
+from ..accelerated.progress import Progress, Result
 from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
 from ..proximal.settings import REPORTS
 from ..run import Run
-from .factors import SingularThreshold, Sum, compressed
+from .factors import Sum, compressed
 from .models import EntriesModel
-from .progress import Progress, Result
 from .settings import SETTINGS
 
 
@@ -25,13 +24,12 @@ class _Primal:
     """The primal variables: M and the free numbers, with their predictions."""
 
     def __init__(self, run: Run) -> None:
-        self.problem, self.model = run.problem, EntriesModel(run.problem)
-        self.threshold = SingularThreshold(run.random_state)
+        self.problem, self.model = run.problem, EntriesModel(run)
         self.M, self.free = self.model.start(run.first), run.first.intercept
         self._predict()
 
     def _predict(self) -> None:
-        self.z = self.model.predictions(self.M) + self.problem.rows.spread(self.free)
+        self.z = self.model.image(self.M) + self.problem.rows.spread(self.free)
 
     def step(self, theta: Array, step: float) -> None:
         """Take a proximal step along -X' diag(c) theta; the step size is in units of weights."""
@@ -40,11 +38,11 @@ class _Primal:
             self.free = self.free - step * self.model.free_step(theta)
         tau = step / problem.rows.largest_weight
         towards = Sum(self.M, -tau, self.model.gradient(theta))
-        self.M = self.threshold(towards, tau * problem.alpha)
+        self.M = self.model.threshold(towards, tau * problem.alpha)
         self._predict()
 
-    def objective(self) -> float:
-        return self.model.mean_loss_at(self.z) + self.problem.alpha * self.M.trace_norm
+    def result(self, theta: Array) -> Result:
+        return self.model.result_of(self.M, self.free, self.model.mean_loss(self.z), theta)
 
     def point(self, theta: Array) -> Point:
         return Point(self.M.coef, self.free, theta)
@@ -54,7 +52,7 @@ def pdprox_adaptive(run: Run) -> None:
     """The method of Chambolle and Pock (2011), with an adaptive ratio of its step sizes."""
     problem, primal = run.problem, _Primal(run)
     theta = problem.loss.project_dual(problem.y, run.first.dual_coef)
-    progress = Progress(primal.model, run, SETTINGS.hybrid_estimate_every)
+    progress = Progress(run)
     ratio, next_balance = first_ratio(problem), progress.n_iter + SETTINGS.first_balance
     anchor = theta, primal.z
     try:
@@ -68,8 +66,7 @@ def pdprox_adaptive(run: Run) -> None:
                 ratio = _balanced(problem, ratio, theta - anchor[0], primal.z - anchor[1])
                 anchor, next_balance = (theta, primal.z), 2 * next_balance
             if progress.is_due:
-                vectors, point = primal.threshold.vectors, partial(primal.point, theta)
-                progress.report(Result(primal.objective(), theta, vectors, point))
+                progress.report(primal.result(theta))
     except KeyboardInterrupt:
         run.monitor.check(progress.n_iter, primal.point(theta))
         raise
@@ -139,13 +136,13 @@ class _Averages:
     """The averages of all iterates."""
 
     def __init__(self, primal: _Primal) -> None:
-        self.n, self._M = 0, primal.M.times(0.0)
+        self.n, self._M = 0, 0.0 * primal.M
         self._free: Any = 0.0
         self._theta: Any = 0.0
 
     def add(self, primal: _Primal, theta: Array) -> None:
         self.n += 1
-        self._M = self._M.plus(primal.M)
+        self._M = self._M + primal.M
         self._free, self._theta = self._free + primal.free, self._theta + theta
         if self._M.U.shape[1] > min(len(self._M.U), len(self._M.V)):
             self._M = compressed(self._M)

@@ -1,110 +1,133 @@
-"""The interface of problems with a matrix of low rank: predictions, gradients, free numbers.
+"""Problems with a matrix of low rank: predictions, gradients, free numbers.
 
 No array of the size of the matrix is formed, and gradients are linear maps.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
 from ...designs import spectral_norm_bound
-from ...problems import Point, Problem
-from .factors import Factors
+from ...designs.largest_singular import estimated_largest_singular_value
+from ...problems import Point
+from ..accelerated.progress import Result
+from ..accelerated.proximal_gradient import SmoothModel
+from ..run import Run
+from .factors import Factors, SingularThreshold, Sum
 from .settings import SETTINGS
 
 
-class LowRankModel(ABC):
+class LowRankModel(SmoothModel):
     """The part of a problem that depends on the map from the matrix M to predictions.
+
+    The free numbers are optimised for every y, which does not increase the curvature.
 
     Attributes
     ----------
-    problem : Problem
     shape : tuple of int
         The shape of the matrix M.
     has_free : bool
         Whether there are free numbers.
+    free : ndarray
+        The free numbers.
     """
 
-    problem: Any
     shape: tuple[int, int]
     has_free: bool
 
-    @abstractmethod
-    def predictions(self, M: Factors) -> Array:
-        """The linear part of the predictions of all rows."""
-
-    @abstractmethod
-    def gradient(self, theta: Array) -> Any:
-        """The gradient A' diag(c) theta as a linear map with products and a transpose."""
-
-    @abstractmethod
-    def shifted(self, z: Array, free: Array) -> Array:
-        """The predictions z plus the contributions of the free numbers."""
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.problem, run.problem.weights)
+        self.free, self.random_state = run.first.intercept, run.random_state
+        self.threshold = SingularThreshold(run.random_state)
 
     @abstractmethod
     def free_step(self, theta: Array) -> Array | float:
         """The solution f of F' diag(c) (theta - F f) = 0, a step for losses of curvature 1."""
 
     @abstractmethod
-    def curvature(self, random_state: np.random.RandomState) -> float:
-        """An upper bound on the curvature of the mean loss in M."""
-
-    @abstractmethod
-    def start(self, point: Point) -> Factors:
-        """The matrix of a point."""
-
-    @abstractmethod
     def point(self, M: Factors, free: Array, theta: Array) -> Point: ...
 
-    def fitted(self, z: Array, free: Array) -> tuple[Array, Array]:
-        """The derivatives of the losses at z, and free numbers improved by some steps before."""
-        problem = self.problem
-        rounds = 1 if problem.loss.constant_curvature else SETTINGS.free_steps
+    def predictions(self, image: Array) -> Array:
+        return self.shifted(image, self.free)
+
+    def shifted(self, image: Array, free: Array) -> Array:
+        """The predictions of M and free numbers."""
+        return image + self.problem.rows.spread(free) if self.has_free else image
+
+    def linearise(self, image: Array) -> None:
+        self.free = self.fitted(image)
+        super().linearise(image)
+
+    def fitted(self, image: Array) -> Array:
+        """The free numbers, improved by some steps for M of the given image."""
+        loss, y, free = self.problem.loss, self.problem.y, self.free
+        rounds = 1 if loss.constant_curvature else SETTINGS.free_steps
         for _ in range(rounds if self.has_free else 0):
-            theta = problem.loss.gradient(problem.y, self.shifted(z, free))
-            free = free - self.free_step(theta) / problem.loss.smoothness
-        return problem.loss.gradient(problem.y, self.shifted(z, free)), free
+            theta = loss.gradient(y, self.shifted(image, free))
+            free = free - self.free_step(theta) / loss.smoothness
+        return free
 
-    def mean_loss_at(self, z: Array) -> float:
-        problem = self.problem
-        return float(problem.weights @ problem.loss.value(problem.y, z))
+    def near(self, y: Factors, curvature: float) -> Factors:
+        towards = Sum(y, -1.0 / curvature, self.slope)
+        return self.threshold.truncated(towards, self.problem.alpha / curvature)
 
-    def above_tangent(self, z: Array, tangent: float, move: Array) -> float:
-        """The mean loss at z + move minus its tangent from z."""
-        loss = self.problem.loss
-        if loss.constant_curvature:
-            return 0.5 * float(loss.smoothness * (self.problem.weights @ (move * move)))
-        return self.mean_loss_at(z + move) - tangent
+    def inner(self, x: Factors, other: Factors) -> float:
+        return x.dot(other)
+
+    def result(self, x: Factors, image: Array) -> Result:
+        free = self.fitted(image)
+        loss, theta = self.evaluate(self.shifted(image, free))
+        return self.result_of(x, free, loss, theta)
+
+    def result_of(self, M: Factors, free: Array, loss: float, theta: Array) -> Result:
+        """The result of M and dual variables, whose bound is estimated by a few Lanczos steps.
+
+        The largest singular vector of the gradient is estimated in the span of the singular
+        vectors of M: near the solution, all of them have nearly the largest singular value.
+        """
+        gradient, vectors = self.gradient(theta), self.threshold.vectors
+        start = _largest_among(vectors, gradient @ vectors)
+        sigma, _ = estimated_largest_singular_value(gradient, start, SETTINGS.lanczos_steps)
+        scale = min(1.0, self.problem.alpha / sigma) if sigma > 0.0 else 1.0
+        dual = -float(self.weights @ self.problem.loss.conjugate(self.problem.y, scale * theta))
+        primal = loss + self.problem.alpha * M.trace_norm
+        return Result(primal, dual, partial(self.point, M, free, theta))
+
+
+def _largest_among(vectors: Array, products: Array) -> Array | None:
+    """The unit combination of vectors with the largest product, from the vectors' products."""
+    square = products.T @ products
+    if not np.isfinite(square).all():
+        return None
+    return vectors @ np.linalg.eigh(square)[1][:, -1]
 
 
 class EntriesModel(LowRankModel):
     """The model of matrix completion, whose gradients are sparse matrices."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.design = problem, problem.design
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.design = self.problem.design
         self.shape = self.design.n_left, self.design.n_right
         # the squared norm of the map in the metric of the weights is 1 for the entries, in units
         # of the largest weight, plus 1 for the free numbers in their own metric
-        self.has_free = problem.rows.groups is not None
+        self.has_free = self.problem.rows.groups is not None
         self.square_of_map = 2.0 if self.has_free else 1.0
 
-    def predictions(self, M: Factors) -> Array:
-        return self.design.to_rows(self.design.entries(*M))
+    def image(self, x: Factors) -> Array:
+        return self.design.to_rows(self.design.entries(x.U, x.V))
 
     def gradient(self, theta: Array) -> Any:
-        return self.design.sparse(self.design.of_rows(self.problem.weights * theta))
-
-    def shifted(self, z: Array, free: Array) -> Array:
-        return z + self.problem.rows.spread(free) if self.has_free else z
+        return self.design.sparse(self.design.of_rows(self.weights * theta))
 
     def free_step(self, theta: Array) -> Array | float:
         groups = self.problem.rows.groups
-        sums = groups.sums(self.problem.weights * theta)
-        return groups.solve_for_weights(sums, SETTINGS.free_accuracy)
+        return groups.solve_for_weights(groups.sums(self.weights * theta), SETTINGS.free_accuracy)
 
-    def curvature(self, random_state: np.random.RandomState) -> float:
+    def first_curvature(self) -> float:
         return self.problem.loss.smoothness * self.problem.rows.largest_weight
 
     def start(self, point: Point) -> Factors:
@@ -117,32 +140,29 @@ class EntriesModel(LowRankModel):
 class OutputsModel(LowRankModel):
     """The model X W of several outputs, whose gradients are products X' R."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        design: Any = problem.design
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        design: Any = self.problem.design
         self.X = design.base
-        self.n_outputs, self.has_free = problem.n_outputs, problem.fit_intercept
+        self.n_outputs, self.has_free = self.problem.n_outputs, self.problem.fit_intercept
         self.shape = self.X.shape[1], self.n_outputs
 
-    def predictions(self, M: Factors) -> Array:
+    def image(self, x: Factors) -> Array:
         everything = np.arange(self.shape[0])
-        return np.ravel(self.X.matmul(np.ascontiguousarray(M.U), everything) @ M.V.T)
+        return np.ravel(self.X.matmul(np.ascontiguousarray(x.U), everything) @ x.V.T)
 
     def gradient(self, theta: Array) -> Any:
-        return _OfRows(self.X, (self.problem.weights * theta).reshape(-1, self.n_outputs))
-
-    def shifted(self, z: Array, free: Array) -> Array:
-        return z + self.problem.rows.spread(free) if self.has_free else z
+        return _OfRows(self.X, (self.weights * theta).reshape(-1, self.n_outputs))
 
     def free_step(self, theta: Array) -> Array | float:
-        step: Array = self.problem.rows.sums(self.problem.weights * theta)
-        return step / self.problem.rows.sums(self.problem.weights)
+        step: Array = self.problem.rows.sums(self.weights * theta)
+        return step / self.problem.rows.sums(self.weights)
 
-    def curvature(self, random_state: np.random.RandomState) -> float:
-        root = np.sqrt(self.problem.weights[:: self.n_outputs])
+    def first_curvature(self) -> float:
+        root = np.sqrt(self.weights[:: self.n_outputs])
         norm = spectral_norm_bound(
             lambda v: root * self.X.matvec(v), lambda r: self.X.rmatvec(root * r),
-            self.X.shape, random_state,
+            self.X.shape, self.random_state,
         )  # fmt: skip
         return self.problem.loss.smoothness * norm**2
 

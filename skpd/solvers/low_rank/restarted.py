@@ -11,7 +11,6 @@ import numpy as np
 from ...problems import Point
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
 from ..run import Run
-from .factors import SingularThreshold
 from .hybrid import first_ratio
 from .models import EntriesModel
 
@@ -33,8 +32,7 @@ class _Variables(HybridGradient):
 
     def __init__(self, run: Run) -> None:
         problem, start = run.problem, run.first
-        self.problem, self.model = problem, EntriesModel(problem)
-        self.threshold = SingularThreshold(run.random_state)
+        self.problem, self.model = problem, EntriesModel(run)
         self.M_prox, self.f_prox = self.model.start(start), start.intercept
         self.theta_prox = problem.loss.project_dual(problem.y, start.dual_coef)
         self.restart()
@@ -52,7 +50,7 @@ class _Variables(HybridGradient):
         tau = step / problem.rows.largest_weight
         towards = self.M.copy()
         towards[design.left, design.right] -= tau * design.of_rows(c * self.theta)
-        self.M_prox = self.threshold(towards, tau * problem.alpha)
+        self.M_prox = self.model.threshold(towards, tau * problem.alpha)
         M = 2.0 * (self.M_prox.U @ self.M_prox.V.T) - self.M
         f = 2.0 * self.f_prox - self.f
         z = design.to_rows(M[design.left, design.right]) + problem.rows.spread(f)

@@ -19,18 +19,7 @@ class LowRankSettings:
     # The shorter side of a matrix above which partial decompositions cost less than full ones
     least_side: int = 100
 
-    # Accelerated proximal gradients
-
-    # Factor of the estimated curvature before a step, and after a step that was too long; the
-    # estimate follows a decreasing curvature within some twenty steps
-    curvature_decrease: float = 0.95
-    curvature_increase: float = 1.5
-    # Relative rounding error of the mean loss, and the least difference that is significant, in
-    # units of that error
-    rounding: float = 1e-14
-    measurable: float = 100.0
-    # Iterations between estimates of the gap, which cost some Lanczos steps
-    estimate_every: int = 5
+    # Lanczos steps for an estimate of the gap
     lanczos_steps: int = 16
     # Steps of the free numbers towards their best values in an iteration, for losses that are not
     # quadratic
@@ -47,20 +36,8 @@ class LowRankSettings:
     # number of iterations has doubled, by at most a factor
     first_balance: int = 20
     most_balance: float = 4.0
-    # Iterations between estimates of the gap
-    hybrid_estimate_every: int = 10
-
-    # A certificate is computed if the estimated gap is this share of the requested one; otherwise
-    # when the number of iterations has grown by a factor, so that a run that ends early has one
-    near_goal: float = 0.9
-    # After a certificate that was not good enough in spite of the estimate, the next one waits for
-    # this share of all iterations
-    check_share: float = 0.1
-    check_growth: float = 1.5
-    first_check: int = 50
-    # A sum of products below this share of its terms is recomputed to avoid cancellation
-    cancelled: float = 1e-12
-    # Singular values below this share of the largest count as 0 when averages are compressed
+    # Singular values below this share of the largest, and sums of products below this share of
+    # their terms, are rounding errors
     negligible: float = 1e-12
 
 

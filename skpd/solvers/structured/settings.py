@@ -61,12 +61,6 @@ class GradientSettings:
     memory: int = 20
     # The most restarts of L-BFGS when rounding errors end its line search too early
     restarts: int = 20
-    # Steps from one certificate to the next, which costs about as much as some steps
-    check_every: int = 20
-    # Factor of the curvature that proximal gradients assume in each step; it doubles, at most a
-    # number of times, if it was too small.
-    longer: float = 0.9
-    doublings: int = 100
 
 
 GRADIENTS = GradientSettings()
