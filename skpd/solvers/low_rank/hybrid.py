@@ -4,6 +4,7 @@ The methods are those of `skpd.solvers.proximal.pdprox`. M is stored as factors,
 trace norm returns a matrix of low rank, and all other large objects are vectors over the rows.
 """
 
+from dataclasses import dataclass
 from math import sqrt
 from typing import Annotated, Any
 
@@ -11,64 +12,83 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point, Problem
-from ..accelerated.progress import Progress, Result
-from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
-from ..proximal.settings import REPORTS
+from ..accelerated.progress import Progress
+from ..options import Factor, Flag, OneOf
+from ..proximal.pdprox import Ratio, dual_iterations, step_sizes
 from ..run import Run
-from .factors import Sum, compressed
+from .factors import Factors, Sum, compressed
 from .models import EntriesModel
 from .settings import SETTINGS
 
 
-class _Primal:
-    """The primal variables: M and the free numbers, with their predictions."""
+@dataclass(frozen=True, eq=False)
+class _Variables:
+    """The matrix M and the free numbers, with sums and quotients."""
+
+    M: Factors
+    free: Array
+
+    def __add__(self, other: "_Variables") -> "_Variables":
+        M = self.M + other.M
+        M = compressed(M) if M.rank > min(len(M.U), len(M.V)) else M
+        return _Variables(M, self.free + other.free)
+
+    def __radd__(self, zero: float) -> "_Variables":
+        return self
+
+    def __truediv__(self, n: float) -> "_Variables":
+        M, root = compressed(self.M), 1.0 / sqrt(n)
+        return _Variables(Factors(root * M.U, root * M.V), self.free / n)
+
+
+class _Matrices:
+    """The space of M and the free numbers, as `skpd.solvers.proximal.pdprox.Vectors`."""
 
     def __init__(self, run: Run) -> None:
-        self.problem, self.model = run.problem, EntriesModel(run)
-        self.M, self.free = self.model.start(run.first), run.first.intercept
-        self._predict()
+        self.run, self.problem, self.model = run, run.problem, EntriesModel(run)
 
-    def _predict(self) -> None:
-        self.z = self.model.image(self.M) + self.problem.rows.spread(self.free)
+    def start(self) -> _Variables:
+        return _Variables(self.model.start(self.run.first), self.run.first.intercept)
 
-    def step(self, theta: Array, step: float) -> None:
-        """Take a proximal step along -X' diag(c) theta; the step size is in units of weights."""
-        problem = self.problem
-        if problem.rows.groups is not None:
-            self.free = self.free - step * self.model.free_step(theta)
-        tau = step / problem.rows.largest_weight
-        towards = Sum(self.M, -tau, self.model.gradient(theta))
-        self.M = self.model.threshold(towards, tau * problem.alpha)
-        self._predict()
+    def matvec(self, w: _Variables) -> Array:
+        return self.model.shifted(self.model.image(w.M), w.free)
 
-    def result(self, theta: Array) -> Result:
-        return self.model.result_of(self.M, self.free, self.model.mean_loss(self.z), theta)
+    def gradient(self, theta: Array) -> tuple[Any, Array | float]:
+        """The gradient in M, and the step of the free numbers."""
+        has_free = self.model.has_free
+        return self.model.gradient(theta), self.model.free_step(theta) if has_free else 0.0
 
-    def point(self, theta: Array) -> Point:
-        return Point(self.M.coef, self.free, theta)
+    def prox(self, w: _Variables, gradient: tuple[Any, Any], step: float) -> _Variables:
+        """A proximal step, whose size is in units of the inverse of the largest weight."""
+        tau = step / self.problem.rows.largest_weight
+        M = self.model.threshold(Sum(w.M, -tau, gradient[0]), tau * self.problem.alpha)
+        return _Variables(M, w.free - step * gradient[1])
+
+    def point(self, w: _Variables, theta: Array) -> Point:
+        return Point(w.M.coef, w.free, theta)
 
 
 def pdprox_adaptive(run: Run) -> None:
     """The method of Chambolle and Pock (2011), with an adaptive ratio of its step sizes."""
-    problem, primal = run.problem, _Primal(run)
-    theta = problem.loss.project_dual(problem.y, run.first.dual_coef)
-    progress = Progress(run)
+    problem, space, progress = run.problem, _Matrices(run), Progress(run)
+    theta, model = problem.loss.project_dual(problem.y, run.first.dual_coef), space.model
     ratio, next_balance = first_ratio(problem), progress.n_iter + SETTINGS.first_balance
-    anchor = theta, primal.z
+    w = space.start()
+    z = space.matvec(w)
+    anchor = theta, z
     try:
         while not progress.ended:
-            before = primal.z
-            primal.step(theta, 1.0 / (primal.model.square_of_map * ratio))
-            z = 2.0 * primal.z - before
-            theta = problem.loss.prox_conjugate(problem.y, theta + ratio * z, ratio)
+            w = space.prox(w, space.gradient(theta), 1.0 / (model.square_of_map * ratio))
+            before, z = z, space.matvec(w)
+            theta = problem.prox_dual(theta + ratio * (2.0 * z - before), ratio)
             progress.n_iter += 1
             if progress.n_iter == next_balance:
-                ratio = _balanced(problem, ratio, theta - anchor[0], primal.z - anchor[1])
-                anchor, next_balance = (theta, primal.z), 2 * next_balance
+                ratio = _balanced(problem, ratio, theta - anchor[0], z - anchor[1])
+                anchor, next_balance = (theta, z), 2 * next_balance
             if progress.is_due:
-                progress.report(primal.result(theta))
+                progress.report(model.result_of(w.M, w.free, model.mean_loss(z), theta))
     except KeyboardInterrupt:
-        run.monitor.check(progress.n_iter, primal.point(theta))
+        run.monitor.check(progress.n_iter, space.point(w, theta))
         raise
 
 
@@ -96,58 +116,14 @@ def pdprox_dual_of_entries(
     algorithm: Annotated[int, OneOf(1, 3)] = 1,
     average: Flag = True,
     step_scale: Factor = 1.0,
-    step_ratio: Annotated[float | None, OrNone(POSITIVE)] = None,
+    step_ratio: Ratio = None,
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3, in the double-dual implementation.
 
     The parameters are those of `skpd.solvers.proximal.pdprox.pdprox_dual`. Averages of matrices
     are also stored as factors, whose rank grows.
     """
-    problem, primal, theta = run.problem, _Primal(run), run.first_theta
-    # the dual step of a row is in units of its prediction, and the step of M in units of the
-    # inverse of the largest weight
-    balance = 2.0 if step_ratio is None else step_ratio
-    size = sqrt(problem.rows.largest_weight * problem.n_samples)
-    tau = step_scale * size / sqrt(balance * primal.model.square_of_map)
-    sigma = step_scale / (size * sqrt(primal.model.square_of_map))
-    sigma *= sqrt(0.5) if step_ratio is None else sqrt(step_ratio)
-    prox_conjugate, y, beta = problem.loss.prox_conjugate, problem.y, theta
-    sums = _Averages(primal) if average else None
-    next_report = 1
-    for t in range(1, run.max_iter + 1):
-        theta = prox_conjugate(y, beta + sigma * primal.z, sigma)
-        before = primal.z
-        primal.step(theta, tau)
-        if algorithm == 1:
-            beta = prox_conjugate(y, beta + sigma * primal.z, sigma)
-        else:
-            beta = theta + sigma * (primal.z - before)
-        if sums is not None:
-            sums.add(primal, theta)
-        if t >= next_report or t == run.max_iter:
-            next_report = max(t + REPORTS.report_every, int(REPORTS.report_factor * t))
-            point = primal.point(theta) if sums is None else sums.point()
-            run.monitor.check(t, point)
-            if run.monitor.done:
-                return
-
-
-class _Averages:
-    """The averages of all iterates."""
-
-    def __init__(self, primal: _Primal) -> None:
-        self.n, self._M = 0, 0.0 * primal.M
-        self._free: Any = 0.0
-        self._theta: Any = 0.0
-
-    def add(self, primal: _Primal, theta: Array) -> None:
-        self.n += 1
-        self._M = self._M + primal.M
-        self._free, self._theta = self._free + primal.free, self._theta + theta
-        if self._M.U.shape[1] > min(len(self._M.U), len(self._M.V)):
-            self._M = compressed(self._M)
-
-    def point(self) -> Point:
-        self._M = compressed(self._M)
-        root = 1.0 / sqrt(self.n)
-        return Point(root * self._M.coef, self._free / self.n, self._theta / self.n)
+    space, rows = _Matrices(run), run.problem.rows
+    norm = sqrt(rows.largest_weight * space.model.square_of_map / rows.n_samples)
+    tau, sigma = step_sizes(norm, rows.n_samples, step_scale, step_ratio)
+    dual_iterations(space, algorithm, "double-dual", average, tau * rows.largest_weight, sigma)

@@ -8,9 +8,11 @@ from math import sqrt
 
 import numpy as np
 
+from ..._typing import Array
 from ...problems import Point
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
 from ..run import Run
+from .factors import Factors
 from .hybrid import first_ratio
 from .models import EntriesModel
 
@@ -24,7 +26,7 @@ def pdprox_restarted_for_completion(run: Run) -> None:
 
 
 class _Variables(HybridGradient):
-    """The matrix M as an array, the free numbers f and the dual variables theta.
+    """The entries of the matrix M, followed by the free numbers f, and the dual variables theta.
 
     In the metrics of these variables the map has norm 1. They are s c_max ||M||^2 for the matrix,
     s f' F' diag(c) F f for the free numbers, with s the `square_of_map`, and theta' diag(c) theta.
@@ -33,44 +35,47 @@ class _Variables(HybridGradient):
     def __init__(self, run: Run) -> None:
         problem, start = run.problem, run.first
         self.problem, self.model = problem, EntriesModel(run)
-        self.M_prox, self.f_prox = self.model.start(start), start.intercept
-        self.theta_prox = problem.loss.project_dual(problem.y, start.dual_coef)
-        self.restart()
+        self.M = self.model.start(start)
+        theta = problem.loss.project_dual(problem.y, start.dual_coef)
+        super().__init__(self.joined(self.M, start.intercept), theta)
 
-    def restart(self) -> None:
-        self.M = self.M_anchor = self.M_prox.U @ self.M_prox.V.T
-        self.f = self.f_anchor = self.f_prox
-        self.theta = self.theta_anchor = self.theta_prox
+    def joined(self, M: Factors, free: Array) -> Array:
+        return np.append(M.U @ M.V.T, free)
 
-    def step(self, primal_weight: float, momentum: float) -> None:
-        problem, design, c = self.problem, self.problem.design, self.problem.weights
+    def split(self, x: Array) -> tuple[Array, Array]:
+        """The pair (M, f)."""
+        n_rows, n_columns = self.model.shape
+        size = n_rows * n_columns
+        return x[:size].reshape(n_rows, n_columns), x[size:]
+
+    def gradient(self, theta: Array) -> Array:
+        """The sums of the observations of each entry, followed by the step of the free numbers."""
+        sums = self.problem.design.of_rows(self.problem.weights * theta)
+        has_free = self.model.has_free
+        return np.append(sums, self.model.free_step(theta)) if has_free else sums
+
+    def prox(self, x: Array, gradient: Array, primal_weight: float) -> Array:
+        problem, design = self.problem, self.problem.design
         step = 1.0 / (self.model.square_of_map * primal_weight)
-        if problem.rows.groups is not None:
-            self.f_prox = self.f - step * self.model.free_step(self.theta)
         tau = step / problem.rows.largest_weight
-        towards = self.M.copy()
-        towards[design.left, design.right] -= tau * design.of_rows(c * self.theta)
-        self.M_prox = self.model.threshold(towards, tau * problem.alpha)
-        M = 2.0 * (self.M_prox.U @ self.M_prox.V.T) - self.M
-        f = 2.0 * self.f_prox - self.f
-        z = design.to_rows(M[design.left, design.right]) + problem.rows.spread(f)
-        self.theta_prox = problem.loss.prox_conjugate(
-            problem.y, self.theta + primal_weight * z, primal_weight
-        )
-        back = 1.0 - momentum
-        self.M = momentum * M + back * self.M_anchor
-        self.f = momentum * f + back * self.f_anchor
-        theta = 2.0 * self.theta_prox - self.theta
-        self.theta = momentum * theta + back * self.theta_anchor
+        M, free = self.split(x.copy())
+        M[design.left, design.right] -= tau * gradient[: len(gradient) - len(free)]
+        self.M = self.model.threshold(M, tau * problem.alpha)
+        return self.joined(self.M, free - step * gradient[len(gradient) - len(free) :])
+
+    def prox_dual(self, theta: Array, x: Array, primal_weight: float) -> Array:
+        problem, design = self.problem, self.problem.design
+        M, free = self.split(x)
+        z = design.to_rows(M[design.left, design.right]) + problem.rows.spread(free)
+        return problem.loss.prox_conjugate(problem.y, theta + primal_weight * z, primal_weight)
 
     def point(self) -> Point:
-        return Point(self.M_prox.coef, self.f_prox, self.theta_prox)
+        return Point(self.M.coef, self.split(self.x_prox)[1], self.theta_prox)
 
-    def distances(self) -> tuple[float, float]:
+    def norms(self, x: Array, theta: Array) -> tuple[float, float]:
         problem, c = self.problem, self.problem.weights
-        moved = self.M_prox.U @ self.M_prox.V.T - self.M_anchor
-        square = problem.rows.largest_weight * float(np.sum(moved**2))
-        if problem.rows.groups is not None:
-            square += float(c @ problem.rows.groups.values(self.f_prox - self.f_anchor) ** 2)
-        dual = float(c @ (self.theta_prox - self.theta_anchor) ** 2)
-        return sqrt(self.model.square_of_map * square), sqrt(dual)
+        M, free = self.split(x)
+        square = problem.rows.largest_weight * float(np.sum(M**2))
+        if self.model.has_free:
+            square += float(c @ problem.rows.groups.values(free) ** 2)
+        return sqrt(self.model.square_of_map * square), sqrt(float(c @ theta**2))

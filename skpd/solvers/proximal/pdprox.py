@@ -67,23 +67,30 @@ def pdprox_dual(
             "implementation 'double-primal' of solver 'pdprox-dual' needs algorithm 3, "
             "got algorithm 1."
         )
-    problem = run.problem
-    tau, sigma = _step_sizes(run, step_scale, step_ratio)
-    w, theta = _start(run)
-    beta, z, w_previous = theta, problem.matvec(w), w
-    report = _Reports(run, average)
+    space = Vectors(run)
+    steps = step_sizes(space.norm(), run.problem.total_weight, step_scale, step_ratio)
+    dual_iterations(space, algorithm, implementation, average, *steps)
+
+
+def dual_iterations(
+    space: Any, algorithm: int, implementation: str, average: bool, tau: float, sigma: float
+) -> None:
+    """The iterations of Pdprox-dual in a space of primal variables, such as `Vectors`."""
+    run, prox_dual = space.run, space.problem.prox_dual
+    w, theta = space.start(), run.first_theta
+    beta, z, w_previous = theta, space.matvec(w), w
+    report = _Reports(space, average)
     for t in range(1, run.max_iter + 1):
         if implementation == "double-primal":
             w_extra = 2.0 * w - w_previous
-            theta = problem.prox_dual(theta + sigma * problem.matvec(w_extra), sigma)
+            theta = prox_dual(theta + sigma * space.matvec(w_extra), sigma)
         else:
-            theta = problem.prox_dual(beta + sigma * z, sigma)
-        gradient = problem.rmatvec(problem.weights * theta)
-        w_previous, w = w, problem.prox(w - tau * gradient, tau)
+            theta = prox_dual(beta + sigma * z, sigma)
+        w_previous, w = w, space.prox(w, space.gradient(theta), tau)
         if implementation == "double-dual":
-            z_previous, z = z, problem.matvec(w)
+            z_previous, z = z, space.matvec(w)
             if algorithm == 1:
-                beta = problem.prox_dual(beta + sigma * z, sigma)
+                beta = prox_dual(beta + sigma * z, sigma)
             else:
                 beta = theta + sigma * (z - z_previous)
         if report(t, w, theta):
@@ -104,37 +111,64 @@ def pdprox_primal(
     dual iterates instead of the extra primal variable u. The theorem is proven for one step size;
     there is no guarantee with a ``step_ratio``.
     """
-    problem = run.problem
-    tau, sigma = _step_sizes(run, step_scale, step_ratio)
-    w, theta = _start(run)
-    u, theta_previous = w, theta
-    gradient = problem.rmatvec(problem.weights * theta)
-    report = _Reports(run, average)
+    space, problem = Vectors(run), run.problem
+    tau, sigma = step_sizes(space.norm(), problem.total_weight, step_scale, step_ratio)
+    w, theta = space.start(), run.first_theta
+    u, theta_previous, gradient = w, theta, space.gradient(theta)
+    report = _Reports(space, average)
     for t in range(1, run.max_iter + 1):
         if implementation == "double-dual":
-            theta_extra = 2.0 * theta - theta_previous
-            gradient = problem.rmatvec(problem.weights * theta_extra)
-            w = problem.prox(w - tau * gradient, tau)
-        else:
-            w = problem.prox(u - tau * gradient, tau)
+            u, gradient = w, space.gradient(2.0 * theta - theta_previous)
+        w = space.prox(u, gradient, tau)
         theta_previous = theta
-        theta = problem.prox_dual(theta + sigma * problem.matvec(w), sigma)
+        theta = problem.prox_dual(theta + sigma * space.matvec(w), sigma)
         if implementation == "double-primal":
-            gradient_previous = gradient
-            gradient = problem.rmatvec(problem.weights * theta)
+            gradient_previous, gradient = gradient, space.gradient(theta)
             u = w + tau * (gradient_previous - gradient)
         if report(t, w, theta):
             break
 
 
-def _start(run: Run) -> tuple[Array, Array]:
-    problem, start = run.problem, run.start
-    if start is None:
-        return np.zeros(problem.n_variables), run.first_theta
-    return problem.join(start.coef, start.intercept), run.first_theta
+class Vectors:
+    """The space of coefficients, followed by the intercept."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.problem: Problem = run.problem
+
+    def start(self) -> Array:
+        start, problem = self.run.start, self.problem
+        if start is None:
+            return np.zeros(problem.n_variables)
+        return problem.join(start.coef, start.intercept)
+
+    def norm(self) -> float:
+        """The spectral norm of the paper's H, that of diag(sqrt(c / n)) X for n rows."""
+        problem = self.problem
+        root = np.sqrt(problem.weights / problem.total_weight)
+        return spectral_norm_bound(
+            lambda v: root * problem.matvec(v),
+            lambda rows: problem.rmatvec(root * rows),
+            (problem.n_samples, problem.n_variables),
+            self.run.random_state,
+        )
+
+    def matvec(self, w: Array) -> Array:
+        return self.problem.matvec(w)
+
+    def gradient(self, theta: Array) -> Array:
+        return self.problem.rmatvec(self.problem.weights * theta)
+
+    def prox(self, w: Array, gradient: Array, tau: Array | float) -> Array:
+        return self.problem.prox(w - tau * gradient, tau)
+
+    def point(self, w: Array, theta: Array) -> Point:
+        return Point(*self.problem.split(w), theta)
 
 
-def _step_sizes(run: Run, step_scale: float, step_ratio: float | None) -> tuple[float, float]:
+def step_sizes(
+    norm: float, n: float, step_scale: float, step_ratio: float | None
+) -> tuple[float, float]:
     """The paper's primal step tau and dual step sigma, the latter in units of a prediction.
 
     The paper's H is X' diag(c) for n equal weights c_i = 1 / n. A row of weight s_i stands for s_i
@@ -146,15 +180,6 @@ def _step_sizes(run: Run, step_scale: float, step_ratio: float | None) -> tuple[
     different steps with sigma tau = 1 / C (section 4.4). ``step_scale`` is a factor of both; the
     bounds hold for factors of at most 1.
     """
-    problem = run.problem
-    n = problem.total_weight
-    root = np.sqrt(problem.weights / n)
-    norm = spectral_norm_bound(
-        lambda v: root * problem.matvec(v),
-        lambda rows: problem.rmatvec(root * rows),
-        (problem.n_samples, problem.n_variables),
-        run.random_state,
-    )
     norm = norm if norm > 0.0 else 1.0
     if step_ratio is None:
         tau = sigma = step_scale / (np.sqrt(2.0) * norm)
@@ -167,22 +192,20 @@ def _step_sizes(run: Run, step_scale: float, step_ratio: float | None) -> tuple[
 class _Reports:
     """Reports of the (averaged) iterates to a monitor, at iteration numbers 10 % apart."""
 
-    def __init__(self, run: Run, average: bool) -> None:
-        self.run = run
-        self.problem: Problem = run.problem
-        self.sums: list[Any] | None = [0.0, 0.0] if average else None
+    def __init__(self, space: Any, average: bool) -> None:
+        self.space, self.run, self.average = space, space.run, average
+        self.sums: list[Any] = [0.0, 0.0]
         self.next = 1
 
-    def __call__(self, t: int, w: Array, theta: Array):
-        if self.sums is not None:
-            self.sums[0] = self.sums[0] + w
-            self.sums[1] = self.sums[1] + theta
+    def __call__(self, t: int, w: Any, theta: Array) -> bool:
+        if self.average:
+            self.sums = [self.sums[0] + w, self.sums[1] + theta]
         if t < self.next and t < self.run.max_iter:
             return False
         self.next = max(t + REPORTS.report_every, int(REPORTS.report_factor * t))
-        if self.sums is not None:
+        if self.average:
             w, theta = self.sums[0] / t, self.sums[1] / t
-        self.run.monitor.check(t, Point(*self.problem.split(w), theta))
+        self.run.monitor.check(t, self.space.point(w, theta))
         return self.run.monitor.done
 
 
@@ -213,66 +236,44 @@ def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
 
 
 class _Variables(HybridGradient):
-    """The coefficients w, followed by the intercept, and the dual variables theta.
-
-    The gradient of the next step is A' diag(c) theta.
-    """
+    """The variables of a problem, with a step size for each."""
 
     def __init__(self, run: Run) -> None:
-        self.problem: Problem = run.problem
-        problem = self.problem
-        self.tau, self.sigma = _diagonal_step_sizes(problem)
-        self.dual_metric = problem.weights / self.sigma
-        self.first_weight = _first_primal_weight(problem, self.tau, self.dual_metric)
-        self.w, self.theta = _start(run)
-        self.w_prox, self.theta_prox = self.w, np.empty_like(self.theta)
-        self.w_anchor, self.theta_anchor = self.w, self.theta.copy()
-        self.gradient = problem.rmatvec(problem.weights * self.theta)
+        self.space = Vectors(run)
+        self.problem = self.space.problem
+        self.tau, self.sigma = _diagonal_step_sizes(self.problem)
+        self.dual_metric = self.problem.weights / self.sigma
+        self.first_weight = _first_primal_weight(self.problem, self.tau, self.dual_metric)
+        super().__init__(self.space.start(), run.first_theta)
 
-    def step(self, primal_weight: float, momentum: float) -> None:
-        problem, tau, sigma = self.problem, self.tau / primal_weight, self.sigma * primal_weight
-        self.w_prox = problem.prox(self.w - tau * self.gradient, tau)
-        reflected = 2.0 * self.w_prox - self.w
-        z = problem.matvec(reflected)
-        self.theta_prox = problem.loss.prox_conjugate(problem.y, self.theta + sigma * z, sigma)
-        self.theta = momentum * (2.0 * self.theta_prox - self.theta)
-        self.theta += (1.0 - momentum) * self.theta_anchor
-        self.w = momentum * reflected + (1.0 - momentum) * self.w_anchor
-        self.gradient = problem.rmatvec(problem.weights * self.theta)
+    def gradient(self, theta: Array) -> Array:
+        return self.space.gradient(theta)
+
+    def prox(self, x: Array, gradient: Array, primal_weight: float) -> Array:
+        return self.space.prox(x, gradient, self.tau / primal_weight)
+
+    def prox_dual(self, theta: Array, x: Array, primal_weight: float) -> Array:
+        sigma = self.sigma * primal_weight
+        return self.problem.prox_dual(theta + sigma * self.problem.matvec(x), sigma)
 
     def point(self) -> Point:
-        return Point(*self.problem.split(self.w_prox), self.theta_prox)
+        return self.space.point(self.x_prox, self.theta_prox)
 
-    def distances(self) -> tuple[float, float]:
-        moved, dual_moved = self.w_prox - self.w_anchor, self.theta_prox - self.theta_anchor
-        distance = np.sqrt(np.sum(moved**2 / self.tau))
-        return distance, np.sqrt(np.sum(self.dual_metric * dual_moved**2))
-
-    def restart(self) -> None:
-        # the anchor is a copy, as the next step overwrites theta and theta_prox
-        self.w = self.w_anchor = self.w_prox
-        self.theta, self.theta_anchor = self.theta_prox.copy(), self.theta_prox.copy()
-        self.gradient = self.problem.rmatvec(self.problem.weights * self.theta)
+    def norms(self, x: Array, theta: Array) -> tuple[float, float]:
+        return np.sqrt(np.sum(x**2 / self.tau)), np.sqrt(np.sum(self.dual_metric * theta**2))
 
 
 class _FusedVariables(_Variables):
     """The variables of `_Variables`, with both products of a step in one pass over the rows."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
-        self.coef_gradient = np.zeros(run.problem.n_coefficients)
-
-    def step(self, primal_weight: float, momentum: float) -> None:
-        problem, tau = self.problem, self.tau / primal_weight
-        self.w_prox = problem.prox(self.w - tau * self.gradient, tau)
-        reflected = 2.0 * self.w_prox - self.w
+    def dual_step(self, x: Array, primal_weight: float, momentum: float) -> None:
+        problem, slope = self.problem, np.zeros(self.problem.n_coefficients)
+        self.theta, self.theta_prox = self.theta.copy(), np.empty_like(self.theta)
         dual_sum = problem.design.matrix.reflected_halpern_step(
             problem.loss.evaluator, problem.y, problem.weights, self.sigma, self.theta_anchor,
-            primal_weight, momentum, *problem.split(reflected), self.theta, self.theta_prox,
-            self.coef_gradient,
+            primal_weight, momentum, *problem.split(x), self.theta, self.theta_prox, slope,
         )  # fmt: skip
-        self.w = momentum * reflected + (1.0 - momentum) * self.w_anchor
-        self.gradient = problem.join(self.coef_gradient, dual_sum)
+        self.slope = problem.join(slope, dual_sum)
 
 
 def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> float:

@@ -14,29 +14,82 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ..._typing import Array
 from ...problems import Point
 from ..run import Run
 from .settings import SETTINGS
 
 
 class HybridGradient(ABC):
-    """The variables of a primal-dual hybrid gradient method: x, T(x) and the anchor."""
+    """The variables of a primal-dual hybrid gradient method: primal x and dual theta.
+
+    A step is the proximal step of x, the reflected point 2 prox(x) - x, the proximal step of theta
+    along its products, and the combinations of both reflected points with the anchor. Step sizes
+    are 1 / w for x and w for theta in the metrics of the variables, with w the primal weight.
+
+    Attributes
+    ----------
+    x, theta : ndarray
+    x_prox, theta_prox : ndarray
+        The point T(x, theta).
+    slope : ndarray or None
+        The gradient at theta, if it is known.
+    """
+
+    x: Array
+    theta: Array
+    x_anchor: Array
+    theta_anchor: Array
+    slope: Array | None
+
+    def __init__(self, x: Array, theta: Array) -> None:
+        self.x_prox, self.theta_prox = x, theta
+        self.restart()
 
     @abstractmethod
-    def step(self, primal_weight: float, momentum: float) -> None:
-        """Compute T(x), and from it the next x; ``momentum`` is k / (k + 1)."""
+    def gradient(self, theta: Array) -> Array:
+        """The gradient in x at theta."""
+
+    @abstractmethod
+    def prox(self, x: Array, gradient: Array, primal_weight: float) -> Array:
+        """The proximal step from x along a gradient."""
+
+    @abstractmethod
+    def prox_dual(self, theta: Array, x: Array, primal_weight: float) -> Array:
+        """The proximal step from theta along the gradient at x."""
 
     @abstractmethod
     def point(self) -> Point:
-        """The point T(x), for a certificate."""
+        """The point T(x, theta), for a certificate."""
 
     @abstractmethod
+    def norms(self, x: Array, theta: Array) -> tuple[float, float]:
+        """The norms of differences of primal and of dual variables in their metrics."""
+
+    def step(self, primal_weight: float, momentum: float) -> None:
+        """Compute T(x, theta), and from it the next point; ``momentum`` is k / (k + 1)."""
+        slope = self.gradient(self.theta) if self.slope is None else self.slope
+        self.x_prox = self.prox(self.x, slope, primal_weight)
+        reflected = 2.0 * self.x_prox - self.x
+        self.dual_step(reflected, primal_weight, momentum)
+        self.x = momentum * reflected + (1.0 - momentum) * self.x_anchor
+
+    def dual_step(self, x: Array, primal_weight: float, momentum: float) -> None:
+        """The part of a step for theta, from the reflected x."""
+        self.theta_prox = self.prox_dual(self.theta, x, primal_weight)
+        reflected = 2.0 * self.theta_prox - self.theta
+        self.theta = momentum * reflected + (1.0 - momentum) * self.theta_anchor
+        self.slope = None
+
     def distances(self) -> tuple[float, float]:
-        """The distances of T(x) from the anchor in primal and dual variables, in their metrics."""
+        """The distances of T(x, theta) from the anchor."""
+        return self.norms(self.x_prox - self.x_anchor, self.theta_prox - self.theta_anchor)
 
-    @abstractmethod
     def restart(self) -> None:
-        """Set x and the anchor to T(x)."""
+        """Set x, theta and the anchor to T(x, theta)."""
+        self.x = self.x_anchor = self.x_prox
+        self.theta = self.theta_anchor = self.theta_prox
+        self.slope = None
 
 
 class Restarts:

@@ -31,70 +31,36 @@ def hybrid_gradient(run: Run, *, budget: float = np.inf) -> None:
     run, budget
         See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
     """
-    saddle = _Saddle(run.problem, run.random_state)
-    variables = _Variables(saddle, run.first)
-    iterate_with_restarts(variables, run, saddle.first_weight, budget)
+    variables = _Variables(run)
+    iterate_with_restarts(variables, run, variables.first_weight, budget)
 
 
 class _Variables(HybridGradient):
-    """The variables x = (w, b, mu) and theta = (p, r)."""
+    """The variables x = (w, b, mu) and theta = (p, r), the latter in the metric of the weights."""
 
-    def __init__(self, saddle: "_Saddle", start: Point) -> None:
-        self.saddle = saddle
-        self.x, self.theta = self.x_prox, self.theta_prox = saddle.begin(start)
-        self.x_anchor, self.theta_anchor = self.x, self.theta
-
-    def step(self, primal_weight: float, momentum: float) -> None:
-        saddle, x, theta = self.saddle, self.x, self.theta
-        tau, sigma = saddle.step / primal_weight, saddle.step * primal_weight
-        self.x_prox = saddle.project(x - tau * saddle.gradient(theta), tau)
-        reflected = 2.0 * self.x_prox - x
-        self.theta_prox = np.stack(project_triangle(*(theta + sigma * saddle.slopes(reflected))))
-        dual_reflected = 2.0 * self.theta_prox - theta
-        self.x = momentum * reflected + (1.0 - momentum) * self.x_anchor
-        self.theta = momentum * dual_reflected + (1.0 - momentum) * self.theta_anchor
-
-    def point(self) -> Point:
-        coef, intercept = self.saddle.problem.split(self.x_prox[:-1])
-        radius = self.saddle.scale * self.x_prox[-1]
-        return Point(np.append(coef, radius), intercept, self.theta_prox)
-
-    def distances(self) -> tuple[float, float]:
-        distance = float(np.linalg.norm(self.x_prox - self.x_anchor))
-        return distance, self.saddle.dual_norm(self.theta_prox - self.theta_anchor)
-
-    def restart(self) -> None:
-        self.x = self.x_anchor = self.x_prox
-        self.theta = self.theta_anchor = self.theta_prox
-
-
-class _Saddle:
-    """The saddle point problem, with dual variables in the metric of the weights."""
-
-    def __init__(self, robust: Problem, random_state: np.random.RandomState) -> None:
+    def __init__(self, run: Run) -> None:
+        robust, point = run.problem, run.first
         self.terms = terms_of(robust)
         rows = replace(robust.rows, loss=Hinge())
         self.problem = problem = Problem(rows, Columns(self.terms.norm, robust.alpha))
         self.flips = self.terms.kappa < np.inf
-        self.root = np.sqrt(problem.weights)
+        root = np.sqrt(problem.weights)
         size = spectral_norm_bound(
-            lambda x: self.root * problem.matvec(x),
-            lambda rows: problem.rmatvec(self.root * rows),
+            lambda x: root * problem.matvec(x),
+            lambda rows: problem.rmatvec(root * rows),
             (problem.n_samples, problem.n_variables),
-            random_state,
+            run.random_state,
         )
         size = size if size > 0.0 else 1.0
         self.scale = max(size / self.terms.kappa, np.finfo(float).tiny) if self.flips else 1.0
         # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
         bound = size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0)))
-        self.step = 1.0 / (bound * (1.0 + SETTINGS.step_margin))
+        self.step_size = 1.0 / (bound * (1.0 + SETTINGS.step_margin))
         self.first_weight = size
-
-    def begin(self, point: Point) -> tuple[Array, Array]:
-        problem = self.problem
         mu = self.terms.norm.value(point.coef[:-1]) / self.scale
         x = np.append(problem.join(point.coef[:-1], point.intercept), mu)
-        return x, np.stack(project_triangle(*np.asarray(point.dual_coef, dtype=float)))
+        theta = np.asarray(point.dual_coef, dtype=float)
+        super().__init__(x, np.stack(project_triangle(*theta)))
 
     def slopes(self, x: Array) -> Array:
         """The slopes 1 - m and 1 + m - kappa lam, of shape (2, n_samples)."""
@@ -116,9 +82,10 @@ class _Saddle:
             of_lam -= self.terms.kappa * float(problem.weights @ theta[1])
         return np.append(rows, self.scale * of_lam)
 
-    def project(self, x: Array, tau: float) -> Array:
+    def prox(self, x: Array, gradient: Array, primal_weight: float) -> Array:
         """The projection onto the epigraph, with the ridge as in (28) of the paper."""
-        problem = self.problem
+        problem, tau = self.problem, self.step_size / primal_weight
+        x = x - tau * gradient
         grow = 1.0 + tau * self.terms.ridge
         coef, intercept = problem.split(x[:-1])
         coef, mu = kernels.project_epigraph(
@@ -127,5 +94,14 @@ class _Saddle:
         )  # fmt: skip
         return np.append(problem.join(coef, intercept), np.sqrt(grow) * mu)
 
-    def dual_norm(self, theta: Array) -> float:
-        return float(np.sqrt(np.sum(self.problem.weights * theta**2)))
+    def prox_dual(self, theta: Array, x: Array, primal_weight: float) -> Array:
+        sigma = self.step_size * primal_weight
+        return np.stack(project_triangle(*(theta + sigma * self.slopes(x))))
+
+    def point(self) -> Point:
+        coef, intercept = self.problem.split(self.x_prox[:-1])
+        return Point(np.append(coef, self.scale * self.x_prox[-1]), intercept, self.theta_prox)
+
+    def norms(self, x: Array, theta: Array) -> tuple[float, float]:
+        dual = float(np.sqrt(np.sum(self.problem.weights * theta**2)))
+        return float(np.linalg.norm(x)), dual
