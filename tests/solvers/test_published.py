@@ -195,13 +195,13 @@ def algorithm_4(X, y, lam, mu):
 def test_algorithms_2_and_4_of_estimate_functions(memory, rng, monkeypatch):
     X, y = classes(rng, 60, 10)
     lam, tol, seen = 1e-2, 1e-2, []
-    gap = agm._Objectives.gap
+    result = agm._Objectives.result
 
     def keep(self, iterate, n_averaged):
         seen.append(self.coef(iterate.x).copy())
-        return gap(self, iterate, n_averaged)
+        return result(self, iterate, n_averaged)
 
-    monkeypatch.setattr(agm._Objectives, "gap", keep)
+    monkeypatch.setattr(agm._Objectives, "result", keep)
     problem = posed(X, y, Hinge(), SquaredL2(), lam)
     options = {} if memory == "infinite" else {"memory": "one"}
     random_state = np.random.RandomState(0)

@@ -110,8 +110,6 @@ class _Objectives(SmoothedObjectives):
         self.entropic = prox == "entropic"
         self.search = search and run.problem.penalty.is_finite
         self.in_loss = strong_convexity == "loss"
-        self.averages = True  # whether the averaged dual points prove more than the latest
-        self.compare_at = 0
 
     def composite(self, w: Array, mu: float) -> Composite:
         problem = self.problem
@@ -201,28 +199,21 @@ class _Objectives(SmoothedObjectives):
             self.problem.penalty.l1_radius * (x[:d] - x[d : 2 * d])
         )
 
-    def gap(self, iterate: Iterate, n_averaged: int) -> tuple[float, Point]:
-        # The averaged dual points of the theory always prove a gap. For strongly convex problems
-        # the latest dual point often proves a smaller one.
-        problem, w = self.problem, self.coef(iterate.x)
-        z = iterate.z[: problem.n_samples]
-        intercept = self.loss.best(z)[0]
-        primal = float(problem.weights @ problem.loss.value(problem.y, z + intercept))
-        primal += problem.alpha * problem.penalty.value(problem.penalty.feasible(w))
-        duals = (iterate.theta, iterate.slope), iterate.latest
-        if self.n_iter >= self.compare_at:
-            bounds = [self.bound(*dual, primal) for dual in duals]
-            self.averages, lower = bounds[0] >= bounds[1], max(bounds)
-            self.compare_at = self.n_iter + SETTINGS.compare_every
-            theta = duals[0 if self.averages else 1][0]
-        else:
-            theta, slope = duals[0 if self.averages else 1]
-            lower = self.bound(theta, slope, primal)
-        gap = min(primal, self.monitor.primal) - max(lower, self.monitor.dual)
-        return gap, Point(w, intercept, theta)
+    def intercept(self, iterate: Iterate) -> tuple[Array, float]:
+        """The linear predictions of an iterate and the best intercept."""
+        z = iterate.z[: self.problem.n_samples]
+        return z, self.loss.best(z)[0]
+
+    def objective(self, iterate: Iterate) -> float:
+        problem, (z, intercept) = self.problem, self.intercept(iterate)
+        w = problem.penalty.feasible(self.coef(iterate.x))
+        loss = float(problem.weights @ problem.loss.value(problem.y, z + intercept))
+        return loss + problem.alpha * problem.penalty.value(w)
+
+    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
+        return Point(self.coef(iterate.x), self.intercept(iterate)[1], theta)
 
     def bound(self, theta: Array, slope: Array, primal: float) -> float:
-        """The estimated lower bound of a dual point and its slope."""
         problem = self.problem
         theta = problem.loss.project_dual(problem.y, theta)
         rows = problem.weights * theta

@@ -1,6 +1,8 @@
 """Minimisation of a smoothed objective, at a fixed or at decreasing levels of the smoothing."""
 
 from abc import ABC, abstractmethod
+from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from ..._typing import Array
 from ...problems import Point
 from ..run import Run
 from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
+from .progress import Progress, Result
 from .settings import SETTINGS
 
 
@@ -21,29 +24,28 @@ class SmoothedObjectives(ABC):
         The method of `skpd.solvers.accelerated.estimate_functions`.
     adaptive : bool
         Whether L is found by a search.
-
-    Attributes
-    ----------
-    n_iter : int
-        The number of gradients.
     """
 
     def __init__(self, run: Run, memory: str, adaptive: bool) -> None:
-        self.run, self.problem, self.monitor = run, run.problem, run.monitor
+        self.run, self.problem, self.adaptive = run, run.problem, adaptive
         self.method = infinite_memory if memory == "infinite" else one_memory
-        self.adaptive = adaptive
-        self.n_iter = run.monitor.n_iter
+        self.progress = Progress(run, patience=inf)
 
     @abstractmethod
     def composite(self, w: Array, mu: float) -> Composite:
         """The objective at a level mu; the search for L starts at w."""
 
     @abstractmethod
-    def gap(self, iterate: Iterate, n_averaged: int) -> tuple[float, Point]:
-        """The estimated gap, and the point for which a certificate would be computed.
+    def objective(self, iterate: Iterate) -> float:
+        """The objective value of an iterate, without smoothing."""
 
-        ``n_averaged`` is the number of iterates before this one.
-        """
+    @abstractmethod
+    def bound(self, theta: Array, slope: Array, primal: float) -> float:
+        """The estimated lower bound of a dual point and its slope."""
+
+    @abstractmethod
+    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
+        """The point for a certificate; ``n_averaged`` is the number of iterates before."""
 
     def variables(self, w: Array) -> Array:
         """The variables of the prox for w."""
@@ -58,36 +60,40 @@ class SmoothedObjectives(ABC):
 
         ``largest`` is the largest effect of a level of 1 on the loss.
         """
-        problem, monitor = self.problem, self.monitor
+        problem, monitor = self.problem, self.run.monitor
         tol = max(monitor.tol, SETTINGS.least_tol)
         last = SETTINGS.last_level * tol * problem.objective_unit / largest
         gap = monitor.primal - monitor.dual
         mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
-        while not self.run.is_over(self.n_iter):
+        while not self.progress.ended:
             final = mu <= last
             w = self.minimise(w, mu, 0.0 if final else SETTINGS.level_gap * mu * largest)
-            mu = (
-                SETTINGS.last_level_factor * mu if final else max(mu / SETTINGS.level_factor, last)
-            )
+            mu = mu / SETTINGS.level_factor if final else max(mu / SETTINGS.level_factor, last)
 
     def minimise(self, w: Array, mu: float, error: float) -> Array:
         """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
-        monitor, composite = self.monitor, self.composite(w, mu)
-        enough = max(error, SETTINGS.near_goal * self.run.goal)
-        before, check_at = self.n_iter, self.n_iter + SETTINGS.check_every
-        x, lowest = self.variables(w), np.inf
+        progress, composite = self.progress, self.composite(w, mu)
+        before, x, lowest = progress.n_iter, self.variables(w), inf
         while True:
             for n_averaged, iterate in enumerate(self.method(composite, x)):
-                self.n_iter, x = before + composite.n_gradients, iterate.x
-                last = self.n_iter >= self.run.max_iter
-                gap, point = self.gap(iterate, n_averaged)
-                if gap <= enough or self.n_iter >= check_at or last:
-                    monitor.check(self.n_iter, point)
-                    part = (self.n_iter - before) // SETTINGS.check_share
-                    check_at = self.n_iter + max(SETTINGS.check_every, part)
-                    if monitor.done or last or gap <= error != 0.0:
-                        return self.coef(x)
+                progress.n_iter, x = before + composite.n_gradients, iterate.x
+                gap = progress.report(self.result(iterate, n_averaged), error)
+                if progress.ended or gap <= error != 0.0:
+                    return self.coef(x)
             # after failed searches, restart; without searches if there was no progress
             if lowest - iterate.objective <= SETTINGS.objective_rounding * abs(iterate.objective):
                 composite.hessian = None
             lowest = iterate.objective
+
+    def result(self, iterate: Iterate, n_averaged: int) -> Result:
+        """An iterate with the better of its dual points.
+
+        The averaged dual points of the theory always prove a gap. For strongly convex problems the
+        latest dual point often proves a smaller one.
+        """
+        primal = self.objective(iterate)
+        duals = (iterate.theta, iterate.slope), iterate.latest
+        bounds = [self.bound(*dual, primal) for dual in duals]
+        theta = duals[int(np.argmax(bounds))][0]
+        point = partial(self.point, iterate, theta, n_averaged)
+        return Result(primal, max(bounds), point)

@@ -27,16 +27,22 @@ class Result(NamedTuple):
 class Progress:
     """The iterations of a run, with a certificate where the gap is estimated to be small enough.
 
+    Parameters
+    ----------
+    run : Run
+    patience : float, default=2000
+        Iterations without progress, at least, after which it ends unfinished (`Monitor.watch`).
+
     Attributes
     ----------
     n_iter : int
         The number of iterations, which the method counts.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, patience: float = SETTINGS.patience) -> None:
         self.run, self.n_iter = run, run.monitor.n_iter
         self._next_check, self._next_near = self.n_iter + SETTINGS.first_check, 0
-        run.monitor.watch(SETTINGS.patience)
+        run.monitor.watch(patience)
 
     @property
     def is_due(self) -> bool:

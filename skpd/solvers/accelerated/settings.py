@@ -51,10 +51,8 @@ class AcceleratedSettings:
 
     # Smoothing of kinks
 
-    # The last level, as a share of the one whose effect is the requested gap, and its factor if
-    # the gap is not reached
+    # The last level, as a share of the one whose effect is the requested gap
     last_level: float = 0.5
-    last_level_factor: float = 0.25
     # The first level of the homotopy, as a share of the one whose effect is the gap at the start,
     # and the divisor from one level to the next
     first_level: float = 0.1
@@ -79,16 +77,6 @@ class AcceleratedSettings:
     # The start of the entropic prox: this share of the weight is distributed over all variables,
     # as variables of 0 would stay 0
     entropic_spread: float = 0.1
-
-    # When to compute a certificate
-
-    # If the estimated gap is this share of the requested one; otherwise after a number of
-    # gradients or a share of all gradients so far
-    near_goal: float = 0.9
-    check_every: int = 10
-    check_share: int = 4
-    # Gradients after which the averaged dual points are compared with the latest again
-    compare_every: int = 10
 
 
 SETTINGS = AcceleratedSettings()

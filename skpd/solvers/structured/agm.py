@@ -7,7 +7,6 @@ number of labelings. The estimate functions of `skpd.solvers.accelerated` minimi
 objective. The average of the mixtures at the gradients proves a gap, (22) and (35).
 """
 
-from math import inf
 from typing import Annotated, Any
 
 import numpy as np
@@ -118,22 +117,22 @@ class _Objectives(SmoothedObjectives):
         change = float(along @ (rows - smooth(z - step * along)[1]))
         return max(change, 0.0) / (step * size)
 
-    def gap(self, iterate: Iterate, n_averaged: int) -> tuple[float, Point]:
+    def objective(self, iterate: Iterate) -> float:
         problem = self.problem
-        coef, intercept = problem.split(iterate.x)
-        coef = problem.penalty.feasible(coef)
-        primal = problem.loss.value(iterate.z)[0] + problem.alpha * problem.penalty.value(coef)
-        best, mixture = -inf, iterate.theta
-        for theta, gradient in ((iterate.theta, iterate.slope), iterate.latest):
-            slope, total = problem.split(gradient)
-            value = float(theta[-1])
-            if problem.fit_intercept:
-                value += least_linear((total, 0.0), problem.free_intervals(primal)[0])
-            lower = dual_estimate(problem, value, slope, primal)
-            if lower > best:
-                best, mixture = lower, theta
-        gap = min(primal, self.monitor.primal) - max(best, self.monitor.dual)
-        return gap, Point(coef, intercept, self.mixture(mixture, n_averaged))
+        coef = problem.penalty.feasible(problem.split(iterate.x)[0])
+        return problem.loss.value(iterate.z)[0] + problem.alpha * problem.penalty.value(coef)
+
+    def bound(self, theta: Array, slope: Array, primal: float) -> float:
+        coef_slope, total = self.problem.split(slope)
+        value = float(theta[-1])
+        if self.problem.fit_intercept:
+            value += least_linear((total, 0.0), self.problem.free_intervals(primal)[0])
+        return dual_estimate(self.problem, value, coef_slope, primal)
+
+    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
+        coef, intercept = self.problem.split(iterate.x)
+        coef = self.problem.penalty.feasible(coef)
+        return Point(coef, intercept, self.mixture(theta, n_averaged))
 
     def mixture(self, theta: Array, n_averaged: int) -> Mixture:
         """The average of ``n_averaged`` mixtures as a mixture, with bounds on its errors.
