@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._typing import Array
 from .geometry import Entropic
-from .settings import SETTINGS
+from .settings import GRADIENTS, SETTINGS
 
 
 @dataclass
@@ -150,7 +150,9 @@ class _Search:
         """Begin with a lower L than the last one."""
         self.searches, self.new = self.composite.searches, self.here
         if self.composite.adaptive:
-            self.lipschitz /= SETTINGS.search_decay if self.searches else SETTINGS.lipschitz_decay
+            self.lipschitz /= (
+                SETTINGS.search_decay if self.searches else GRADIENTS.curvature_decrease
+            )
         self.least = self.lipschitz
 
     def trial(self) -> float:
@@ -183,7 +185,7 @@ class _Search:
 
     def reject(self) -> None:
         """Continue with a larger L, or with the step of Algorithm 2 or 4 after some rejections."""
-        self.lipschitz *= SETTINGS.lipschitz_growth
+        self.lipschitz *= GRADIENTS.curvature_increase
         if self.searches:
             self.searches -= 1
             self.lipschitz = self.lipschitz if self.searches else self.least
@@ -201,7 +203,7 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     in_loss, in_penalty = c.in_loss, c.in_penalty
     both, begin = in_loss + in_penalty, c.at(x, c.matvec(x))
     s = _Search(c, begin, begin)
-    s.lipschitz = c.lipschitz * (SETTINGS.lipschitz_decay if c.adaptive else 1.0)
+    s.lipschitz = c.lipschitz * (GRADIENTS.curvature_decrease if c.adaptive else 1.0)
     if c.searches:
         s.gradient = c.gradient(s.here)
     total = 0.0  # A_k
@@ -229,7 +231,7 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
                 new_constant + (1.0 + in_loss * after) * d.value(z) - float(new_dual @ z)
                 + after * c.psi(z)
             )  # fmt: skip
-            slack = SETTINGS.objective_rounding * after * (abs(s.new.objective) + abs(u.f))
+            slack = GRADIENTS.rounding * after * (abs(s.new.objective) + abs(u.f))
             if holds or after * s.new.objective <= model + slack:
                 break
             s.reject()
@@ -259,7 +261,7 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
         here = c.at(z, c.matvec(z))
         if not c.adaptive or _below_model(c, here, u, gradient, L):
             break
-        L *= SETTINGS.lipschitz_growth
+        L *= GRADIENTS.curvature_increase
     s = _Search(c, here, u)
     s.lipschitz = L
     theta, slope = latest = u.theta, gradient - in_loss * d.gradient(x)
@@ -292,7 +294,7 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
                 (1.0 - a) * level + t1 * c.divergence(z, s.z) + t2 * c.divergence(z, u.x)
                 + a * (u.f + float(gradient @ (z - u.x)) + c.psi(z))
             )  # fmt: skip
-            slack = SETTINGS.objective_rounding * (abs(s.new.objective) + abs(u.f))
+            slack = GRADIENTS.rounding * (abs(s.new.objective) + abs(u.f))
             if holds or s.new.objective <= new_level + slack:
                 break
             s.reject()
@@ -336,9 +338,7 @@ def _lowest(
         values, vectors = values[kept], vectors[:, kept]
         step = -scale * (vectors @ (vectors.T @ (scale * slope) / values))
         decrease = -float(slope @ step)
-        so_far = origin.objective - best.objective
-        rounding = SETTINGS.decrease_rounding * abs(best.objective)
-        if not decrease > max(SETTINGS.newton_progress * so_far, rounding):
+        if not decrease > _rounding(best.objective):
             break
         for _ in range(SETTINGS.most_backtracks):
             error = best.error + float(np.abs(step) @ errors)
@@ -365,4 +365,4 @@ def _below_model(c: Composite, new: Evaluation, u: Evaluation, gradient: Array, 
 
 def _rounding(value: float) -> float:
     """A bound on the rounding error of an objective value."""
-    return SETTINGS.objective_rounding * abs(value)
+    return GRADIENTS.rounding * abs(value)

@@ -11,7 +11,7 @@ from ...problems import Point
 from ..run import Run
 from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from .progress import Progress, Result
-from .settings import SETTINGS
+from .settings import GRADIENTS, SETTINGS
 
 
 class SmoothedObjectives(ABC):
@@ -81,7 +81,7 @@ class SmoothedObjectives(ABC):
                 if progress.ended or gap <= error != 0.0:
                     return self.coef(x)
             # after failed searches, restart; without searches if there was no progress
-            if lowest - iterate.objective <= SETTINGS.objective_rounding * abs(iterate.objective):
+            if lowest - iterate.objective <= GRADIENTS.rounding * abs(iterate.objective):
                 composite.hessian = None
             lowest = iterate.objective
 

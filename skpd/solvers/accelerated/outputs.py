@@ -14,7 +14,7 @@ from ...certificates import dual_estimate
 from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
 from ..run import Run
-from .progress import Result
+from .progress import Result, within
 from .proximal_gradient import SmoothModel, proximal_gradients
 from .settings import GRADIENTS as SETTINGS
 
@@ -30,11 +30,8 @@ def accelerated_gradients(run: Run, *, budget: float = inf) -> None:
     budget : float, default=inf
         A computing limit: the number of multiplications after which the method ends unfinished.
     """
-    problem = run.problem
-    cost = SETTINGS.step_cost * problem.design.n_entries + SETTINGS.step_overhead
-    most = run.monitor.n_iter + int(min(budget / cost, run.left))
-    model = _ByGram(problem) if _has_small_gram(problem) else _ByRows(problem)
-    proximal_gradients(model, run._replace(max_iter=most))
+    model = _ByGram if _has_small_gram(run.problem) else _ByRows
+    proximal_gradients(model(run.problem), within(run, budget, SETTINGS.step_overhead))
 
 
 class VectorModel(SmoothModel):

@@ -75,3 +75,12 @@ class Progress:
             self._next_check = int(SETTINGS.check_growth * n) + 1
             self._next_near = int((1.0 + SETTINGS.check_share) * n)
         return gap
+
+
+def within(run: Run, budget: float, overhead: float) -> Run:
+    """The run with at most ``budget`` multiplications, in iterations of two products with X.
+
+    ``overhead`` is the fixed cost of an iteration.
+    """
+    cost = SETTINGS.step_cost * run.problem.design.n_entries + overhead
+    return run._replace(max_iter=run.monitor.n_iter + int(min(budget / cost, run.left)))

@@ -142,7 +142,7 @@ class _Iterate:
         model = self.model
         noise = SETTINGS.rounding * model.size_of_differences
         if self.bend > SETTINGS.measurable * noise:
-            self.curvature *= SETTINGS.curvature_decrease
+            self.curvature /= SETTINGS.curvature_decrease
         while True:
             x = model.near(self.y, self.curvature)
             of_x, step = model.image(x), x - self.y

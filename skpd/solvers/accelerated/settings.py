@@ -9,10 +9,7 @@ class AcceleratedSettings:
 
     # The search for L
 
-    # gamma_u and gamma_d: factor of L after a rejection, and divisor of L in every step
-    lipschitz_growth: float = 2.0
-    lipschitz_decay: float = 1.05
-    # gamma_d with a search in a span, where a rejected L costs no gradient
+    # Divisor of L in every step with a search in a span, where a rejected L costs no gradient
     search_decay: float = 1.5
     # The most values of L that are tried with u_{k+1} = x_k, before the step of Algorithm 2 or 4
     most_searches: int = 4
@@ -24,16 +21,10 @@ class AcceleratedSettings:
     least_over_convexity: float = 1.0 + 1e-8
     # The first L of the entropic prox, as a share of its bound, which is rarely attained
     first_entropic_share: float = 1.0 / 16.0
-    # Relative rounding error of objectives and models
-    objective_rounding: float = 1e-13
 
     # The lowest point in a span, by Newton steps
 
     newton_steps: int = 4
-    # Newton's method ends if a step predicts less than this share of the decrease so far, or a
-    # rounding error
-    newton_progress: float = 1e-2
-    decrease_rounding: float = 1e-15
     # Factor of a step in backtracking, until the objective decreases by a share of the decrease
     # predicted by the slope, and the largest number of reductions
     backtrack_factor: float = 0.25
@@ -69,10 +60,9 @@ class AcceleratedSettings:
     # predictions
     difference_step: float = 1e-6
     # The search for the best intercept: the first and the largest distance from the last one, in
-    # the same units, and its accuracy
+    # the same units
     first_bracket: float = 1e-3
     largest_bracket: float = 1e12
-    intercept_accuracy: float = 1e-15
 
     # The start of the entropic prox: this share of the weight is distributed over all variables,
     # as variables of 0 would stay 0
@@ -86,19 +76,18 @@ SETTINGS = AcceleratedSettings()
 class GradientSettings:
     """Settings of accelerated proximal gradients, which no proof depends on."""
 
-    # Factor of the estimated curvature before a step, and after a step that was too long; the
-    # estimate follows a decreasing curvature within some twenty steps
-    curvature_decrease: float = 0.95
-    curvature_increase: float = 1.5
-    # Relative rounding error of the mean loss, and the least difference that is significant, in
-    # units of that error
+    # Divisor of the estimated curvature L before a step, and factor after a step that was too long
+    # (gamma_d and gamma_u of Zhang, Saha and Vishwanathan); the estimate follows a decreasing
+    # curvature within some twenty steps
+    curvature_decrease: float = 1.05
+    curvature_increase: float = 2.0
+    # Relative rounding error of objectives and mean losses, and the least difference that is
+    # significant, in units of that error
     rounding: float = 1e-14
     measurable: float = 100.0
     # The largest cost of a Gram matrix, in passes over X for all outputs
     gram_passes: float = 50.0
-    # The cost of an iteration, in multiplications of dense vectors: for each entry of X, and a
-    # fixed part
-    step_cost: float = 4.0
+    # The fixed cost of an iteration, in multiplications of dense vectors
     step_overhead: float = 2e5
 
 
@@ -117,10 +106,13 @@ class CadenceSettings:
     check_growth: float = 1.5
     first_check: int = 50
     # After a certificate that was not good enough in spite of the estimate, the next one waits for
-    # this share of all iterations
+    # this share of all iterations, as one of the averages of a published method, and a number
     check_share: float = 0.1
+    published_every: int = 10
     # Iterations without progress, at least, after which it ends unfinished (`Monitor.watch`)
     patience: int = 2000
+    # The cost of an iteration for each entry of X, in multiplications of dense vectors
+    step_cost: float = 4.0
 
 
 CADENCE = CadenceSettings()

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ... import kernels
+from ..._floats import EPSILON
 from ..._typing import Array
 from ...problems import Problem
 from .settings import SETTINGS
@@ -85,7 +86,7 @@ class SmoothedLoss:
         while slope(high) < 0.0 and width < widest:
             high, width = high + width, 2.0 * width
         if low < high and slope(low) < 0.0 < slope(high):
-            accuracy = SETTINGS.intercept_accuracy * (1.0 + abs(low))
+            accuracy = EPSILON * (1.0 + abs(low))
             self.intercept = float(brentq(slope, low, high, xtol=accuracy))
         else:
             self.intercept = high if slope(low) < 0.0 else low

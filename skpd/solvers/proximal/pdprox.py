@@ -20,10 +20,10 @@ import numpy as np
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
+from ..accelerated.settings import CADENCE
 from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
 from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
-from .settings import REPORTS
 
 Implementation = Annotated[str, OneOf("double-primal", "double-dual")]
 Ratio = Annotated[float | None, OrNone(POSITIVE)]
@@ -202,7 +202,7 @@ class _Reports:
             self.sums = [self.sums[0] + w, self.sums[1] + theta]
         if t < self.next and t < self.run.max_iter:
             return False
-        self.next = max(t + REPORTS.report_every, int(REPORTS.report_factor * t))
+        self.next = t + max(CADENCE.published_every, int(CADENCE.check_share * t))
         if self.average:
             w, theta = self.sums[0] / t, self.sums[1] / t
         self.run.monitor.check(t, self.space.point(w, theta))

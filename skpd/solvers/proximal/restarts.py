@@ -16,6 +16,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point
+from ..accelerated.progress import within
+from ..accelerated.settings import CADENCE
 from ..run import Run
 from .settings import SETTINGS
 
@@ -139,11 +141,9 @@ def iterate_with_restarts(
 
     ``budget`` is a limit of multiplications, in addition to that of iterations.
     """
-    monitor = run.monitor
-    cost = SETTINGS.step_cost * run.problem.design.n_entries + SETTINGS.step_overhead
-    most = int(min(budget / cost, run.left))
+    monitor, most = run.monitor, within(run, budget, SETTINGS.step_overhead).left
     restarts, first, next_check = Restarts(primal_weight), monitor.n_iter, SETTINGS.first_check
-    monitor.watch(SETTINGS.patience)
+    monitor.watch(CADENCE.patience)
     for t in range(1, most + 1):
         restarts.count_step()
         variables.step(restarts.primal_weight, restarts.momentum)

@@ -14,7 +14,6 @@ from ...problems.columns import Columns
 from ...problems.robust import terms_of
 from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
-from .settings import SETTINGS
 
 NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can be projected
 
@@ -55,7 +54,7 @@ class _Variables(HybridGradient):
         self.scale = max(size / self.terms.kappa, np.finfo(float).tiny) if self.flips else 1.0
         # sum_i c_i (m_i^2 + (m_i - kappa lam)^2) <= (golden ratio + 1) size^2 ||x||^2
         bound = size * np.sqrt(0.5 * (3.0 + np.sqrt(5.0)))
-        self.step_size = 1.0 / (bound * (1.0 + SETTINGS.step_margin))
+        self.step_size = 1.0 / bound
         self.first_weight = size
         mu = self.terms.norm.value(point.coef[:-1]) / self.scale
         x = np.append(problem.join(point.coef[:-1], point.intercept), mu)

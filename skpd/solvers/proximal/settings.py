@@ -4,16 +4,6 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class ReportSettings:
-    """Settings of the certificates of published methods, which cost a few iterations each."""
-
-    # Iterations at a report, as a multiple of those at the last report, and the least number
-    # between two reports
-    report_factor: float = 1.1
-    report_every: int = 10
-
-
-@dataclass(frozen=True)
 class RestartSettings:
     """Settings of the restarted primal-dual hybrid gradient, which no proof depends on."""
 
@@ -29,6 +19,8 @@ class RestartSettings:
     # A distance of at most this share of the other one may be a rounding error, and does not
     # change the primal weight
     distance_rounding: float = 1e-10
+    # The fixed cost of an iteration, in multiplications of dense vectors
+    step_overhead: float = 5e4
 
     # Certificates, which cost a few iterations
 
@@ -37,17 +29,5 @@ class RestartSettings:
     first_check: int = 10
     check_every: int = 40
 
-    # Iterations without progress, at least, after which it ends unfinished (`Monitor.watch`)
-    patience: int = 2000
 
-    # The robust SVM's step is shorter than its bound by this, so that rounding leaves it below.
-    step_margin: float = 1e-9
-
-    # The cost of an iteration, in multiplications of dense vectors: for each entry of X, and a
-    # fixed part
-    step_cost: float = 4.0
-    step_overhead: float = 5e4
-
-
-REPORTS = ReportSettings()
 SETTINGS = RestartSettings()
