@@ -15,7 +15,7 @@ from .coordinates.dual import has_square
 from .frank_wolfe.l1_ball import is_well_conditioned
 from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
-from .low_rank import has_trace_norm
+from .low_rank.gradients import has_trace_norm
 from .low_rank.settings import SETTINGS as LOW_RANK
 from .newton.settings import SETTINGS as NEWTON
 from .robust.settings import SELECTION as ROBUST

@@ -25,18 +25,14 @@ class RoundsSettings:
     # the squared scale of predictions. With this weight a few rounds suffice, and the conditioning
     # is similar to that without the term.
     proximal_weight: float = 1e-2
-    # Bounds on the entries of the constant column, against under- and overflow
-    least_constant: float = 1e-100
+    # A bound on the entries of the constant column and their inverses, against under- and overflow
     largest_constant: float = 1e100
-    # The gap at which the last round ends, as a share of the requested one: with an intercept,
-    # whose change accounts for the rest, and without one. The last number is a factor of the gap
-    # after a certificate that was not sufficient.
-    last_share: float = 0.5
-    last_share_without: float = 0.9
-    last_factor: float = 0.5
+    # The gap at which a run without an intercept ends, as a share of the requested one
+    near_goal: float = 0.9
     # The gap at which the first round ends, in units of the loss of the best constant; and those
     # of later rounds, as a share of the effect of the last change of the intercept, and as a share
-    # of the last gap
+    # of the last gap. The last number is also the share of the requested gap at which the last
+    # round ends, as the change of the intercept accounts for the rest.
     first_gap: float = 0.1
     gap_of_move: float = 0.3
     gap_factor: float = 0.5
@@ -54,7 +50,7 @@ def constant_column(problem: Problem, ridge: float) -> float:
         return 0.0
     curvature = problem.objective_unit / problem.prediction_scale / problem.prediction_scale
     constant = np.sqrt(ridge / SETTINGS.proximal_weight) / np.sqrt(curvature)
-    return float(np.clip(constant, SETTINGS.least_constant, SETTINGS.largest_constant))
+    return float(np.clip(constant, 1.0 / SETTINGS.largest_constant, SETTINGS.largest_constant))
 
 
 class MethodInRounds(ABC):
@@ -101,7 +97,7 @@ def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
     problem, monitor, free = run.problem, run.monitor, method.constant > 0.0
     goal = max(run.goal, np.finfo(float).tiny)
-    last = (SETTINGS.last_share if free else SETTINGS.last_share_without) * goal
+    last = (SETTINGS.gap_factor if free else SETTINGS.near_goal) * goal
     inner = SETTINGS.first_gap * problem.objective_unit if free else last
     n_iter = monitor.n_iter
     while not (run.is_over(n_iter) or method.exhausted):
@@ -116,5 +112,5 @@ def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
         if moved + gap <= goal:
             monitor.check(n_iter, point)
             method.refresh()
-            last *= SETTINGS.last_factor
+            last *= SETTINGS.gap_factor
         inner = min(SETTINGS.gap_of_move * moved, SETTINGS.gap_factor * inner)

@@ -21,13 +21,9 @@ from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.settings import BALL
 from .frank_wolfe.trace_norm import trace_norm
 from .interior import faces_of_ball, interior_point, interior_point_to_the_zeros
-from .low_rank import (
-    pdprox_adaptive,
-    pdprox_dual_of_entries,
-    pdprox_restarted_for_completion,
-    singular_gradients,
-    soft_impute,
-)
+from .low_rank.gradients import singular_gradients, soft_impute
+from .low_rank.hybrid import pdprox_adaptive, pdprox_dual_of_entries
+from .low_rank.restarted import pdprox_restarted_for_completion
 from .newton.multipliers import method_of_multipliers
 from .norms import by_slopes
 from .outputs import output_by_output

@@ -9,8 +9,8 @@ from skpd.designs import EntriesDesign
 from skpd.losses import Absolute
 from skpd.problems.entry_rows import RowsOfEntries, entries_problem
 from skpd.solvers.accelerated.outputs import accelerated_gradients
-from skpd.solvers.low_rank import pdprox_adaptive
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
+from skpd.solvers.low_rank.hybrid import pdprox_adaptive
 from skpd.solvers.low_rank.settings import SETTINGS
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.run import Run

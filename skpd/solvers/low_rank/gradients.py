@@ -4,9 +4,14 @@ For matrix completion this is soft-impute (Mazumder, Hastie and Tibshirani, 2010
 regularization algorithms) with acceleration.
 """
 
+from math import inf
+
+from ...penalties import Structure
+from ...problems import Problem
 from ..accelerated.proximal_gradient import proximal_gradients
 from ..run import Run
 from .models import EntriesModel, OutputsModel
+from .settings import SETTINGS
 
 
 def soft_impute(run: Run) -> None:
@@ -17,3 +22,12 @@ def soft_impute(run: Run) -> None:
 def singular_gradients(run: Run) -> None:
     """Accelerated gradients for outputs with a smooth loss and the trace norm."""
     proximal_gradients(OutputsModel(run), run)
+
+
+def has_trace_norm(problem: Problem) -> bool:
+    """Whether partial singular value decompositions are used: trace norm and a large common X."""
+    penalty, design = problem.penalty, problem.design
+    if penalty.structure is not Structure.SPECTRAL or not penalty.of_reduced.is_norm:
+        return False
+    smooth = problem.loss.smoothness < inf and design.shares_data
+    return smooth and min(design.n_inputs, design.n_outputs) >= SETTINGS.least_side
