@@ -15,6 +15,7 @@ from ...problems import Point, Problem
 from ..accelerated.progress import Progress
 from ..options import Factor, Flag, OneOf
 from ..proximal.pdprox import Ratio, dual_iterations, step_sizes
+from ..proximal.restarts import balanced_weight
 from ..run import Run
 from .factors import Factors, Sum, compressed
 from .models import EntriesModel
@@ -75,7 +76,7 @@ def pdprox_adaptive(run: Run) -> None:
     ratio, next_balance = first_ratio(problem), progress.n_iter + SETTINGS.first_balance
     w = space.start()
     z = space.matvec(w)
-    anchor = theta, z
+    anchor = z, theta
     try:
         while not progress.ended:
             w = space.prox(w, space.gradient(theta), 1.0 / (model.square_of_map * ratio))
@@ -83,8 +84,10 @@ def pdprox_adaptive(run: Run) -> None:
             theta = problem.prox_dual(theta + ratio * (2.0 * z - before), ratio)
             progress.n_iter += 1
             if progress.n_iter == next_balance:
-                ratio = _balanced(problem, ratio, theta - anchor[0], z - anchor[1])
-                anchor, next_balance = (theta, z), 2 * next_balance
+                moved = [x - y for x, y in zip((z, theta), anchor, strict=True)]
+                norms = [sqrt(float(problem.weights @ x**2)) for x in moved]
+                ratio = balanced_weight(ratio, *norms)
+                anchor, next_balance = (z, theta), 2 * next_balance
             if progress.is_due:
                 progress.report(model.result_of(w.M, w.free, model.mean_loss(z), theta))
     except KeyboardInterrupt:
@@ -99,15 +102,6 @@ def first_ratio(problem: Problem) -> float:
     slope = sqrt(float(problem.weights @ null.dual_coef**2))
     scale = sqrt(float(problem.weights @ (problem.y - z) ** 2))
     return slope / scale if slope > 0.0 and scale > 0.0 else 1.0
-
-
-def _balanced(problem: Problem, ratio: float, dual: Array, primal: Array) -> float:
-    """The ratio moved half way, on a log scale, to that of dual and primal distances."""
-    moved = [sqrt(float(problem.weights @ x**2)) for x in (dual, primal)]
-    if not min(moved) > 0.0:
-        return ratio
-    change = sqrt(moved[0] / moved[1] / ratio)
-    return ratio * min(max(change, 1.0 / SETTINGS.most_balance), SETTINGS.most_balance)
 
 
 def pdprox_dual_of_entries(

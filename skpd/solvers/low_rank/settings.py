@@ -33,9 +33,8 @@ class LowRankSettings:
     dense_entries: float = 4e6
 
     # Iterations after which the primal weight changes for the first time; it changes whenever the
-    # number of iterations has doubled, by at most a factor
+    # number of iterations has doubled
     first_balance: int = 20
-    most_balance: float = 4.0
     # Singular values below this share of the largest, and sums of products below this share of
     # their terms, are rounding errors
     negligible: float = 1e-12

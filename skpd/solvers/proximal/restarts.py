@@ -94,65 +94,49 @@ class HybridGradient(ABC):
         self.slope = None
 
 
-class Restarts:
-    """The criteria of restarts, and the primal weight.
-
-    Parameters
-    ----------
-    primal_weight : float
-        The first primal weight, an estimate of the ratio of the distances that dual and primal
-        variables will move.
-    """
-
-    def __init__(self, primal_weight: float) -> None:
-        self.primal_weight = primal_weight
-        self.n_steps = self.stretch = 0  # steps in total, and since the last restart
-        self._gap_at_restart = self._last_gap = np.inf
-
-    def count_step(self) -> None:
-        self.n_steps += 1
-        self.stretch += 1
-
-    @property
-    def momentum(self) -> float:
-        return self.stretch / (self.stretch + 1.0)
-
-    def is_due(self, gap: float) -> bool:
-        """Whether to restart at a point with this gap."""
-        grows, self._last_gap = gap > self._last_gap, gap
-        return (
-            gap <= SETTINGS.sufficient_decrease * self._gap_at_restart
-            or (gap <= SETTINGS.necessary_decrease * self._gap_at_restart and grows)
-            or self.stretch >= SETTINGS.longest_stretch * self.n_steps
-        )
-
-    def restart(self, gap: float, distance: float, dual_distance: float) -> None:
-        """Restart at a point with the given gap and distances from the last anchor."""
-        near, far = min(distance, dual_distance), max(distance, dual_distance)
-        if near > SETTINGS.distance_rounding * far:
-            self.primal_weight = np.sqrt(self.primal_weight * dual_distance / distance)
-        self.stretch, self._gap_at_restart, self._last_gap = 0, gap, np.inf
-
-
 def iterate_with_restarts(
     variables: HybridGradient, run: Run, primal_weight: float, budget: float = np.inf
 ) -> None:
     """Iterate until the tolerance is reached, or without progress, or until a limit is reached.
 
-    ``budget`` is a limit of multiplications, in addition to that of iterations.
+    Parameters
+    ----------
+    variables : HybridGradient
+    run : Run
+    primal_weight : float
+        The first primal weight, an estimate of the ratio of the distances that dual and primal
+        variables will move.
+    budget : float, default=inf
+        A limit of multiplications, in addition to that of iterations.
     """
     monitor, most = run.monitor, within(run, budget, SETTINGS.step_overhead).left
-    restarts, first, next_check = Restarts(primal_weight), monitor.n_iter, SETTINGS.first_check
+    first, next_check = monitor.n_iter, SETTINGS.first_check
+    restarted_at, gap_at_restart, last_gap = 0, np.inf, np.inf
     monitor.watch(CADENCE.patience)
     for t in range(1, most + 1):
-        restarts.count_step()
-        variables.step(restarts.primal_weight, restarts.momentum)
+        stretch = t - restarted_at
+        variables.step(primal_weight, stretch / (stretch + 1.0))
         if t < next_check and t < most:
             continue
         gap = monitor.check(first + t, variables.point())
         if monitor.done or monitor.stalled:
             return
         next_check = t + min(SETTINGS.check_every, t)
-        if restarts.is_due(gap):
-            restarts.restart(gap, *variables.distances())
+        if (
+            gap <= SETTINGS.sufficient_decrease * gap_at_restart
+            or (gap <= SETTINGS.necessary_decrease * gap_at_restart and gap > last_gap)
+            or stretch >= SETTINGS.longest_stretch * t
+        ):
+            primal_weight = balanced_weight(primal_weight, *variables.distances())
             variables.restart()
+            restarted_at, gap_at_restart, last_gap = t, gap, np.inf
+        else:
+            last_gap = gap
+
+
+def balanced_weight(primal_weight: float, distance: float, dual_distance: float) -> float:
+    """The primal weight moved half way, on a log scale, to the ratio of distances."""
+    near, far = min(distance, dual_distance), max(distance, dual_distance)
+    if near > SETTINGS.distance_rounding * far:
+        return np.sqrt(primal_weight * dual_distance / distance)
+    return primal_weight
