@@ -13,40 +13,49 @@ from .run import Run
 Map = Callable[[Point], Point]
 
 
-class _View:
+def _forwarded(name: str) -> Any:
+    """A property that reads and writes an attribute of the monitor of the original problem."""
+    return property(
+        lambda view: getattr(view.original, name),
+        lambda view, value: setattr(view.original, name, value),
+    )
+
+
+class EquivalentMonitor:
     """A monitor for methods of an equivalent problem, which reports to that of the original one.
 
-    Points are certified for the original problem and data. ``there`` and ``back`` map points of
-    the original problem to those of the equivalent one, and back.
+    Points are certified for the original problem and data.
+
+    Parameters
+    ----------
+    original : Monitor
+    problem : Problem
+        The equivalent problem.
+    there, back : callable
+        Maps of points of the original problem to those of the equivalent one, and back.
     """
 
-    def __init__(self, monitor: Monitor, problem: Problem, there: Map, back: Map) -> None:
-        self.problem = problem
-        self._monitor, self._there, self._back = monitor, there, back
+    tol, done, stopped, stalled = map(_forwarded, ("tol", "done", "stopped", "stalled"))
+    n_iter, primal, dual = map(_forwarded, ("n_iter", "primal", "dual"))
+    method, relative_gap, watch = map(_forwarded, ("method", "relative_gap", "watch"))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._monitor, name)
-
-    @property
-    def method(self) -> str:
-        """The name of the method that reports."""
-        return self._monitor.method
-
-    @method.setter
-    def method(self, name: str) -> None:
-        self._monitor.method = name
+    def __init__(self, original: Monitor, problem: Problem, there: Map, back: Map) -> None:
+        self.original, self.problem, self.there, self.back = original, problem, there, back
 
     @property
     def best(self) -> Point:
-        return self._there(self._monitor.best)
+        return self.there(self.original.best)
 
     def check(self, n_iter: int, point: Point) -> float:
-        return self._monitor.check(n_iter, self._back(point))
+        return self.original.check(n_iter, self.back(point))
+
+    def consider(self, point: Point) -> None:
+        self.original.consider(self.back(point))
 
 
 def _on(run: Run, problem: Problem, there: Map, back: Map) -> Run:
     """The run of a method on an equivalent problem."""
-    view: Any = _View(run.monitor, problem, there, back)
+    view: Any = EquivalentMonitor(run.monitor, problem, there, back)
     start = None if run.start is None else there(run.start)
     return run._replace(problem=problem, monitor=view, start=start)
 
