@@ -25,6 +25,32 @@ HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HIST
 PROGRESS = 0.9  # a gap below this times the least one before counts as progress
 
 
+class Patience:
+    """How long a method goes on while no gap is noticeably below all earlier ones.
+
+    Parameters
+    ----------
+    most : float
+        The largest number of iterations without progress.
+    first : int, default=0
+        The number of iterations before this one.
+    share : float, default=0.0
+        Patience lasts at least for this share of the iterations until the last progress, so that
+        slow methods do not end before rounding errors limit the gap.
+    """
+
+    def __init__(self, most: float, first: int = 0, share: float = 0.0) -> None:
+        self.most, self.first, self.share = most, first, share
+        self.least_gap, self.improved_at = inf, first
+
+    def is_over(self, n_iter: int, gap: float) -> bool:
+        """Whether there was no progress for too long, with a gap at this iteration."""
+        if gap < PROGRESS * self.least_gap:
+            self.least_gap, self.improved_at = gap, n_iter
+        most = max(self.most, self.share * (self.improved_at - self.first))
+        return n_iter - self.improved_at > most
+
+
 class Monitor:
     """The best primal and the best dual point of a run, with the interval between their bounds.
 
@@ -73,13 +99,10 @@ class Monitor:
     def watch(self, patience: float) -> None:
         """Start to watch for stagnation of the gaps of the iterates.
 
-        ``stalled`` is set when no gap was noticeably below all earlier ones during more than
-        ``patience`` iterations and during as many iterations as were needed until the last
-        progress. The second condition prevents slow methods from being stopped before rounding
-        errors limit the gap. The monitor does not end the run, as another method may follow.
+        ``stalled`` is set when patience is over (`Patience`). The monitor does not end the run, as
+        another method may follow.
         """
-        self._patience, self.stalled = patience, False
-        self._least_gap, self._first, self._improved_at = inf, self.n_iter, self.n_iter
+        self._patience, self.stalled = Patience(patience, self.n_iter, share=1.0), False
 
     @property
     def relative_gap(self) -> float:
@@ -134,10 +157,7 @@ class Monitor:
         interval = self.primal, self.dual, self.primal - self.dual
         self._history.append((n_iter, seconds, *interval, primal, dual))
         self.done = self.relative_gap <= self.tol
-        if primal - dual < PROGRESS * self._least_gap:
-            self._least_gap, self._improved_at = primal - dual, n_iter
-        waited = n_iter - self._improved_at
-        self.stalled = waited > max(self._patience, self._improved_at - self._first)
+        self.stalled = self._patience.is_over(n_iter, primal - dual)
         if self.on_check is not None and self.on_check(self):
             self.stopped = not self.done
             self.done = True

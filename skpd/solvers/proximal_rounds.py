@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..problems import Point, Problem
+from .cadence import FINER, NEAR
 from .run import Run
 
 
@@ -27,8 +28,6 @@ class RoundsSettings:
     proximal_weight: float = 1e-2
     # A bound on the entries of the constant column and their inverses, against under- and overflow
     largest_constant: float = 1e100
-    # The gap at which a run without an intercept ends, as a share of the requested one
-    near_goal: float = 0.9
     # The gap at which the first round ends, in units of the loss of the best constant; and those
     # of later rounds, as a share of the effect of the last change of the intercept, and as a share
     # of the last gap. The last number is also the share of the requested gap at which the last
@@ -97,7 +96,7 @@ def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
     problem, monitor, free = run.problem, run.monitor, method.constant > 0.0
     goal = max(run.goal, np.finfo(float).tiny)
-    last = (SETTINGS.gap_factor if free else SETTINGS.near_goal) * goal
+    last = (SETTINGS.gap_factor if free else NEAR) * goal
     inner = SETTINGS.first_gap * problem.objective_unit if free else last
     n_iter = monitor.n_iter
     while not (run.is_over(n_iter) or method.exhausted):
@@ -112,5 +111,5 @@ def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
         if moved + gap <= goal:
             monitor.check(n_iter, point)
             method.refresh()
-            last *= SETTINGS.gap_factor
+            last *= FINER
         inner = min(SETTINGS.gap_of_move * moved, SETTINGS.gap_factor * inner)

@@ -8,6 +8,8 @@ import numpy as np
 from ...designs import newton_cost
 from ...penalties import Structure
 from ...problems import Point, Problem
+from ..cadence import PAUSE_ENTRIES
+from ..proximal_rounds import MethodInRounds, solve_in_rounds
 from ..run import Run
 from .dual import has_square
 from .settings import CLASSES
@@ -42,25 +44,17 @@ def class_descent(run: Run) -> None:
     run : Run
         An iteration is an epoch, a pass over the rows not left out, in a random order.
     """
-    monitor, descent = run.monitor, _ClassDescent(run)
-    goal = max(run.goal, np.finfo(float).tiny)
-    prospects = _Prospects(run.problem, goal)
-    accuracy, n_iter = CLASSES.last_share * goal, monitor.n_iter
-    while not (run.is_over(n_iter) or prospects.are_poor):
-        epochs, finished = descent.run(accuracy, run.max_iter - n_iter)
-        n_iter += epochs
-        monitor.check(n_iter, descent.point())
-        prospects.note(descent.visits, monitor.primal - monitor.dual)
-        if finished:  # rounding errors have accumulated if the certificate is not good enough
-            descent.refresh()
-            accuracy *= CLASSES.last_factor
+    solve_in_rounds(_ClassDescent(run), run)
 
 
-class _ClassDescent:
+class _ClassDescent(MethodInRounds):
     """The compiled iteration."""
+
+    constant = 0.0
 
     def __init__(self, run: Run) -> None:
         problem = self.problem = run.problem
+        self.monitor, self.prospects = run.monitor, _Prospects(problem, run.goal)
         self.ridge = problem.alpha * _weight_of_square(problem)
         design = problem.design.parts[0].by_rows
         self.n_rows, K = design.shape[0], problem.n_outputs
@@ -70,13 +64,13 @@ class _ClassDescent:
         )  # fmt: skip
         self.visits = 0.0  # number of row updates
         work = max(1, design.n_entries) * K
-        self.passes, self.pause = CLASSES.first_run, CLASSES.pause_work / work
+        self.passes, self.pause = CLASSES.first_run, PAUSE_ENTRIES / work
 
-    def run(self, accuracy: float, most: int) -> tuple[int, bool]:
-        """Run at most ``most`` epochs until the gap is at most ``accuracy``, or for a while.
+    @property
+    def exhausted(self) -> bool:
+        return self.prospects.are_poor(self.visits, self.monitor.primal - self.monitor.dual)
 
-        Returns the number of epochs, and whether the accuracy was reached.
-        """
+    def run(self, accuracy: float, most: int) -> tuple[int, float]:
         wanted, self.passes = self.passes * self.n_rows, CLASSES.run_factor * self.passes
         epochs, done, gap = 0, 0.0, inf
         while epochs < most and done < wanted and gap > accuracy:
@@ -84,15 +78,12 @@ class _ClassDescent:
             taken, visits, gap = self.compiled.run(accuracy, most - epochs, pause)
             epochs, done = epochs + taken, done + visits
         self.visits += done
-        return epochs, gap <= accuracy
+        return epochs, gap
 
     def point(self) -> Point:
         theta = self.compiled.theta()
         gradient, _ = self.problem.products(theta)  # cached for the certificate
         return Point(-gradient / self.ridge, np.zeros(self.problem.n_outputs), theta)
-
-    def refresh(self) -> None:
-        self.compiled.refresh()
 
 
 def _weight_of_square(problem: Problem) -> float:
@@ -117,14 +108,10 @@ class _Prospects:
         self.visit = entry * length * problem.n_outputs + CLASSES.visit_overhead
         self.history: list[tuple[float, float]] = []  # the work done, and the gap
 
-    def note(self, visits: float, gap: float) -> None:
-        self.history.append((self.visit * visits, gap))
-
-    @property
-    def are_poor(self) -> bool:
-        if not self.history:
-            return False
-        work, gap = self.history[-1]
+    def are_poor(self, visits: float, gap: float) -> bool:
+        """Whether to give up, with this gap after so many updates of rows."""
+        work = self.visit * visits
+        self.history.append((work, gap))
         if work < CLASSES.trial_share * self.other_cost or gap <= self.goal:
             return False
         return self._work_left(work, gap) > self.other_cost

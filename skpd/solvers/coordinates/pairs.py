@@ -1,9 +1,11 @@
 """Sequential minimal optimisation for kernel machines with one RKHS kernel matrix."""
 
-import numpy as np
+from math import ceil, inf
 
 from ... import kernels
 from ...problems import Point
+from ..cadence import PAUSE_ENTRIES
+from ..proximal_rounds import MethodInRounds, solve_in_rounds
 from ..run import Run
 from .settings import PAIRS
 
@@ -20,27 +22,40 @@ def pair_descent(run: Run) -> None:
         An iteration is as many steps as there are rows. The loss must have a piecewise quadratic
         conjugate. The start is not used.
     """
-    problem, monitor = run.problem, run.monitor
-    monitor.method = "pair-descent"
-    n = problem.n_samples
-    descent = kernels.pair_descent(
-        problem.loss.evaluator, problem.penalty.kernel.matrix, problem.y, problem.weights,
-        problem.alpha, problem.fit_intercept,
-    )  # fmt: skip
-    goal = PAIRS.share * monitor.tol * problem.objective_unit
-    most = min(PAIRS.most_steps(n), n * run.left)
-    pause = max(PAIRS.pause_entries / n, 1.0)
-    steps, checked = 0.0, 0.0
-    while not monitor.done and steps < most:
-        taken, gap = descent.run(goal, min(pause, most - steps))
-        steps += taken
-        if gap > goal and taken > 0.0 and steps < min(most, PAIRS.check_factor * checked):
-            continue
-        theta, checked = descent.theta(), steps
-        coef = -problem.weights * theta / problem.alpha
-        monitor.check(int(np.ceil(steps / n)), Point(coef, descent.intercept(), theta))
-        if taken == 0.0:  # limited by rounding errors
-            return
-        if gap <= goal:
-            goal *= PAIRS.next_share
-            descent.refresh()
+    run.monitor.method = "pair-descent"
+    solve_in_rounds(_PairDescent(run.problem), run)
+
+
+class _PairDescent(MethodInRounds):
+    """The compiled iteration."""
+
+    constant = 0.0  # pairs of rows satisfy the equation of a free intercept
+
+    def __init__(self, problem) -> None:
+        self.problem, self.n = problem, problem.n_samples
+        self.compiled = kernels.pair_descent(
+            problem.loss.evaluator, problem.penalty.kernel.matrix, problem.y, problem.weights,
+            problem.alpha, problem.fit_intercept,
+        )  # fmt: skip
+        self.pause = max(PAUSE_ENTRIES / (PAIRS.step_cost * self.n), 1.0)
+        self.steps, self.most_steps = 0.0, PAIRS.most_steps(self.n)
+
+    @property
+    def exhausted(self) -> bool:
+        return self.steps >= self.most_steps
+
+    def run(self, accuracy: float, most: int) -> tuple[int, float]:
+        before, gap = self.steps, inf
+        wanted = max(self.pause, PAIRS.check_factor * before)
+        wanted = min(wanted, before + most * self.n, self.most_steps)
+        while gap > accuracy and self.steps < wanted:
+            taken, gap = self.compiled.run(accuracy, min(self.pause, wanted - self.steps))
+            self.steps += taken
+            if taken == 0.0:  # limited by rounding errors
+                wanted = self.most_steps = self.steps
+        return ceil(self.steps / self.n) - ceil(before / self.n), gap
+
+    def point(self) -> Point:
+        theta = self.compiled.theta()
+        coef = -self.problem.weights * theta / self.problem.alpha
+        return Point(coef, self.compiled.intercept(), theta)

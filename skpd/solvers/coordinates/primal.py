@@ -21,9 +21,9 @@ from ... import kernels
 from ..._typing import Array
 from ...penalties import Structure
 from ...problems import Point, Problem
+from ..cadence import OF_PASSES, PAUSE_ENTRIES, Cadence
 from ..options import Flag, Number, require_compiled
 from ..run import Run
-from .settings import PRIMAL
 
 
 def coordinate_descent(
@@ -112,21 +112,22 @@ def _method(run: Run, make):
 
 
 def _iterate(run: Run, descent, averaged: Callable[[int], Array] | None = None) -> None:
-    """Run epochs, with reports at every one of the first ten and then 10 % apart."""
+    """Run epochs, with certificates at some of them."""
     problem: Problem = run.problem
     monitor, steps = run.monitor, descent.n_coordinates
     entries = problem.design.n_entries + problem.n_samples
-    pause = max(1, int(PRIMAL.pause_entries / max(entries, 1) * steps))
-    first, t, most = monitor.n_iter, 0, run.left
-    while t < most and not monitor.done:
-        report = min(max(t + 1, int(PRIMAL.report_factor * t)), most)
-        left = (report - t) * steps
+    pause = max(1, int(PAUSE_ENTRIES / max(entries, 1) * steps))
+    cadence, n_iter = Cadence(run, OF_PASSES), monitor.n_iter
+    while not run.is_over(n_iter):
+        report = min(cadence.next, run.max_iter)
+        left = (report - n_iter) * steps
         while left > 0:
             descent.run(min(left, pause))
             left -= pause
-        t = report
-        variables = averaged(t) if averaged is not None else descent.variables()
+        n_iter = report
+        variables = descent.variables() if averaged is None else averaged(n_iter - cadence.first)
         z = problem.matvec(variables)
         theta = problem.loss.gradient(problem.y, z)
-        monitor.check(first + t, Point(*problem.split(variables), theta))
+        if cadence.is_due(n_iter):
+            monitor.check(n_iter, Point(*problem.split(variables), theta))
         descent.refresh()

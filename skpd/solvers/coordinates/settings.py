@@ -7,8 +7,7 @@ from dataclasses import dataclass
 class DualSettings:
     """Settings of dual coordinate descent."""
 
-    # The most entries of X, and passes, between two checks for Ctrl-C, a fraction of a second
-    pause_entries: float = 2e8
+    # The most passes between two checks for Ctrl-C
     pause_passes: int = 50
     # Passes over X after which Newton steps are expected to be faster, if they are possible
     most_passes: int = 500
@@ -17,25 +16,9 @@ class DualSettings:
 
 
 @dataclass(frozen=True)
-class PrimalSettings:
-    """Settings of the random coordinate methods on the primal."""
-
-    # Entries of X between two checks for Ctrl-C, a fraction of a second
-    pause_entries: float = 1e8
-    # Epochs at a report, as a multiple of those at the last report
-    report_factor: float = 1.1
-
-
-@dataclass(frozen=True)
 class PairSettings:
     """Settings of pair descent on an RKHS kernel matrix."""
 
-    # The gap at which the method ends, as a share of the requested one, and its factor after a
-    # certificate that was not good enough
-    share: float = 0.9
-    next_share: float = 0.3
-    # Entries of K between two checks for Ctrl-C, a fraction of a second
-    pause_entries: float = 2e7
     # Steps at a certificate, as a multiple of those at the last one; a certificate costs a few
     # products with K
     check_factor: float = 2.0
@@ -59,13 +42,6 @@ class ClassSettings:
     # certificates cost about as much as passes
     first_run: float = 50.0
     run_factor: float = 1.5
-    # The most products of entries of X with coefficients between two checks for Ctrl-C, half a
-    # second
-    pause_work: float = 2e8
-    # The gap at which the method ends, as a share of the requested one, and its factor after a
-    # certificate that was not good enough
-    last_share: float = 0.9
-    last_factor: float = 0.5
 
     # Costs in the units of `skpd.designs.newton_cost`: of an entry of X for each class, dense and
     # sparse, and the additional cost of an update of a row
@@ -83,4 +59,3 @@ class ClassSettings:
 CLASSES = ClassSettings()
 DUAL = DualSettings()
 PAIRS = PairSettings()
-PRIMAL = PrimalSettings()

@@ -6,6 +6,7 @@ import numpy as np
 
 from ... import kernels
 from ...problems import Point, Problem
+from ..cadence import PAUSE_ENTRIES
 from ..options import Count, Number, OneOf, OrNone, require_compiled
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..run import Run
@@ -68,7 +69,7 @@ class _BlockFrankWolfe(MethodInRounds):
         self.compiled = _compiled(run, self.constant, step_size, counts)
         self.most_entries = patience * problem.design.n_entries
         size = problem.n_samples + problem.n_coefficients
-        self.most = int(np.clip(BLOCKS.pause_entries / size, 1, BLOCKS.refresh_every))
+        self.most = int(np.clip(PAUSE_ENTRIES / size, 1, BLOCKS.refresh_every))
         self.goes_on = False
 
     @property
@@ -78,7 +79,7 @@ class _BlockFrankWolfe(MethodInRounds):
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
         if self.goes_on:
             self.refresh()
-        taken, gap = self.compiled.run(accuracy, min(most, self.most), BLOCKS.pause_entries)
+        taken, gap = self.compiled.run(accuracy, min(most, self.most), PAUSE_ENTRIES)
         self.goes_on = gap > accuracy
         return taken, gap
 

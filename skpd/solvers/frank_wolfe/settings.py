@@ -7,8 +7,6 @@ from dataclasses import dataclass
 class BlockSettings:
     """Settings of primal-dual block Frank-Wolfe over the l1 ball, besides those of its theory."""
 
-    # Entries of X and of the iterates between two checks for Ctrl-C, a fraction of a second
-    pause_entries: float = 2e8
     # The most iterations after which the products are recomputed, as updates accumulate rounding
     # errors
     refresh_every: int = 1000
@@ -52,13 +50,6 @@ class TraceNormSettings:
     primal_progress: float = 0.5
     # Multiples from 0 to 1 of its last dual point among which the best one is looked for
     dual_multiples: int = 21
-
-    # When to compute a certificate: if the estimated gap is this share of the requested one, or of
-    # that at the last check; and after a number of steps, with line search and with theory
-    near_goal: float = 0.9
-    check_progress: float = 0.1
-    check_every: int = 200
-    check_every_of_theory: int = 25
 
     # Steps after which X' theta is recomputed, as updates accumulate rounding errors
     refresh_every: int = 100

@@ -10,6 +10,7 @@ import numpy as np
 from ..._typing import Array
 from ...designs import SubspaceIteration
 from ...problems import Point
+from ..cadence import Cadence, CadenceSettings
 from ..options import Count, OneOf, OrNone
 from ..run import Run
 from .settings import TRACE_NORM
@@ -43,7 +44,7 @@ def trace_norm(
         k, the number of dual rows that change in an iteration, those with the largest moves. By
         default all rows with "line-search", and n s (1 / features + 1 / outputs) with "theory".
     """
-    own, random_state = _Run(run), run.random_state
+    own, random_state = _Iterate(run), run.random_state
     top = top_singular(random_state)
     try:
         # the iteration ends if numbers overflow
@@ -60,28 +61,31 @@ def trace_norm(
         raise
 
 
-class _Run:
-    """The iterate of a run, and its stopping criterion."""
+class _Iterate:
+    """The iterate of a run, with its certificates."""
 
     def __init__(self, run: Run) -> None:
-        problem, monitor, start, self.max_iter, _ = run
-        self.table, self.monitor = Table(problem), monitor
-        self.n_iter = monitor.n_iter
+        self.run, self.table, start = run, Table(run.problem), run.start
+        self.n_iter, self.cadence = run.monitor.n_iter, Cadence(run, CadenceSettings())
         n, d, c = self.table.shape
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
         if start is not None:
             self.W, self.theta = start.coef.reshape(d, c), start.dual_coef.reshape(n, c)
-        self.goal = monitor.tol * problem.null_objective
+
+    def report(self, gap: float = inf) -> None:
+        """Certify the iterate with this estimated gap if that is due."""
+        if self.cadence.is_due(self.n_iter, gap):
+            self.check()
 
     def check(self) -> None:
         """Certify the current iterate."""
         intercept = self.table.intercept(self.W)
         point = Point(np.ravel(self.W), intercept, np.ravel(self.theta))
-        self.monitor.check(self.n_iter, point)
+        self.run.monitor.check(self.n_iter, point)
 
     @property
     def ended(self) -> bool:
-        return self.monitor.done or self.n_iter >= self.max_iter
+        return self.run.is_over(self.n_iter)
 
 
 # The full dual step, and a line search in the primal
@@ -132,7 +136,7 @@ def _primal_steps(table: Table, top: SubspaceIteration, W: Array) -> Iterator[_P
 
 
 def _primal_phase(
-    run: _Run, top: SubspaceIteration, largest_of_G: SubspaceIteration, dual: "_DualSteps"
+    run: _Iterate, top: SubspaceIteration, largest_of_G: SubspaceIteration, dual: "_DualSteps"
 ) -> None:
     """Take primal steps while every few of them halve the estimated gap; then set a dual point."""
     table, estimates, patience = run.table, [inf], TRACE_NORM.primal_patience
@@ -145,13 +149,12 @@ def _primal_phase(
         slow = len(estimates) > patience + 1 and (
             estimates[-1] > TRACE_NORM.primal_progress * estimates[-1 - patience]
         )
-        if estimates[-1] <= TRACE_NORM.near_goal * run.goal or run.ended:
-            run.check()
+        run.report(estimates[-1])
         if slow or run.ended:
             break
     if step is not None and along is not None and not run.ended:
         length = max(np.linspace(0.0, 1.0, TRACE_NORM.dual_multiples), key=along)
-        dual.begin_at(length * step.theta, length * step.G, estimates[-1])
+        dual.begin_at(length * step.theta, length * step.G)
 
 
 def _dual_along(table: Table, theta: Array, sigma: Array):
@@ -176,28 +179,28 @@ class _DualSteps:
 
     Parameters
     ----------
-    run : _Run
+    run : _Iterate
     rank, n_rows
         See `trace_norm`.
     """
 
-    def __init__(self, run: _Run, rank: int | None, n_rows: int | None) -> None:
+    def __init__(self, run: _Iterate, rank: int | None, n_rows: int | None) -> None:
         n, d, c = run.table.shape
         self.rank, self.n_rows = rank, min(n_rows or n, n)
         self.s = min(rank or TRACE_NORM.first_rank, d, c)
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
-        self.begin_at(run.theta, np.zeros((d, c)), inf)
+        self.begin_at(run.theta, np.zeros((d, c)))
         if run.theta.any():
             self.G = run.table.rmatmul(run.table.weights[:, np.newaxis] * run.theta)
 
-    def begin_at(self, theta: Array, G: Array, checked: float) -> None:
-        """Start from theta with its G, and the estimated gap at the last check."""
-        self.theta, self.G, self.checked = theta, G, checked
+    def begin_at(self, theta: Array, G: Array) -> None:
+        """Start from theta with its G."""
+        self.theta, self.G = theta, G
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    def ascend(self, run: _Run, top: SubspaceIteration) -> None:
+    def ascend(self, run: _Iterate, top: SubspaceIteration) -> None:
         """Take steps until the run ends."""
         table = run.table
         while not run.ended:
@@ -216,17 +219,11 @@ class _DualSteps:
                 self.theta, self.G, self.before = self.kept
                 self.share = min(1.0, TRACE_NORM.curvature_increase * self.share)
                 self.reached = -inf
-                if run.ended:
-                    run.check()
+                run.report()
                 continue
             self.reached, self.kept = value, (self.theta, self.G, self.before)
             self.share = TRACE_NORM.curvature_decrease * self.share if found.tau > 0.0 else 1.0
-            near = estimate <= TRACE_NORM.near_goal * run.goal
-            near |= estimate <= TRACE_NORM.check_progress * self.checked
-            due = run.n_iter % TRACE_NORM.check_every == 0
-            if near or due or run.n_iter >= run.max_iter:
-                run.check()
-                self.checked = min(estimate, self.checked)
+            run.report(estimate)
             if not run.ended:
                 self._move(table, towards)
                 if run.n_iter % TRACE_NORM.refresh_every == 0:
@@ -275,7 +272,7 @@ def _largest_rows(towards: Array, k: int) -> Any:
 
 
 def _theory_steps(
-    run: _Run,
+    run: _Iterate,
     top: SubspaceIteration,
     random_state: np.random.RandomState,
     rank: int | None,
@@ -301,10 +298,7 @@ def _theory_steps(
         W = (1.0 - eta) * W + eta * (found.left @ found.right)
         product = (1.0 - eta) * product + eta * (table.matmul(found.left) @ found.right)
         run.W, run.theta = W, theta
-        if run.n_iter % TRACE_NORM.check_every_of_theory == 0 or run.n_iter >= run.max_iter:
-            run.check()
-            if run.ended:
-                return
+        run.report()
         towards = product - table.targets - theta
         k = min(n_rows or max(1, int(n * s * (1.0 / c + 1.0 / d))), n)
         rows = _largest_rows(towards, k)

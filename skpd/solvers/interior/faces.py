@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...certificates import relative_gap
-from ...designs.threads import one_blas_thread
 from ...penalties import LInf
 from ...problems import Point, Problem
 from ..run import Run
 from .maps import PredictionsBeside
-from .method import State
+from .method import minimise
 from .programme import Programme
 from .settings import FACES, SETTINGS
 
@@ -40,7 +38,8 @@ def faces_of_ball(run: Run) -> None:
     height, tol = 0.0, FACES.first_tol
     while not run.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
         programme, place = _programme(problem, free, signs, height)
-        n_iter = monitor.n_iter + _steps(programme, tol, min(FACES.most_steps, run.left))
+        accuracy, most = tol * problem.objective_unit, min(FACES.most_steps, run.left)
+        n_iter = monitor.n_iter + minimise(programme, accuracy, most)
         point, height = programme.point(), float(programme.x[place])
         coef = height * signs
         coef[free] = point.coef
@@ -76,19 +75,6 @@ def _programme(
     problem.loss.add_cones(programme)
     programme.bound_coefficients(place, problem.alpha)
     return programme, place
-
-
-def _steps(programme: Programme, tol: float, most: int) -> int:
-    """Iterate until the estimated gap of the programme is small; the number of iterations."""
-    problem, state = programme.problem, State(programme)
-    goal = FACES.products_goal * tol * problem.objective_unit
-    with one_blas_thread(), np.errstate(all="ignore"):
-        for n_iter in range(most):
-            gap = relative_gap(problem, state.evaluate())
-            if gap <= tol or not np.isfinite(gap):
-                return n_iter
-            state.step(goal)
-    return most
 
 
 def _at_height(programme: Programme, problem: Problem, coef: Array, height: float) -> Any:

@@ -6,12 +6,13 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
-from ...certificates import relative_gap
 from ...designs.threads import one_blas_thread
+from ..cadence import Cadence
+from ..monitor import Patience
 from ..run import Run
 from .programme import Programme
 from .programmes import programme_of
-from .settings import SETTINGS
+from .settings import CADENCE, SETTINGS
 
 ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge quickly
 ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
@@ -36,30 +37,19 @@ def interior_point(run: Run, *, precise: bool = False) -> None:
         Whether Newton systems preserve as many digits as possible, at a higher cost
         (`NewtonSystem`).
     """
-    problem, monitor = run.problem, run.monitor
-    programme = programme_of(problem)
-    state = State(programme, precise)
-    first = n_iter = checked_at = monitor.n_iter
-    checked, best, best_at = inf, inf, n_iter
+    monitor, programme = run.monitor, programme_of(run.problem)
+    state, cadence, n_iter = State(programme, precise), Cadence(run, CADENCE), monitor.n_iter
     goal = SETTINGS.products_goal * max(monitor.tol, np.finfo(float).eps)
-    goal *= problem.objective_unit
+    goal *= run.problem.objective_unit
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
             while True:
-                gap = relative_gap(problem, state.evaluate())
+                gap = state.evaluate()
                 if not np.isfinite(gap):
                     return
-                if gap < SETTINGS.progress * best:
-                    best, best_at = gap, n_iter
-                if n_iter == first:
-                    checked = gap
-                last = n_iter >= run.max_iter or n_iter > best_at + SETTINGS.patience
-                near = gap <= SETTINGS.near_goal * monitor.tol
-                near |= SETTINGS.check_factor * gap < checked
-                if near or last or n_iter >= checked_at + SETTINGS.check_every:
+                if cadence.is_due(n_iter, gap):
                     monitor.check(n_iter, programme.point())
-                    checked, checked_at = gap, n_iter
-                if monitor.done or last:
+                if cadence.is_over:
                     return
                 state.step(goal)
                 n_iter += 1
@@ -78,6 +68,31 @@ def interior_point_to_the_zeros(run: Run, *, precise: bool = False) -> None:
     finally:
         monitor.tol = tol
         monitor.done = monitor.stopped or monitor.relative_gap <= tol
+
+
+def minimise(programme: Programme, accuracy: float, most: int) -> int:
+    """Iterate until the estimated gap is small or limited by rounding; the number of iterations.
+
+    Raises
+    ------
+    LinAlgError
+        If numbers overflow, or the first Newton system cannot be solved.
+    """
+    state, patience = State(programme), Patience(SETTINGS.inner_patience)
+    with one_blas_thread(), np.errstate(all="ignore"):
+        for n_iter in range(most):
+            gap = state.evaluate()
+            if gap <= accuracy or patience.is_over(n_iter, gap):
+                return n_iter
+            if not np.isfinite(gap):
+                raise LinAlgError("a programme overflows")
+            try:
+                state.step(SETTINGS.products_goal * accuracy)
+            except LinAlgError:
+                if n_iter == 0:
+                    raise
+                return n_iter  # with an inexact solution, for which bounds are valid as well
+    return most
 
 
 class State:

@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass
 
+from ..cadence import CadenceSettings
+
+# Rounding limits the products after so many iterations without progress. An iteration that
+# decreases the gap by a large factor may be the last that rounding allows.
+CADENCE = CadenceSettings(near=10.0, decrease=1.0 / 30.0, patience=20)
+
 
 @dataclass(frozen=True)
 class InteriorSettings:
@@ -11,18 +17,8 @@ class InteriorSettings:
     and multipliers, and what the residuals of the optimality conditions cost.
     """
 
-    # The end of a run, and certificates
-
-    # Iterations without a decrease of the gap to a share of the least one, after which rounding
-    # limits the products and the method ends unfinished
-    patience: int = 20
-    progress: float = 0.9
-    # The gap, in units of the requested one, at which the certified gap may be small enough
-    near_goal: float = 10.0
-    # Otherwise a certificate is computed when the gap has decreased by this factor since the last
-    # one, or after a number of iterations, so that the result is kept if rounding ends the run.
-    check_factor: float = 30.0
-    check_every: int = 10
+    # Iterations without progress that end a subproblem, whose solution may be inexact
+    inner_patience: int = 8
 
     # Newton steps
 
@@ -113,8 +109,6 @@ class FaceSettings:
     # of the requested gap
     tol_factor: float = 0.1
     least_tol: float = 0.3
-    # Products, as a share of that gap, below which only residuals are reduced
-    products_goal: float = 0.1
     # Relative distance from the height at which a coefficient of a loss with kinks joins it
     height_distance: float = 1e-3
     # Iterations for a working set at most

@@ -19,6 +19,7 @@ import numpy as np
 from ... import kernels
 from ...problems import Point
 from ...problems.robust import RobustTerms, terms_of
+from ..cadence import OF_PASSES, PAUSE_ENTRIES, Cadence
 from ..options import POSITIVE, Count, Flag, Number, OneOf, OrNone
 from ..run import Run
 from .settings import INCREMENTAL
@@ -27,7 +28,6 @@ Scheme = Annotated[str | None, OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n
 Step = Annotated[float | None, OrNone(POSITIVE)]
 Share = Annotated[float, Number(0, 1)]
 BatchSize = Annotated[int, Count()]
-ENTRIES = 1 << 24  # number of entries of X between returns to Python, about 0.1 s
 
 
 def isg(
@@ -47,7 +47,7 @@ def isg(
     Parameters
     ----------
     run : Run
-        An iteration is an epoch; the iterates are reported at epochs 20 % apart. The start is 0 by
+        An iteration is an epoch; the iterates are reported at epochs 10 % apart. The start is 0 by
         default, as in the paper.
     terms : RobustTerms, default=None
         Those of the problem by default. The ordinary problem to which the robust SVM reduces for
@@ -128,7 +128,7 @@ def hybrid(
     steps = _Steps(run, terms, scheme, first, ratio, cycles)
     epochs = _Epochs(run, terms, shuffle)
     for step in steps:
-        if epochs.ended():
+        if run.is_over(epochs.n_iter):
             return
         epochs.take(step, batch_size if step >= switch * steps.first else None)
         steps.objective = run.monitor.primal
@@ -184,7 +184,7 @@ class _Steps:
 
 
 class _Epochs:
-    """The iterate, with reports of the last model and mean multipliers at epochs 20 % apart."""
+    """The iterate, with reports of the last model and mean multipliers at epochs 10 % apart."""
 
     def __init__(self, run: Run, terms: RobustTerms, shuffle: bool) -> None:
         problem, start = run.problem, run.start
@@ -199,15 +199,10 @@ class _Epochs:
         self.rows = np.flatnonzero(problem.weights > 0.0)
         entries = max(1, self.design.n_entries // max(problem.n_samples, 1))
         entries = max(entries, problem.design.shape[1])
-        self.chunk = max(1, ENTRIES // entries)
-        self.n_iter = self.next = run.monitor.n_iter
+        self.chunk = max(1, int(PAUSE_ENTRIES / entries))
+        self.n_iter, self.cadence = run.monitor.n_iter, Cadence(run, OF_PASSES)
         self.sums: Any = np.zeros((2, problem.n_samples))
         self.n_sums = 0
-
-    def ended(self) -> bool:
-        if self.n_iter >= self.run.max_iter and self.n_sums > 0:
-            self.report()
-        return self.run.is_over(self.n_iter)
 
     def take(self, step: float, batch_size: int | None = None) -> None:
         """Run an epoch of proximal updates, or of mini-batches of the given size."""
@@ -222,7 +217,7 @@ class _Epochs:
         self.n_iter += 1
         self.sums += self.method.multipliers()
         self.n_sums += 1
-        if self.n_iter >= self.next:
+        if self.cadence.is_due(self.n_iter):
             self.report()
 
     def report(self) -> None:
@@ -231,4 +226,3 @@ class _Epochs:
         self.run.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
         self.sums[:] = 0.0
         self.n_sums = 0
-        self.next = max(self.n_iter + 1, int(INCREMENTAL.report_factor * self.n_iter))

@@ -27,6 +27,8 @@ from ...designs.threads import one_blas_thread
 from ...losses.worst_case import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, terms_of
+from ..cadence import FINER
+from ..monitor import Patience
 from ..run import Run
 from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows
@@ -59,7 +61,7 @@ def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
             while True:
                 own.go_on(goal, min(run.max_iter, own.n_iter + SETTINGS.check_every), budget)
                 if own.gap <= goal:
-                    goal *= SETTINGS.goal_factor  # the certified gap was too large
+                    goal *= FINER  # the certified gap was too large
                 check(own.n_iter, own.point())
                 if own.stalled or run.is_over(own.n_iter) or own.cost > budget:
                     return
@@ -146,7 +148,7 @@ class _Rounds:
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
         self.shrunk: ShrunkRows | None = None
         self.thaw_at, self.begun_at = 0.0, n_iter  # gap at which to thaw; first step of the round
-        self.stalled, self.least_gap, self.improved_at = False, inf, n_iter
+        self.stalled, self.patience = False, Patience(SETTINGS.patience, n_iter)
         self.rows.move_to(x, self.rows.margins_of(x), sigma)
         self.evaluate()
 
@@ -176,10 +178,8 @@ class _Rounds:
         self.gradient = gradient
         self.at_boundary = x[-1] <= self.norm * (1.0 + SETTINGS.norm_rounding)
         self.on_sphere = self.at_boundary and gradient[-1] >= 0.0
-        if self.gap < SETTINGS.progress * self.least_gap:
-            self.least_gap, self.improved_at = self.gap, self.n_iter
         self.stalled |= not (self.norm > 0.0 and np.isfinite(self.gap))
-        self.stalled |= self.n_iter > self.improved_at + SETTINGS.patience
+        self.stalled |= self.patience.is_over(self.n_iter, self.gap)
 
     def go_on(self, goal: float, max_iter: int, budget: float = inf) -> None:
         """Take Newton steps and multiplier steps until the estimated gap is at most the goal."""

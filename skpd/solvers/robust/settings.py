@@ -93,14 +93,10 @@ class MultiplierSettings:
     # Relative rounding error of a norm, up to which lam counts as the norm of w
     norm_rounding: float = 1e-12
 
-    # Newton steps without a decrease of the gap to a share of the least one, after which the
-    # method ends unfinished
+    # Newton steps without progress after which the method ends unfinished (`Patience`)
     patience: int = 25
-    progress: float = 0.9
     # The least number of Newton steps between certificates, at which callbacks are called
     check_every: int = 20
-    # Factor of the goal for the estimated gap after a certificate that was not good enough
-    goal_factor: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -117,8 +113,6 @@ class IncrementalSettings:
     # the first step of the next cycle, as a share of the first one
     least_step: float = 1e-12
     cycle_start: float = 0.1
-    # Epochs at a report, as a multiple of those at the last report
-    report_factor: float = 1.2
 
 
 SELECTION = SelectionSettings()

@@ -19,10 +19,11 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...problems import Point, Problem
+from ..cadence import Cadence
 from ..run import Run
 from .cuts import Cuts
 from .master import minimised
-from .settings import SETTINGS
+from .settings import CADENCE, SETTINGS
 
 GOLDEN = 0.6180339887498949
 
@@ -60,7 +61,7 @@ class _Bundle:
     def minimise(self) -> None:
         problem, monitor, cuts = self.problem, self.run.monitor, self.cuts
         goal, max_iter = self.run.goal, self.run.max_iter
-        monitor.watch(SETTINGS.run_patience)
+        cadence = Cadence(self.run, CADENCE)
         gap, rho, failures = problem.objective_unit, self._first_rho(), 0
         for n_iter in range(monitor.n_iter + 1, max_iter + 1):
             accuracy = SETTINGS.master_share * max(gap, goal)
@@ -84,10 +85,9 @@ class _Bundle:
             gap = max(self.value - self.lower, 0.0)
             if rho > 0.0:
                 rho = self._next_rho(rho, expected, before - self.value, gap)
-            near = self.value - lower <= SETTINGS.near_goal * goal
-            if near or n_iter % SETTINGS.check_every == 0 or n_iter == max_iter:
+            if cadence.is_due(n_iter, self.value - lower):
                 monitor.check(n_iter, Point(*self.problem.split(self.best), mixed))
-            if monitor.done or monitor.stalled:
+            if cadence.is_over:
                 return
 
     def _first_rho(self) -> float:

@@ -12,15 +12,13 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs import Design
-from ...designs.threads import one_blas_thread
 from ...penalties import Penalty
 from ...penalties.weighted import with_coefficient
 from ...problems import Problem
-from ..interior.method import State
+from ..interior.method import minimise
 from ..interior.programme import Programme
 from ..interior.terms import Intervals
 from .cuts import Cuts
@@ -76,32 +74,12 @@ def minimised(
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:
         programme.stay_near(centre, rho)
-    _minimise(programme, accuracy)
+    minimise(programme, accuracy, SETTINGS.master_iterations)
     variables, shares = programme.point().coef, programme.losses[0].multipliers
     shares = np.where(shares > SETTINGS.least_share, shares, 0.0)
     if reduced:
         variables = np.append(variables[:d] @ basis, variables[d:])
     return variables, shares
-
-
-def _minimise(programme: Programme, accuracy: float) -> None:
-    state = State(programme)
-    best, best_at = inf, 0
-    with one_blas_thread(), np.errstate(all="ignore"):
-        for n_iter in range(SETTINGS.master_iterations):
-            gap = state.evaluate()
-            if gap < SETTINGS.master_progress * best:
-                best, best_at = gap, n_iter
-            if gap <= accuracy or n_iter > best_at + SETTINGS.master_patience:
-                return
-            if not np.isfinite(gap):
-                raise LinAlgError("the problem of cutting planes overflows")
-            try:
-                state.step(0.1 * accuracy)
-            except LinAlgError:
-                if n_iter == 0:
-                    raise
-                return  # with an inexact solution, for which bounds are valid as well
 
 
 class _Planes:

@@ -2,24 +2,20 @@
 
 from dataclasses import dataclass
 
+from ..cadence import CadenceSettings
+
+CADENCE = CadenceSettings(patience=200)
+
 
 @dataclass(frozen=True)
 class BundleSettings:
     """Settings of the cutting-plane method, which no proof depends on."""
 
-    # The gap between the best model and the planes, in units of the requested one, at which the
-    # certified gap may be small enough; otherwise a certificate is computed after a number of
-    # iterations, so that the result is kept if the run ends.
-    near_goal: float = 1.0
-    check_every: int = 20
     # The master problem is solved to this share of the remaining gap, or of the requested one if
     # that is larger, as more accuracy would hardly change the next plane.
     master_share: float = 0.05
     # The most iterations of its interior-point method; some 10 to 30 are usual
     master_iterations: int = 80
-    # and the most iterations without a decrease of its gap to a share of the least one
-    master_patience: int = 8
-    master_progress: float = 0.9
     # Planes without a share in this number of successive solutions are dropped.
     patience: int = 30
     # Ratio of the directions of the basis of slopes to planes, above which the basis is recomputed
@@ -43,8 +39,6 @@ class BundleSettings:
     # its weight decreases by a factor.
     hidden: float = 0.1
     release: float = 0.1
-    # Iterations without progress, at least, after which the run ends unfinished (`Monitor.watch`)
-    run_patience: int = 200
     # The number of master problems without a solution, because of rounding, after which a run ends
     failures: int = 10
 
