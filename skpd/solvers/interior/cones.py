@@ -153,19 +153,18 @@ class Cones(Term):
         )
 
     def products(self) -> float:
-        return _product(self.slack, self.dual)
+        return self._product(self.slack, self.dual)
 
     def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
         slack = self.slack.moved(direction.slack, primal)
-        return _product(slack, self.dual.moved(direction.dual, dual))
+        return self._product(slack, self.dual.moved(direction.dual, dual))
+
+    def _product(self, x: Heads, y: Heads) -> float:
+        return float(x.head @ y.head + x.tail @ y.tail)
 
     def move(self, direction: ConesChange, primal: float, dual: float) -> None:
         self.slack = self.slack.moved(direction.slack, primal)
         self.dual = self.dual.moved(direction.dual, dual)
-
-
-def _product(x: Heads, y: Heads) -> float:
-    return float(x.head @ y.head + x.tail @ y.tail)
 
 
 class EuclideanNorms(Cones):
@@ -194,8 +193,16 @@ class EuclideanNorms(Cones):
         self.share, self.degree = share, share * len(weights)
         self.at_zero = np.zeros(len(weights), dtype=bool)
 
+    def _arguments(self, x: Array) -> Array:
+        """The w of all groups."""
+        return x[: len(self.dual.tail)]
+
+    def _add_adjoint(self, tail: Array, out: Array) -> None:
+        """Add the gradient that multipliers have in the unknowns."""
+        out[: len(tail)] -= tail
+
     def add_gradient(self, out: Array) -> None:
-        out[: len(self.dual.tail)] -= self.dual.tail
+        self._add_adjoint(self.dual.tail, out)
 
     def watch(self, direction: ConesChange) -> None:
         # a group ends at 0 if its head decreases by a larger factor than its multiplier's distance
@@ -216,10 +223,10 @@ class EuclideanNorms(Cones):
 
     def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
         tail = self.aim(mu, affine).tail
-        out[: len(tail)] -= self._change(np.zeros_like(tail)).dual.tail
+        self._add_adjoint(self._change(np.zeros_like(tail)).dual.tail, out)
 
     def direction(self, dx: Array) -> ConesChange:
-        return self._change(dx[: len(self.wanted.tail)])
+        return self._change(self._arguments(dx))
 
     def _change(self, tail: Array) -> ConesChange:
         """The changes with dual = wanted - W^-2 (head, tail), for a fixed head of the dual."""

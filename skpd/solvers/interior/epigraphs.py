@@ -48,7 +48,7 @@ class Pairs(Term):
             self.wanted = target / self.slack - self.dual
         return self.wanted
 
-    def largest_steps(self, direction: PairsChange) -> tuple[float, float]:
+    def largest_steps(self, direction: Any) -> tuple[float, float]:
         return (
             largest_step(self.slack, direction.slack),
             largest_step(self.dual, direction.dual),
@@ -57,12 +57,12 @@ class Pairs(Term):
     def products(self) -> float:
         return float(np.sum(self.weights * (self.slack * self.dual)))
 
-    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
+    def products_after(self, direction: Any, primal: float, dual: float) -> float:
         products = self.slack + primal * direction.slack
         products *= self.dual + dual * direction.dual
         return float(np.sum(self.weights * products))
 
-    def move(self, direction: PairsChange, primal: float, dual: float) -> None:
+    def move(self, direction: Any, primal: float, dual: float) -> None:
         self.slack += primal * direction.slack
         self.dual += dual * direction.dual
 
@@ -191,7 +191,11 @@ class SumEpigraph(Pairs):
         x[: self.size][self.at_zero] = 0.0
 
     def products(self) -> float:
-        return float(self.slack @ self.dual)
+        return float(self.slack @ self.dual)  # more accurate than the sum of rounded products
+
+    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
+        slack = self.slack + primal * direction.slack
+        return float(slack @ (self.dual + dual * direction.dual))
 
     def factorise(self, system: NewtonSystem) -> None:
         d = self.size
@@ -203,7 +207,6 @@ class SumEpigraph(Pairs):
         system.border(self.multiplier_place)[:d] += self.l1 * self.beside
         if self.place is not None:
             system.add_corner(self.place, self.multiplier_place, -1.0)
-            system.add_corner(self.multiplier_place, self.place, -1.0)
         corner = -1.0 / self.ratio[-1] - self.l1**2 * float(np.sum(1.0 / self.sums))
         system.add_corner(self.multiplier_place, self.multiplier_place, corner)
 
@@ -224,16 +227,13 @@ class SumEpigraph(Pairs):
         slack = np.concatenate([u - w, u + w, [last]])
         return PairsChange(slack, self.wanted - self.ratio * slack)
 
-    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
-        slack = self.slack + primal * direction.slack
-        return float(slack @ (self.dual + dual * direction.dual))
-
 
 class EuclideanEpigraph(Cones):
     """The constraint ||w||_2 <= lam, a second-order cone.
 
     The curvature is (2 (J v) (J v)' - J) / size (see `skpd.solvers.interior.cones`), and the
-    product with J v is an unknown of the Newton system.
+    product with J v is an unknown of the Newton system. Subclasses have a head and a first entry
+    of the tail that are affine in lam, and a factor of w in the rest of the tail.
 
     Parameters
     ----------
@@ -241,40 +241,41 @@ class EuclideanEpigraph(Cones):
         See `SumEpigraph`; ``multiplier_place`` is the index of the product.
     """
 
+    of_head, of_tail, root = 1.0, 0.0, 1.0  # derivatives of the head and the tail in lam and w
+
     def __init__(
         self, n_coefficients: int, place: int, multiplier_place: int, lam: float,
         multiplier: float, share: float,
     ) -> None:  # fmt: skip
         self.size, self.place, self.product_place = n_coefficients, place, multiplier_place
-        self.groups = Groups(np.array([0, n_coefficients]))
-        self.slack = Heads(np.array([lam]), np.zeros(n_coefficients))
-        self.dual = Heads(np.array([multiplier]), np.zeros(n_coefficients))
+        self.groups = Groups(np.array([0, n_coefficients + 1]))
+        self.slack = Heads(np.array([lam]), np.zeros(n_coefficients + 1))
+        self.dual = Heads(np.array([multiplier]), np.zeros(n_coefficients + 1))
         self.share = self.degree = share
 
     def add_gradient(self, out: Array) -> None:
-        out[: self.size] -= self.dual.tail
-        out[self.place] -= self.dual.head[0]
+        self._add_adjoint(self.dual, out)
+
+    def _add_adjoint(self, dual: Heads, out: Array) -> None:
+        out[: self.size] -= self.root * dual.tail[1:]
+        out[self.place] -= self.of_head * dual.head[0] + self.of_tail * dual.tail[0]
 
     def factorise(self, system: NewtonSystem) -> None:
         scaling = self.scale()
-        size, head = float(scaling.size[0]), float(scaling.head[0])
-        system.diagonal[: self.size] += 1.0 / size
-        system.border(self.product_place)[: self.size] -= scaling.tail
-        system.add_corner(self.place, self.place, -1.0 / size)
-        system.add_corner(self.place, self.product_place, head)
-        system.add_corner(self.product_place, self.place, head)
+        size = float(scaling.size[0])
+        system.diagonal[: self.size] += self.root**2 / size
+        system.border(self.product_place)[: self.size] -= self.root * scaling.tail[1:]
+        system.add_corner(self.place, self.place, (self.of_tail**2 - self.of_head**2) / size)
+        along = float(self.of_head * scaling.head[0] - self.of_tail * scaling.tail[0])
+        system.add_corner(self.place, self.product_place, along)
         system.add_corner(self.product_place, self.product_place, -0.5 * size)
 
     def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
-        wanted = self.aim(mu, affine)
-        out[: self.size] -= wanted.tail
-        out[self.place] -= wanted.head[0]
+        self._add_adjoint(self.aim(mu, affine), out)
 
     def direction(self, dx: Array) -> ConesChange:
-        return self._change(dx[self.place], dx[: self.size].copy())
-
-    def _change(self, head: float, tail: Array) -> ConesChange:
-        v = self.scaling
+        head, v = self.of_head * dx[self.place], self.scaling
+        tail = np.append(self.of_tail * dx[self.place], self.root * dx[: self.size])
         along = 2.0 * (v.head * head - float(v.tail @ tail))
         dual = Heads(
             self.wanted.head - (along * v.head - head) / v.size,
@@ -291,47 +292,21 @@ class SquareEpigraph(EuclideanEpigraph):
 
     Parameters
     ----------
-    n_coefficients, place, multiplier_place, multiplier, share
+    n_coefficients, place, multiplier_place, lam, multiplier, share
         See `EuclideanEpigraph`.
-    radius, lam, l2 : float
-        The radius, the initial lam and the weight of the squared norm.
+    radius, l2 : float
+        The radius and the weight of the squared norm.
     """
 
     def __init__(
-        self, n_coefficients: int, place: int, multiplier_place: int, radius: float, lam: float,
-        multiplier: float, share: float, l2: float,
+        self, n_coefficients: int, place: int, multiplier_place: int, lam: float,
+        multiplier: float, share: float, radius: float, l2: float,
     ) -> None:  # fmt: skip
-        self.size, self.place, self.product_place = n_coefficients, place, multiplier_place
-        self.groups = Groups(np.array([0, n_coefficients + 1]))
         b = sqrt(radius)  # a number of the size of a
         a = (radius - lam) / b
-        self.of_place, self.root = sqrt(0.5) / b, sqrt(l2)
-        middle = np.zeros(n_coefficients + 1)
-        middle[0] = sqrt(0.5) * (a - b)
-        self.slack = Heads(np.array([sqrt(0.5) * (a + b)]), middle)
-        self.dual = Heads(multiplier * self.slack.head, -multiplier * middle)
-        self.share = self.degree = share
-
-    def add_gradient(self, out: Array) -> None:
-        self._add_adjoint(self.dual, out)
-
-    def _add_adjoint(self, dual: Heads, out: Array) -> None:
-        out[: self.size] -= self.root * dual.tail[1:]
-        out[self.place] += self.of_place * (dual.head[0] + dual.tail[0])
-
-    def factorise(self, system: NewtonSystem) -> None:
-        scaling = self.scale()
-        size = float(scaling.size[0])
-        system.diagonal[: self.size] += self.root**2 / size
-        system.border(self.product_place)[: self.size] -= self.root * scaling.tail[1:]
-        along = -self.of_place * float(scaling.head[0] - scaling.tail[0])
-        system.add_corner(self.place, self.product_place, along)
-        system.add_corner(self.product_place, self.place, along)
-        system.add_corner(self.product_place, self.product_place, -0.5 * size)
-
-    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
-        self._add_adjoint(self.aim(mu, affine), out)
-
-    def direction(self, dx: Array) -> ConesChange:
-        head = -self.of_place * dx[self.place]
-        return self._change(head, np.append(head, self.root * dx[: self.size]))
+        head = sqrt(0.5) * (a + b)
+        super().__init__(n_coefficients, place, multiplier_place, head, multiplier * head, share)
+        self.of_head = self.of_tail = -sqrt(0.5) / b
+        self.root = sqrt(l2)
+        self.slack.tail[0] = sqrt(0.5) * (a - b)
+        self.dual.tail[0] = -multiplier * self.slack.tail[0]

@@ -12,7 +12,7 @@ import numpy as np
 from ..._typing import Array
 from ...designs import Design
 from ...losses import Loss
-from .cones import ConesChange, EuclideanNorms
+from .cones import EuclideanNorms, Heads
 from .epigraphs import Pairs, PairsChange
 from .maps import Map, OutputDifferences
 from .settings import SETTINGS
@@ -119,20 +119,17 @@ class RowNorms(EuclideanNorms):
     def multipliers(self) -> Array:
         return -self.dual.tail
 
+    def _arguments(self, x: Array) -> Array:
+        return self.image.times(x)
+
     def _add_adjoint(self, tail: Array, out: Array) -> None:
         self.image.add_adjoint(-self.groups.spread(self.weights) * tail, out)
-
-    def add_gradient(self, out: Array) -> None:
-        self._add_adjoint(self.dual.tail, out)
 
     def settle(self, x: Array) -> None:
         pass
 
-    def products(self) -> float:
-        of_rows = self.slack.head * self.dual.head + self.groups.sums(
-            self.slack.tail * self.dual.tail
-        )
-        return float(self.weights @ of_rows)
+    def _product(self, x: Heads, y: Heads) -> float:
+        return float(self.weights @ (x.head * y.head + self.groups.sums(x.tail * y.tail)))
 
     def factorise(self, system: Any) -> None:
         """Add the blocks (I - 2 v v' / (2 v_0^2 - 1)) / size to the system.
@@ -146,19 +143,6 @@ class RowNorms(EuclideanNorms):
         k = 2.0 / (inside * (1.0 + np.sqrt(1.0 / inside)))
         roots = np.eye(self.n_outputs) - k[:, None, None] * (v[:, :, None] * v[:, None, :])
         system.add_blocks(roots * np.sqrt(self.weights / scaling.size)[:, None, None])
-
-    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
-        tail = self.aim(mu, affine).tail
-        self._add_adjoint(self._change(np.zeros_like(tail)).dual.tail, out)
-
-    def direction(self, dx: Array) -> ConesChange:
-        return self._change(self.image.times(dx))
-
-    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
-        slack = self.slack.moved(direction.slack, primal)
-        other = self.dual.moved(direction.dual, dual)
-        of_rows = slack.head * other.head + self.groups.sums(slack.tail * other.tail)
-        return float(self.weights @ of_rows)
 
 
 class SoftmaxRows(Smooth):

@@ -268,7 +268,7 @@ class Programme(LossCones, PenaltyCones):
             d, place, self.new_unknown(0.0), lam, multiplier, self.share, l1_ratio,
         ))  # fmt: skip
         self.penalties.append(SquareEpigraph(
-            d, place, self.new_unknown(0.0), radius, lam, multiplier, self.share, 1.0 - l1_ratio,
+            d, place, self.new_unknown(0.0), lam, multiplier, self.share, radius, 1.0 - l1_ratio,
         ))  # fmt: skip
 
     def add_differences(self, weight: float) -> None:

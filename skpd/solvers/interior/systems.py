@@ -84,7 +84,11 @@ class NewtonSystem(ABC):
         return self.borders[:, place - self.n_core]
 
     def add_corner(self, row: int, column: int, value: float) -> None:
-        self.corner[row - self.n_core, column - self.n_core] += value
+        """Add a number to C, and to its mirror image."""
+        row, column = row - self.n_core, column - self.n_core
+        self.corner[row, column] += value
+        if row != column:
+            self.corner[column, row] += value
 
     @abstractmethod
     def factorise(self) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._typing import Array
-from .terms import Term
+from .epigraphs import Pairs
 
 
 class _Scaling:
@@ -63,7 +63,7 @@ class _Change(NamedTuple):
     scaled_dual: Array
 
 
-class TraceNorm(Term):
+class TraceNorm(Pairs):
     """The term a ||W||_*, where the rows of W are the first coefficients, one after the other.
 
     Parameters
@@ -77,8 +77,6 @@ class TraceNorm(Term):
     size : float
         The initial diagonal entries of A and B; the initial W is 0.
     """
-
-    linear = True
 
     def __init__(self, shape: tuple[int, int], weight: float, share: float, size: float) -> None:
         self.shape, self.share = shape, share
@@ -173,14 +171,6 @@ class TraceNorm(Term):
         values[len(values) - self.n_zeros :] = 0.0
         coef[:] = np.ravel((u * values) @ v)
 
-    def products(self) -> float:
-        return float(np.sum(self.slack * self.dual))
-
-    def products_after(self, direction: _Change, primal: float, dual: float) -> float:
-        slack = self.slack + primal * direction.slack
-        return float(np.sum(slack * (self.dual + dual * direction.dual)))
-
     def move(self, direction: _Change, primal: float, dual: float) -> None:
         self.coef = self.coef + primal * direction.coef
-        self.slack = self.slack + primal * direction.slack
-        self.dual = self.dual + dual * direction.dual
+        super().move(direction, primal, dual)

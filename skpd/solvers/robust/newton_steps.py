@@ -94,14 +94,12 @@ class Model:
             total, beside = float(np.sum(predictions)), float(np.sum(mixed))
             system.add_corner(intercept, intercept, total + self.diagonal[intercept])
             system.add_corner(intercept, lam, beside)
-            system.add_corner(lam, intercept, beside)
         else:
             system.add_corner(intercept, intercept, 1.0)
         if self.normal is not None:
             system.border(lam)[:] -= self.bend * self.normal
             system.border(multiplier)[:] = self.normal
             system.add_corner(lam, multiplier, -1.0)
-            system.add_corner(multiplier, lam, -1.0)
         else:
             system.add_corner(multiplier, multiplier, 1.0)
         system.prepare()
