@@ -203,6 +203,7 @@ def _trials_over_ball(problem: Problem, long: bool) -> list[Try]:
 def _descends_soon(problem: Problem) -> bool:
     """Whether dual descent is likely to need few passes, as the squared l2 norm is not small.
 
+    The number of passes grows with the ratio of the mean square of a row to n times its weight.
     With a free intercept it would run several times, and Newton's method is faster.
     """
     if problem.fit_intercept:
@@ -210,7 +211,7 @@ def _descends_soon(problem: Problem) -> bool:
     penalty: Any = problem.penalty
     square_of_rows = float(np.sum(problem.squares[: problem.n_coefficients]))
     ridge = problem.alpha * penalty.terms[1]
-    return square_of_rows <= SETTINGS.descent_condition * ridge * problem.n_samples
+    return square_of_rows <= ridge * problem.n_samples
 
 
 def _is_far_without_intercept(problem: Problem) -> bool:

@@ -21,9 +21,6 @@ class SelectionSettings:
     # steps on all rows and features, about that of the method of multipliers, so that both
     # together take at most twice as long.
     descent_steps: float = 6.0
-    # With an l1 norm, dual descent is tried if the mean square of a row is at most this times n
-    # times the weight of the squared l2 norm, as the number of its passes grows with this ratio.
-    descent_condition: float = 1.0
     # Problems that the interior-point method leaves unsolved are mostly limited by rounding
     # errors. The last method may take this many times its cost, plus a second for small problems.
     last_share: float = 4.0

@@ -140,9 +140,7 @@ def generate_columns(
     while True:
         first = not run.hypotheses
         if not first:
-            goal = SETTINGS.last_share * tol
-            if added:
-                goal = max(SETTINGS.restricted_share * gap, goal)
+            goal = SETTINGS.share * (max(gap, tol) if added else tol)
             w, mixture, reached = _solved(run, solve(problem, run.edges, mixture, goal, tol))
         found, edge = learner.best(w * signs, SETTINGS.columns_per_round)
         if first:

@@ -96,8 +96,8 @@ def accelerated_gradients(
     most_gradients : int
         The largest number of gradients.
     """
-    costs = SETTINGS.smoothing_share * max(gap, tol, SETTINGS.least_tol)
-    enough = costs / max(problem.entropy_range, SETTINGS.smoothing_share)
+    costs = SETTINGS.share * max(gap, tol, SETTINGS.least_tol)
+    enough = costs / max(problem.entropy_range, SETTINGS.share)
     entropy = max(problem.entropy, enough)
     smoothed = problem.with_entropy(entropy)
 

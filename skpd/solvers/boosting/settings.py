@@ -11,10 +11,9 @@ class BoostingSettings:
     # the restricted problem, and reduces the number of rounds.
     columns_per_round: int = 10
     # Restricted problems are solved to this share of the gap over all hypotheses, which suffices
-    # to find the next hypothesis,
-    restricted_share: float = 0.25
-    # and at the end to this share of the tolerance.
-    last_share: float = 0.25
+    # to find the next hypothesis, and at the end to this share of the tolerance. The entropy that
+    # accelerated gradients add has at most the effect of this share of the tolerance.
+    share: float = 0.25
     # The most gradients for one restricted problem,
     most_gradients: int = 10_000
     # the number of gradients after which SLSQP is tried, which takes as long as some hundreds,
@@ -25,8 +24,6 @@ class BoostingSettings:
     check_every: int = 5
     # A start is mixed with the uniform mixture by this share, as 0 stays 0 with the entropic prox.
     spread: float = 1e-3
-    # The effect of the entropy that accelerated gradients add, as a share of the tolerance
-    smoothing_share: float = 0.25
     # The first L, as a share of its bound 1 / entropy, which is rarely attained
     first_lipschitz_share: float = 1.0 / 16.0
     # The least tolerance for which an entropy is added, as smaller ones increase rounding errors

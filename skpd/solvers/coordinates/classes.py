@@ -12,7 +12,7 @@ from ..cadence import PAUSE_ENTRIES
 from ..proximal_rounds import MethodInRounds, solve_in_rounds
 from ..run import Run
 from .dual import has_square
-from .settings import CLASSES
+from .settings import CLASSES, DUAL
 
 
 def has_class_descent(problem: Problem) -> bool:
@@ -64,7 +64,7 @@ class _ClassDescent(MethodInRounds):
         )  # fmt: skip
         self.visits = 0.0  # number of row updates
         work = max(1, design.n_entries) * K
-        self.passes, self.pause = CLASSES.first_run, PAUSE_ENTRIES / work
+        self.passes, self.pause = float(DUAL.passes), PAUSE_ENTRIES / work
 
     @property
     def exhausted(self) -> bool:

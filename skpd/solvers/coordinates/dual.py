@@ -70,7 +70,7 @@ class _DualDescent(MethodInRounds):
             constant, self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0,
             run.seed(),
         )  # fmt: skip
-        passes = min(DUAL.pause_passes, PAUSE_ENTRIES / max(1, design.n_entries))
+        passes = min(DUAL.passes, PAUSE_ENTRIES / max(1, design.n_entries))
         self.pause = problem.n_samples * passes
         self.visits, self.most_visits = 0.0, np.inf  # row updates, and their limit
 

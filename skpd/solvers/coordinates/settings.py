@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class DualSettings:
     """Settings of dual coordinate descent."""
 
-    # The most passes between two checks for Ctrl-C
-    pause_passes: int = 50
+    # Passes over X before a certificate; a certificate costs about as much as a few passes
+    passes: int = 50
     # Passes over X after which Newton steps are expected to be faster, if they are possible
     most_passes: int = 500
     # The cost of an entry of X in a pass, in multiplications of dense vectors
@@ -38,9 +38,8 @@ class PairSettings:
 class ClassSettings:
     """Settings of dual descent for the loss of Crammer and Singer."""
 
-    # Passes over X before the first certificate, and the ratio of passes before later ones;
-    # certificates cost about as much as passes
-    first_run: float = 50.0
+    # The ratio of passes over X before two certificates, of which the first follows
+    # `DualSettings.passes`
     run_factor: float = 1.5
 
     # Costs in the units of `skpd.designs.newton_cost`: of an entry of X for each class, dense and

@@ -109,9 +109,6 @@ def search_for_multiplier(run: Run, *, method: Callable[..., None]) -> None:
             return
         if excess(upper) <= 0.0:  # otherwise inconclusive
             accuracy = BALL.root_accuracy
-            brentq(
-                excess, lower, upper, xtol=accuracy, rtol=accuracy,
-                maxiter=BALL.most_root_steps, disp=False,
-            )  # fmt: skip
+            brentq(excess, lower, upper, xtol=accuracy, rtol=accuracy, disp=False)
     except _EnoughError:
         return

@@ -32,9 +32,8 @@ class BallSettings:
     # decreases
     multiplier_factor: float = 10.0
     most_decreases: int = 12
-    # Accuracy of the logarithm of the multiplier, and the most steps; the gap usually ends earlier
+    # Accuracy of the logarithm of the multiplier; the gap usually ends the search earlier
     root_accuracy: float = 1e-14
-    most_root_steps: int = 100
     # Factor of coefficients scaled to the sphere, which are inside the ball in spite of rounding
     inside: float = 1.0 - 1e-15
 
@@ -56,13 +55,13 @@ class TraceNormSettings:
 
     # The share of the conjugate's largest curvature 1 / alpha that the line search assumes, as the
     # curvature on the ball is smaller. It decreases by the first factor in every step. If a step
-    # decreases the dual by more than rounding, a share of its value, the step is undone and the
-    # share increases by the second factor.
+    # decreases the dual by more than rounding, the step is undone and the share increases by the
+    # second factor.
     curvature_decrease: float = 0.8
     curvature_increase: float = 4.0
-    value_rounding: float = 1e-12
-    # Ridge of the model of two moves, which may be nearly parallel
-    regularisation: float = 1e-12
+    # Rounding errors as a share of the dual value, and as a ridge of the model of two moves, which
+    # may be nearly parallel
+    rounding: float = 1e-12
 
     # Singular values
 

@@ -215,7 +215,7 @@ class _DualSteps:
             # D(theta), the objective minus the gap: a step that decreased it is undone
             value = table.mean_square(product - table.targets)
             value += 0.5 * table.alpha * float(np.sum(run.W * run.W)) - estimate
-            if value < self.reached - TRACE_NORM.value_rounding * abs(self.reached):
+            if value < self.reached - TRACE_NORM.rounding * abs(self.reached):
                 self.theta, self.G, self.before = self.kept
                 self.share = min(1.0, TRACE_NORM.curvature_increase * self.share)
                 self.reached = -inf
@@ -254,7 +254,7 @@ class _DualSteps:
             for m, g in moves
         ])  # fmt: skip
         size = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-        system = H / np.outer(size, size) + TRACE_NORM.regularisation * np.eye(len(moves))
+        system = H / np.outer(size, size) + TRACE_NORM.rounding * np.eye(len(moves))
         lengths = np.linalg.solve(system, slope / size) / size
         total = [sum(a * m[i] for a, m in zip(lengths, moves, strict=True)) for i in (0, 1)]
         self.theta, self.G = self.theta + total[0], self.G + total[1]

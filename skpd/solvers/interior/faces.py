@@ -16,7 +16,7 @@ from ..run import Run
 from .maps import PredictionsBeside
 from .method import minimise
 from .programme import Programme
-from .settings import FACES, SETTINGS
+from .settings import SETTINGS, WORKING_SETS
 
 
 def faces_of_ball(run: Run) -> None:
@@ -34,11 +34,11 @@ def faces_of_ball(run: Run) -> None:
     problem, monitor = run.problem, run.monitor
     gradient = problem.null_gradient
     signs = np.where(gradient > 0.0, -1.0, 1.0)
-    free: Indices = np.sort(np.argsort(np.abs(gradient))[: FACES.first_free])
-    height, tol = 0.0, FACES.first_tol
+    free: Indices = np.sort(np.argsort(np.abs(gradient))[: WORKING_SETS.first_size])
+    height, tol = 0.0, WORKING_SETS.first_tol
     while not run.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
         programme, place = _programme(problem, free, signs, height)
-        accuracy, most = tol * problem.objective_unit, min(FACES.most_steps, run.left)
+        accuracy, most = tol * problem.objective_unit, min(SETTINGS.inner_iterations, run.left)
         n_iter = monitor.n_iter + minimise(programme, accuracy, most)
         point, height = programme.point(), float(programme.x[place])
         coef = height * signs
@@ -50,12 +50,12 @@ def faces_of_ball(run: Run) -> None:
         joined = (violation[free] < 0.0) & _at_height(programme, problem, point.coef, height)
         violation[free] = 0.0
         n_violating = int(np.count_nonzero(violation > 0.0))
-        if n_violating == 0 and tol <= FACES.least_tol * monitor.tol:
+        if n_violating == 0 and tol <= WORKING_SETS.least_tol * monitor.tol:
             return
-        size = min(n_violating, max(FACES.first_free, len(free)))
+        size = min(n_violating, max(WORKING_SETS.first_size, len(free)))
         worst = np.argpartition(-violation, max(size - 1, 0))[:size]
         free = np.union1d(free[~joined], worst)
-        tol = max(FACES.least_tol * monitor.tol, min(FACES.tol_factor * monitor.relative_gap, tol))
+        tol = WORKING_SETS.next_tol(monitor, tol)
 
 
 def _programme(
@@ -84,6 +84,6 @@ def _at_height(programme: Programme, problem: Problem, coef: Array, height: floa
     early come back.
     """
     if problem.loss.linear_tails:
-        return np.abs(coef) >= (1.0 - FACES.height_distance) * height
+        return np.abs(coef) >= (1.0 - WORKING_SETS.height_distance) * height
     above, below = programme.penalties[-2:]  # the two sides of |w_j| <= t
     return above.at_kink | below.at_kink

@@ -70,7 +70,7 @@ def interior_point_to_the_zeros(run: Run, *, precise: bool = False) -> None:
         monitor.done = monitor.stopped or monitor.relative_gap <= tol
 
 
-def minimise(programme: Programme, accuracy: float, most: int) -> int:
+def minimise(programme: Programme, accuracy: float, most: int = SETTINGS.inner_iterations) -> int:
     """Iterate until the estimated gap is small or limited by rounding; the number of iterations.
 
     Raises
@@ -198,7 +198,7 @@ class State:
             error = np.zeros_like(self.residual)
             for term, change in zip(self.terms, found[1], strict=True):
                 term.add_model_error(change, length, error)
-            if self.cost_of(error) <= SETTINGS.model_error * (self.products + self.residuals):
+            if self.cost_of(error) <= self.products + self.residuals:
                 break
             length *= 0.5
         return length

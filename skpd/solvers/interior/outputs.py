@@ -222,7 +222,7 @@ def expected_cost_of_outputs(problem: Problem) -> float:
         numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
         of_penalty = numbers * problem.n_coefficients / BLAS
-    if entries > SETTINGS.largest_table:
+    if entries > SETTINGS.largest_system**2:
         return inf
     step = newton_cost_of_outputs(design, problem.n_samples, d, problem.loss.couples_outputs)
     return SETTINGS.expected_iterations * (step + of_penalty + SETTINGS.iteration_overhead)

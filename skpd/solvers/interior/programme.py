@@ -249,7 +249,7 @@ class Programme(LossCones, PenaltyCones):
         for sign in (1.0, -1.0):
             self._add(
                 Coefficients(np.arange(d), place, -sign), sign=sign, lower=0.0, upper=inf,
-                width=float(self.x[place]), slope=SETTINGS.first_slope * multiplier / d,
+                width=float(self.x[place]), slope=SETTINGS.first_share * multiplier / d,
             )  # fmt: skip
 
     def add_l1_ball(self, radius: float) -> None:
@@ -261,7 +261,7 @@ class Programme(LossCones, PenaltyCones):
 
     def add_elastic_net_ball(self, radius: float, l1_ratio: float) -> None:
         """Add the constraint of an elastic net ball, with lam the part of the l1 norm."""
-        d, lam = self.n_coefficients, SETTINGS.first_l1_part * radius
+        d, lam = self.n_coefficients, SETTINGS.first_share * radius
         multiplier = self.problem.objective_unit / radius
         place = self.new_unknown(lam, size=radius)
         self.penalties.append(SumEpigraph(

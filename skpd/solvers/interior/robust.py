@@ -7,11 +7,16 @@ from typing import Self
 import numpy as np
 
 from ..._typing import Array
-from ...problems import Point
+from ...problems import Point, Problem
 from ...problems.robust import terms_of
 from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
 from .programme import Programme
 from .settings import SETTINGS
+
+
+def first_flip(problem: Problem) -> float:
+    """The initial multiplier of a flip, in the middle of its range."""
+    return min(1.0 / 3.0, SETTINGS.first_share * problem.alpha / problem.loss.kappa)
 
 
 class RobustProgramme(Programme):
@@ -27,7 +32,7 @@ class RobustProgramme(Programme):
             return self
         size = sqrt(float(np.sum(self.problem.squares[:d])))
         lam = SETTINGS.first_radius / max(epsilon, size)
-        flipped = min(1.0 / 3.0, SETTINGS.first_flip * epsilon / kappa)
+        flipped = first_flip(self.problem)
         place = self.new_unknown(lam, epsilon)
         rows = self.predictions, self.y, self.weights
         self.losses = [DoubtfulLabels(*rows, kappa, place, flipped, self.x)]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ..cadence import CadenceSettings
+from ..monitor import Monitor
 
 # Rounding limits the products after so many iterations without progress. An iteration that
 # decreases the gap by a large factor may be the last that rounding allows.
@@ -17,8 +18,10 @@ class InteriorSettings:
     and multipliers, and what the residuals of the optimality conditions cost.
     """
 
-    # Iterations without progress that end a subproblem, whose solution may be inexact
+    # A subproblem, whose solution may be inexact, ends after so many iterations without progress,
+    # and so many in total, where 10 to 30 are usual.
     inner_patience: int = 8
+    inner_iterations: int = 60
 
     # Newton steps
 
@@ -39,26 +42,22 @@ class InteriorSettings:
     # boundary could take short steps only.
     boundary_distance: float = 0.1
     least_boundary_distance: float = 0.005
-    # A step is halved, at most a number of times, until the error of its Newton model is at most
-    # this multiple of the products and residuals.
-    model_error: float = 1.0
+    # A step is halved, at most this number of times, until the error of its Newton model is at
+    # most the sum of products and residuals.
     model_halvings: int = 10
 
-    # Initial values for the robust SVM: the radius lam, in units of the inverse of epsilon or of
-    # the size of X, and the multiplier of a flip, as a share of epsilon / kappa
+    # The initial radius lam of the robust SVM, in units of the inverse of epsilon or of the size
+    # of X
     first_radius: float = 10.0
-    first_flip: float = 0.5
-    # The initial multipliers of |w_j| <= t, as a share of their mean at the optimum
-    first_slope: float = 0.5
-    # The part of an elastic-net ball's radius that goes to the l1 norm
-    first_l1_part: float = 0.5
+    # Initial values in the middle of their range, as a share of its end: the multiplier of a flip,
+    # those of |w_j| <= t, and the part of an elastic-net ball's radius that goes to the l1 norm
+    first_share: float = 0.5
 
     # Linear systems
 
-    # Rows or features of a system at most: its matrix takes 128 MB.
+    # Rows or features of a system at most: its matrix takes 128 MB, as do the X of several outputs
+    # and the decomposition for a trace norm at most.
     largest_system: int = 4000
-    # Numbers in the X of several outputs, and in the decomposition for a trace norm: 128 MB
-    largest_table: float = 16e6
     # The most features for which a matrix over the features is used even if there are fewer rows,
     # as it is as fast and needs no refinement
     few_features: int = 1000
@@ -98,11 +97,11 @@ class InteriorSettings:
 
 
 @dataclass(frozen=True)
-class FaceSettings:
-    """Settings of the method for the l-infinity norm of many features."""
+class WorkingSetSettings:
+    """Settings of working sets of coefficients, for the l-infinity norm and the robust SVM."""
 
-    # The number of free coefficients at first, and the least number that may join at a time
-    first_free: int = 300
+    # The number of coefficients at first; later sets are at most twice as large as the last one
+    first_size: int = 300
     # Relative gap to which the first working set is solved, as the set will change
     first_tol: float = 0.03
     # The gap for the next working set, as a share of the last gap; and the least one, as a share
@@ -111,9 +110,16 @@ class FaceSettings:
     least_tol: float = 0.3
     # Relative distance from the height at which a coefficient of a loss with kinks joins it
     height_distance: float = 1e-3
-    # Iterations for a working set at most
-    most_steps: int = 60
+    # Relative margin of the limits of the robust SVM, as solutions are inexact
+    violation_margin: float = 1e-6
+    # For a set solved to the last accuracy: the ratio of the gap to the last one, above which
+    # further sets are not expected to help
+    progress: float = 0.5
+
+    def next_tol(self, monitor: Monitor, tol: float) -> float:
+        """The relative gap for the next working set, after one that was solved to ``tol``."""
+        return max(self.least_tol * monitor.tol, min(self.tol_factor * monitor.relative_gap, tol))
 
 
 SETTINGS = InteriorSettings()
-FACES = FaceSettings()
+WORKING_SETS = WorkingSetSettings()

@@ -28,11 +28,12 @@ from ...losses.worst_case import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, terms_of
 from ..cadence import FINER
+from ..interior.robust import first_flip
 from ..monitor import Patience
 from ..run import Run
 from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows
-from .settings import SETTINGS
+from .settings import CADENCE, SELECTION, SETTINGS
 
 
 def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
@@ -59,7 +60,7 @@ def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
         goal, check = run.goal, run.monitor.check
         try:
             while True:
-                own.go_on(goal, min(run.max_iter, own.n_iter + SETTINGS.check_every), budget)
+                own.go_on(goal, min(run.max_iter, own.n_iter + CADENCE.every), budget)
                 if own.gap <= goal:
                     goal *= FINER  # the certified gap was too large
                 check(own.n_iter, own.point())
@@ -77,13 +78,13 @@ def _begun(run: Run, budget: float) -> "_Rounds | None":
     None if the run on a sample has shown that the method is not suitable.
     """
     problem, start, n_iter = run.problem, run.start, run.monitor.n_iter
-    sigma = SETTINGS.first_sigma / problem.prediction_scale
+    sigma = 1.0 / problem.prediction_scale
     if start is not None and np.any(start.coef[:-1]):
         p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
         x = _unknowns(problem, start.coef[:-1], start.intercept)
-        return _Rounds(problem, x, (p, r), SETTINGS.warm_factor * sigma, n_iter)
+        return _Rounds(problem, x, (p, r), SETTINGS.sigma_growth * sigma, n_iter)
     rows = np.flatnonzero(problem.weights > 0.0)
-    size = SETTINGS.sample_rows * (problem.n_variables - 1)  # those of w and b
+    size = SELECTION.many_rows * (problem.n_variables - 1)  # those of w and b
     if SETTINGS.sample_worth * size <= len(rows):
         chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
         sample = problem.of_rows(problem.rows.of_rows(chosen))
@@ -107,9 +108,8 @@ def _begun(run: Run, budget: float) -> "_Rounds | None":
 
 def _first_multipliers(problem: Problem) -> tuple[Array, Array]:
     """The initial multipliers p and r, in the middle of the feasible range of r."""
-    flipped = min(1.0 / 3.0, SETTINGS.first_flip * problem.alpha / problem.loss.kappa)
     own = 0.5 if problem.loss.kappa == inf else 1.0 / 3.0
-    return np.full(problem.n_samples, own), np.full(problem.n_samples, flipped)
+    return np.full(problem.n_samples, own), np.full(problem.n_samples, first_flip(problem))
 
 
 def _unknowns(problem: Problem, coef: Array, intercept: float) -> Array:
@@ -148,7 +148,7 @@ class _Rounds:
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
         self.shrunk: ShrunkRows | None = None
         self.thaw_at, self.begun_at = 0.0, n_iter  # gap at which to thaw; first step of the round
-        self.stalled, self.patience = False, Patience(SETTINGS.patience, n_iter)
+        self.stalled, self.patience = False, Patience(CADENCE.patience, n_iter)
         self.rows.move_to(x, self.rows.margins_of(x), sigma)
         self.evaluate()
 
@@ -200,7 +200,7 @@ class _Rounds:
 
     def bends_everywhere(self) -> bool:
         """Whether most rows have curvature although sigma is large."""
-        narrow = self.sigma * self.problem.prediction_scale > SETTINGS.first_sigma
+        narrow = self.sigma * self.problem.prediction_scale > 1.0
         return narrow and self.rows.n_curved > SETTINGS.curved_share * len(self.problem.y)
 
     def point(self) -> Point:

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+from ..cadence import CadenceSettings
+
 
 @dataclass(frozen=True)
 class SelectionSettings:
     """Settings of the selection of methods."""
 
-    # Rows for each variable above which a sample is representative; with fewer rows, the method of
-    # multipliers costs as much as the interior-point method
+    # Rows of a sample for each variable, whose model has a relative error of about 1 / 7; with
+    # fewer rows, the method of multipliers costs as much as the interior-point method
     many_rows: int = 40
     # The cost of a run of the interior-point method above which other methods are tried first, in
     # the units of `skpd.designs.newton_cost`, 0.1 s
@@ -18,40 +20,16 @@ class SelectionSettings:
 
 
 @dataclass(frozen=True)
-class WorkingSetSettings:
-    """Settings of the working sets of features for norm 1."""
-
-    # The number of features of the first set, and the largest ratio of successive sets
-    first_columns: int = 200
-    growth: int = 2
-    # Relative gap to which the first set is solved; that of the next ones, as a share of the last
-    # gap; and the least one, as a share of the requested gap
-    first_tol: float = 0.03
-    tol_factor: float = 0.1
-    least_tol: float = 0.3
-    # Relative margin of limits, as solutions are inexact
-    violation_margin: float = 1e-6
-    # For a set solved to the last accuracy: the ratio of the gap to the last one, above which
-    # further sets are not expected to help
-    progress: float = 0.5
-
-
-@dataclass(frozen=True)
 class MultiplierSettings:
     """Settings of the method of multipliers, which no proof depends on.
 
     They were tuned on generated data of 50,000 to 1,000,000 rows.
     """
 
-    # The first sigma, in units of the inverse of the scale of predictions, so that the quadratic
-    # pieces of the envelopes are wide enough for Newton steps from any start.
-    first_sigma: float = 1.0
-    # The first sigma from a dual point near a solution, as a multiple of first_sigma
-    warm_factor: float = 5.0
-    # The first multiplier of a flip, as a share of epsilon / kappa, in the middle of its range
-    first_flip: float = 0.5
-    # Factor of sigma after a round of few Newton steps (3 to 10 take the same time), and its
-    # divisor after a round of many, which is smaller so that they do not alternate.
+    # Factor of sigma after a round of few Newton steps (3 to 10 take the same time), and for a
+    # start near a solution; and its divisor after a round of many, which is smaller so that they
+    # do not alternate. The first sigma is the inverse of the scale of predictions, so that the
+    # quadratic pieces of the envelopes are wide enough for Newton steps from any start.
     sigma_growth: float = 5.0
     sigma_shrink: float = 2.0
     few_steps: int = 3
@@ -59,8 +37,6 @@ class MultiplierSettings:
     # Share of the residual in the gap at which a round ends, as the next sigma increases it
     residual_share: float = 0.8
 
-    # Rows of a sample for each unknown, whose model has a relative error of about 1 / 7
-    sample_rows: int = 40
     # A sample is used if there are at least this times as many rows in total
     sample_worth: float = 3.0
     # Relative gap on a sample, about that of its exact solution on all rows
@@ -93,11 +69,6 @@ class MultiplierSettings:
     # Relative rounding error of a norm, up to which lam counts as the norm of w
     norm_rounding: float = 1e-12
 
-    # Newton steps without progress after which the method ends unfinished (`Patience`)
-    patience: int = 25
-    # The least number of Newton steps between certificates, at which callbacks are called
-    check_every: int = 20
-
 
 @dataclass(frozen=True)
 class IncrementalSettings:
@@ -115,7 +86,8 @@ class IncrementalSettings:
     cycle_start: float = 0.1
 
 
+# Certificates return to all rows, which takes as long as some Newton steps.
+CADENCE = CadenceSettings(every=20, patience=25)
 SELECTION = SelectionSettings()
-WORKING_SET = WorkingSetSettings()
 SETTINGS = MultiplierSettings()
 INCREMENTAL = IncrementalSettings()

@@ -8,9 +8,9 @@ from ..._typing import Indices
 from ...problems import Point
 from ..interior import interior_point
 from ..interior.settings import SETTINGS as INTERIOR
+from ..interior.settings import WORKING_SETS
 from ..monitor import Monitor
 from ..run import Run
-from .settings import WORKING_SET
 
 
 def working_sets(run: Run) -> None:
@@ -26,7 +26,7 @@ def working_sets(run: Run) -> None:
     """
     problem, monitor, point = run.problem, run.monitor, run.first
     columns: Indices = np.empty(0, dtype=np.int64)
-    tol = WORKING_SET.first_tol
+    tol = WORKING_SETS.first_tol
     while not run.is_over(monitor.n_iter):
         p, r = point.dual_coef
         v = np.abs(problem.design.rmatvec(problem.weights * problem.y * (p - r)))
@@ -35,9 +35,9 @@ def working_sets(run: Run) -> None:
         limit = problem.alpha
         if problem.loss.kappa < np.inf:
             limit -= problem.loss.kappa * float(problem.weights @ r)
-        wanted = max(WORKING_SET.first_columns, WORKING_SET.growth * len(columns))
-        violating = int(np.sum(v > limit * (1.0 - WORKING_SET.violation_margin)))
-        least_tol = WORKING_SET.least_tol * monitor.tol
+        wanted = max(WORKING_SETS.first_size, 2 * len(columns))
+        violating = int(np.sum(v > limit * (1.0 - WORKING_SETS.violation_margin)))
+        least_tol = WORKING_SETS.least_tol * monitor.tol
         if violating <= len(columns) and tol <= least_tol:
             return
         size = min(max(len(columns), min(wanted, violating)) or 1, len(v))
@@ -45,7 +45,7 @@ def working_sets(run: Run) -> None:
             return
         chosen = np.sort(np.argpartition(-v, size - 1)[:size])
         columns = chosen.astype(np.int64)
-        tol = max(least_tol, min(WORKING_SET.tol_factor * monitor.relative_gap, tol))
+        tol = WORKING_SETS.next_tol(monitor, tol)
         some = problem.of_rows(replace(problem.rows, design=problem.design.columns(columns)))
         inner = Monitor(some, tol, lambda _: _interrupted(monitor))
         inner.begin()
@@ -57,7 +57,7 @@ def working_sets(run: Run) -> None:
         n_iter = monitor.n_iter + inner.n_iter
         before = monitor.relative_gap
         monitor.check(n_iter, point)
-        if monitor.relative_gap > WORKING_SET.progress * before and tol <= least_tol:
+        if monitor.relative_gap > WORKING_SETS.progress * before and tol <= least_tol:
             return
 
 

@@ -105,11 +105,11 @@ class _Bundle:
         the planes were inaccurate. It decreases much if the distance prevents the model from
         reaching the minimum of the planes.
         """
-        if expected <= SETTINGS.hidden * gap:
+        if expected <= SETTINGS.little * gap:
             return SETTINGS.release * rho
         if actual >= SETTINGS.right * expected:
             return SETTINGS.farther * rho
-        if actual <= SETTINGS.wrong * expected:
+        if actual <= SETTINGS.little * expected:
             return SETTINGS.nearer * rho
         return rho
 

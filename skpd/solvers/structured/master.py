@@ -74,7 +74,7 @@ def minimised(
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:
         programme.stay_near(centre, rho)
-    minimise(programme, accuracy, SETTINGS.master_iterations)
+    minimise(programme, accuracy)
     variables, shares = programme.point().coef, programme.losses[0].multipliers
     shares = np.where(shares > SETTINGS.least_share, shares, 0.0)
     if reduced:

@@ -14,8 +14,6 @@ class BundleSettings:
     # The master problem is solved to this share of the remaining gap, or of the requested one if
     # that is larger, as more accuracy would hardly change the next plane.
     master_share: float = 0.05
-    # The most iterations of its interior-point method; some 10 to 30 are usual
-    master_iterations: int = 80
     # Planes without a share in this number of successive solutions are dropped.
     patience: int = 30
     # Ratio of the directions of the basis of slopes to planes, above which the basis is recomputed
@@ -30,14 +28,13 @@ class BundleSettings:
 
     # The weight of the distance from the best model, for penalties that are not strongly convex.
     # If the decrease of the objective is at least this share of the predicted one, the planes are
-    # accurate and the weight decreases; below a second share it increases.
+    # accurate and the weight decreases; below a second share it increases. If the predicted
+    # decrease is below the second share of the gap, the distance prevents progress, and its weight
+    # decreases by a factor.
     right: float = 0.5
-    wrong: float = 0.1
+    little: float = 0.1
     farther: float = 0.3
     nearer: float = 2.0
-    # If the predicted decrease is below this share of the gap, the distance prevents progress, and
-    # its weight decreases by a factor.
-    hidden: float = 0.1
     release: float = 0.1
     # The number of master problems without a solution, because of rounding, after which a run ends
     failures: int = 10
