@@ -1,6 +1,6 @@
 """Projections onto the trace-norm ball by the largest singular values."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,12 +9,6 @@ from ..._typing import Array
 from ...designs import SubspaceIteration
 from .settings import TRACE_NORM
 from .table import Table
-
-
-def top_singular(random_state: np.random.RandomState) -> SubspaceIteration:
-    """The subspace iteration for the largest singular triplets of the matrices of a run."""
-    sweeps = TRACE_NORM.subspace_sweeps
-    return SubspaceIteration(random_state, TRACE_NORM.extra_columns, sweeps, sweeps)
 
 
 def threshold(sigma: Array, total: float) -> float:
@@ -31,41 +25,44 @@ class Projection(NamedTuple):
     tau: float
 
 
-def project(table: Table, top: SubspaceIteration, M: Array, s: int) -> Projection:
-    """The projection of M onto the ball, with rank s first, and larger ranks if necessary."""
-    most = min(M.shape)
-    while True:
-        U, sigma, right = top(M, s)
-        sigma = sigma[: s + 1]
-        tau = threshold(sigma, table.inner_radius)
-        kept = _above(sigma, tau)
-        if len(sigma) == most or not kept.all() or not sigma.any():
-            return _of_values(U, sigma, right, tau, kept)
-        s = min(2 * s, most)
+class Projector:
+    """The projections of a sequence of matrices onto the ball, by few singular vectors.
 
+    Parameters
+    ----------
+    table : Table
+    random_state : RandomState
+    rank : int, default=None
+        The rank of the nearest matrix that is projected instead of the matrix itself.
 
-def grown(s: int, found: Projection) -> int:
-    """The rank of the singular value decomposition that `project` needed, s times a power of 2."""
-    while s < len(found.right):
-        s *= 2
-    return s
+    Attributes
+    ----------
+    s : int
+        The number of singular values that are computed first; it grows whenever it is too small,
+        unless there is a rank.
+    """
 
+    def __init__(
+        self, table: Table, random_state: np.random.RandomState, rank: int | None = None
+    ) -> None:
+        self.radius, self.grows = table.inner_radius, rank is None
+        sweeps = TRACE_NORM.subspace_sweeps
+        self.s = min(rank or TRACE_NORM.first_rank, *table.shape[1:])
+        self.top = SubspaceIteration(random_state, TRACE_NORM.extra_columns, sweeps, sweeps)
 
-def project_to_rank(table: Table, top: SubspaceIteration, M: Array, rank: int) -> Projection:
-    """The projection onto the ball of the nearest matrix to M of a given rank."""
-    U, sigma, right = top(M, rank)
-    sigma = sigma[:rank]
-    tau = threshold(sigma, table.inner_radius)
-    kept = _above(sigma, tau)
-    return _of_values(U, sigma, right, tau, kept)
-
-
-def _above(sigma: Array, tau: float) -> Any:
-    """A mask of the singular values above a threshold and above rounding errors."""
-    return sigma > max(tau, TRACE_NORM.value_noise * float(np.max(sigma, initial=0.0)))
-
-
-def _of_values(U: Array, sigma: Array, right: Array, tau: float, kept: Any) -> Projection:
-    n_values = len(kept)
-    left = U[:, :n_values][:, kept] * (sigma[kept] - tau)
-    return Projection(left, right[:n_values][kept], tau)
+    def __call__(self, M: Array) -> Projection:
+        s, most = self.s, min(M.shape)
+        while True:
+            U, sigma, right = self.top(M, s)
+            sigma = sigma[: s + self.grows]
+            tau = threshold(sigma, self.radius)
+            kept = sigma > max(tau, TRACE_NORM.value_noise * float(np.max(sigma, initial=0.0)))
+            enough = len(sigma) == most or not kept.all() or not sigma.any()
+            if enough or not self.grows:
+                break
+            s = min(2 * s, most)
+        left = U[:, : len(kept)][:, kept] * (sigma[kept] - tau)
+        right = right[: len(kept)][kept]
+        while self.s < len(right):
+            self.s *= 2
+        return Projection(left, right, tau)

@@ -1,20 +1,18 @@
 """Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2)."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from math import inf
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..._typing import Array
-from ...designs import SubspaceIteration
 from ...problems import Point
 from ..cadence import Cadence, CadenceSettings
 from ..options import Count, OneOf, OrNone
 from ..run import Run
 from .settings import TRACE_NORM
-from .singular import Projection, grown, project, project_to_rank, threshold, top_singular
+from .singular import Projector, threshold
 from .table import Table, norm
 
 
@@ -44,18 +42,18 @@ def trace_norm(
         k, the number of dual rows that change in an iteration, those with the largest moves. By
         default all rows with "line-search", and n s (1 / features + 1 / outputs) with "theory".
     """
-    own, random_state = _Iterate(run), run.random_state
-    top = top_singular(random_state)
+    own = _Iterate(run)
+    project = Projector(own.table, run.random_state, rank)
     try:
         # the iteration ends if numbers overflow
         with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
             if step_size == "theory":
-                _theory_steps(own, top, random_state, rank, n_rows)
+                _theory_steps(own, project, n_rows)
                 return
-            dual = _DualSteps(own, rank, n_rows)
+            dual = _DualSteps(own, n_rows)
             if rank is None and n_rows is None:
-                _primal_phase(own, top, top_singular(random_state), dual)
-            dual.ascend(own, top)
+                _primal_phase(own, project, dual)
+            dual.ascend(own, project)
     except KeyboardInterrupt:
         own.check()  # certify the last iterate
         raise
@@ -91,70 +89,47 @@ class _Iterate:
 # The full dual step, and a line search in the primal
 
 
-class _PrimalStep(NamedTuple):
-    """A primal iterate W with residuals theta, X' diag(c) theta, objective and rank."""
-
-    W: Array
-    theta: Array
-    G: Array
-    objective: float
-    rank: int
-
-
-def _primal_steps(table: Table, top: SubspaceIteration, W: Array) -> Iterator[_PrimalStep]:
-    """The iterates of block Frank-Wolfe in the primal.
+def _primal_phase(run: _Iterate, project: Projector, dual: "_DualSteps") -> None:
+    """Take primal steps while every few of them halve the estimated gap; then set a dual point.
 
     A step goes to the minimum along the line to the projection of a gradient step, whose length
     follows from the curvature along the last step.
     """
-    alpha, weights = table.alpha, table.weights
-    product = table.matmul(W) if W.any() else np.zeros((len(table.weights), W.shape[1]))
-    theta = product - table.targets
+    table, estimates, patience = run.table, [inf], TRACE_NORM.primal_patience
+    alpha, weights, W, theta = table.alpha, table.weights, run.W, -table.targets
+    product = table.matmul(W) if W.any() else np.zeros_like(theta)
+    theta = theta + product
     G = table.rmatmul(weights[:, np.newaxis] * theta)
     size = norm(G)
     if size == 0.0:
         return
     curvature = float(np.sum(weights @ table.matmul(G / size) ** 2)) + alpha
-    s = TRACE_NORM.first_rank
-    while True:
+    values_of_G, along, slow = Projector(table, run.run.random_state).top, None, False
+    while not (slow or run.ended):
         gradient = G + alpha * W
-        found = project(table, top, W - gradient / curvature, s)
-        s = grown(s, found)
+        found = project(W - gradient / curvature)
         direction = found.left @ found.right - W
-        along = table.matmul(found.left) @ found.right - product
+        change = table.matmul(found.left) @ found.right - product
         square = float(np.sum(direction**2))
-        bend = float(np.sum(weights @ along**2)) + alpha * square
+        bend = float(np.sum(weights @ change**2)) + alpha * square
         slope = -float(np.sum(gradient * direction))
         if not (slope > 0.0 and bend > 0.0):
-            return
+            break
         curvature, length = bend / square, min(1.0, slope / bend)
-        W, product = W + length * direction, product + length * along
+        W, product = W + length * direction, product + length * change
         theta = product - table.targets
         G = table.rmatmul(weights[:, np.newaxis] * theta)
         objective = table.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
-        yield _PrimalStep(W, theta, G, objective, len(found.right))
-
-
-def _primal_phase(
-    run: _Iterate, top: SubspaceIteration, largest_of_G: SubspaceIteration, dual: "_DualSteps"
-) -> None:
-    """Take primal steps while every few of them halve the estimated gap; then set a dual point."""
-    table, estimates, patience = run.table, [inf], TRACE_NORM.primal_patience
-    along, step = None, None
-    for step in _primal_steps(table, top, run.W):
-        run.n_iter += 1
-        run.W, run.theta = step.W, step.theta
-        along = _dual_along(table, step.theta, largest_of_G(step.G, step.rank)[1])
-        estimates.append(min(step.objective - along(1.0), estimates[-1]))
+        run.n_iter, run.W, run.theta = run.n_iter + 1, W, theta
+        along = _dual_along(table, theta, values_of_G(G, len(found.right))[1])
+        estimates.append(min(objective - along(1.0), estimates[-1]))
         slow = len(estimates) > patience + 1 and (
             estimates[-1] > TRACE_NORM.primal_progress * estimates[-1 - patience]
         )
         run.report(estimates[-1])
-        if slow or run.ended:
-            break
-    if step is not None and along is not None and not run.ended:
+    if along is not None and not run.ended:
         length = max(np.linspace(0.0, 1.0, TRACE_NORM.dual_multiples), key=along)
-        dual.begin_at(length * step.theta, length * step.G)
+        dual.begin_at(length * theta, length * G)
 
 
 def _dual_along(table: Table, theta: Array, sigma: Array):
@@ -180,14 +155,13 @@ class _DualSteps:
     Parameters
     ----------
     run : _Iterate
-    rank, n_rows
+    n_rows
         See `trace_norm`.
     """
 
-    def __init__(self, run: _Iterate, rank: int | None, n_rows: int | None) -> None:
+    def __init__(self, run: _Iterate, n_rows: int | None) -> None:
         n, d, c = run.table.shape
-        self.rank, self.n_rows = rank, min(n_rows or n, n)
-        self.s = min(rank or TRACE_NORM.first_rank, d, c)
+        self.n_rows = min(n_rows or n, n)
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
         self.begin_at(run.theta, np.zeros((d, c)))
@@ -200,12 +174,12 @@ class _DualSteps:
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    def ascend(self, run: _Iterate, top: SubspaceIteration) -> None:
+    def ascend(self, run: _Iterate, project: Projector) -> None:
         """Take steps until the run ends."""
         table = run.table
         while not run.ended:
             run.n_iter += 1
-            found = self._minimiser(table, top)
+            found = project(-self.G / table.alpha)  # minimises the Lagrangian: (18), a full step
             run.W, run.theta = found.left @ found.right, self.theta
             product = table.matmul(found.left) @ found.right
             # the move of each row, (14)
@@ -228,15 +202,6 @@ class _DualSteps:
                 self._move(table, towards)
                 if run.n_iter % TRACE_NORM.refresh_every == 0:
                     self.G = table.rmatmul(table.weights[:, np.newaxis] * self.theta)
-
-    def _minimiser(self, table: Table, top: SubspaceIteration) -> Projection:
-        """The W that minimises the Lagrangian at theta: (18) with a full step."""
-        centre = -self.G / table.alpha
-        if self.rank is not None:
-            return project_to_rank(table, top, centre, self.s)
-        found = project(table, top, centre, self.s)
-        self.s = grown(self.s, found)
-        return found
 
     def _move(self, table: Table, towards: Array) -> None:
         """Move theta to the maximum of the model over the span of this move and the last one."""
@@ -271,36 +236,26 @@ def _largest_rows(towards: Array, k: int) -> Any:
 # The algorithm as published
 
 
-def _theory_steps(
-    run: _Iterate,
-    top: SubspaceIteration,
-    random_state: np.random.RandomState,
-    rank: int | None,
-    n_rows: int | None,
-) -> None:
+def _theory_steps(run: _Iterate, project: Projector, n_rows: int | None) -> None:
     """Run Algorithm 2 with the step sizes of Theorem 4.3."""
     table, weights, alpha = run.table, run.table.weights, run.table.alpha
     n, d, c = table.shape
-    eta, s = 0.5, min(rank or TRACE_NORM.first_rank, d, c)
+    eta = 0.5
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
     gram = table.rmatmul(weights[:, np.newaxis] * table.matmul(np.eye(d)))
-    of_rows = float(top_singular(random_state)(gram, 1)[1][0]) * n * float(np.max(weights))
+    largest = Projector(table, run.run.random_state).top(gram, 1)[1][0]
+    of_rows = float(largest) * n * float(np.max(weights))
     product, W, theta = table.matmul(run.W), run.W, run.theta
     G = table.rmatmul(weights[:, np.newaxis] * theta)
     while not run.ended:
         run.n_iter += 1
-        centre = W - (G / alpha + W) / eta
-        if rank is not None:
-            found = project_to_rank(table, top, centre, s)
-        else:
-            found = project(table, top, centre, s)
-            s = grown(s, found)
+        found = project(W - (G / alpha + W) / eta)
         W = (1.0 - eta) * W + eta * (found.left @ found.right)
         product = (1.0 - eta) * product + eta * (table.matmul(found.left) @ found.right)
         run.W, run.theta = W, theta
         run.report()
         towards = product - table.targets - theta
-        k = min(n_rows or max(1, int(n * s * (1.0 / c + 1.0 / d))), n)
+        k = min(n_rows or max(1, int(n * project.s * (1.0 / c + 1.0 / d))), n)
         rows = _largest_rows(towards, k)
         step = weights[rows] / (k * np.max(weights) * (1.0 + 22.5 * of_rows / alpha))
         step = (step / (1.0 + step))[:, np.newaxis]
