@@ -4,6 +4,7 @@ Groups of consecutive coefficients are the rows. Additional variables are elimin
 step, group by group.
 """
 
+from abc import abstractmethod
 from itertools import pairwise
 from typing import Any
 
@@ -49,13 +50,25 @@ class _Sizes(Pairs):
         self.ratio = self.dual / self.slack
         self.sums, self.differences = self.ratio[0] + self.ratio[1], self.ratio[0] - self.ratio[1]
 
-    def _change(self, w: Array, t: Array) -> PairsChange:
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+        wanted = self.aim(mu, affine)
+        self._aim_bounds(wanted[0] + wanted[1])
+        dual = self.direction(np.zeros(self.size)).dual
+        out[: self.size] += dual[0] - dual[1]
+
+    def direction(self, dx: Array) -> PairsChange:
+        w = dx[: self.size]
+        t = self._bounds(w)
         slack = np.stack([t - w, t + w])
         return PairsChange(slack, self.wanted - self.ratio * slack)
 
-    def _wanted(self, mu: float | None, affine: Any) -> Array:
-        wanted = self.aim(mu, affine)
-        return wanted[0] + wanted[1]
+    @abstractmethod
+    def _aim_bounds(self, wanted: Array) -> None:
+        """Prepare `_bounds` for the wanted changes of the sums of both multipliers."""
+
+    @abstractmethod
+    def _bounds(self, w: Array) -> Array:
+        """The changes of the bounds for those of the coefficients."""
 
 
 class LargestSizes(_Sizes):
@@ -97,16 +110,13 @@ class LargestSizes(_Sizes):
         ]
         system.add_penalty_rows(sp.block_diag(blocks, format="csr"))
 
-    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+    def _aim_bounds(self, wanted: Array) -> None:
         missing = self.norm_weights - self.groups.sums(self.dual[0] + self.dual[1])
-        self.raised = (self.groups.sums(self._wanted(mu, affine)) - missing) / self.totals
-        change = self._change(np.zeros(self.size), self.groups.spread(self.raised))
-        out[: self.size] += change.dual[0] - change.dual[1]
+        self.raised = (self.groups.sums(wanted) - missing) / self.totals
 
-    def direction(self, dx: Array) -> PairsChange:
-        w = dx[: self.size]
+    def _bounds(self, w: Array) -> Array:
         raised = self.raised + self.groups.sums(self.differences * w) / self.totals
-        return self._change(w, self.groups.spread(raised))
+        return self.groups.spread(raised)
 
 
 class SquaredSums(_Sizes):
@@ -143,22 +153,15 @@ class SquaredSums(_Sizes):
         rows = sp.csr_array((values, np.arange(self.size), starts))
         system.add_penalty_rows(rows)
 
-    def _bounds(self, w: Array) -> Array:
-        """The changes of the bounds, (f + g w) / h minus the coupling of a group."""
-        alone = self.off / self.sums + self.beside * w
-        return alone - self.groups.spread(self.coupling * self.groups.sums(alone)) / self.sums
-
-    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+    def _aim_bounds(self, wanted: Array) -> None:
         t = 0.5 * (self.slack[0] + self.slack[1])
         slope = self.groups.spread(2.0 * self.weight * self.groups.sums(t))
-        self.off = self._wanted(mu, affine) + self.dual[0] + self.dual[1] - slope
-        nothing = np.zeros(self.size)
-        change = self._change(nothing, self._bounds(nothing))
-        out[: self.size] += change.dual[0] - change.dual[1]
+        self.off = wanted + self.dual[0] + self.dual[1] - slope
 
-    def direction(self, dx: Array) -> PairsChange:
-        w = dx[: self.size]
-        return self._change(w, self._bounds(w))
+    def _bounds(self, w: Array) -> Array:
+        # (f + g w) / h minus the coupling of a group
+        alone = self.off / self.sums + self.beside * w
+        return alone - self.groups.spread(self.coupling * self.groups.sums(alone)) / self.sums
 
 
 class SquaredSumOfNorms(EuclideanNorms):

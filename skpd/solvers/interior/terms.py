@@ -110,7 +110,7 @@ class Quadratic(Term):
         return self.s
 
     def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(self.weights * self.s, out)
+        self.image.add_adjoint(self.weights * self.multipliers, out)
 
     def factorise(self, system: NewtonSystem) -> None:
         self.image.add_curvature(self.weights, system)
@@ -196,9 +196,6 @@ class Smooth(Quadratic):
     @property
     def multipliers(self) -> Array:
         return self.derivative(self.s)
-
-    def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(self.weights * self.multipliers, out)
 
     @abstractmethod
     def model_change(self, direction: Array, length: float) -> Array:
