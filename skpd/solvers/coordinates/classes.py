@@ -1,18 +1,16 @@
 """Dual descent over the rows for the loss of Crammer and Singer and the squared l2 penalty."""
 
 from math import inf, log
-from typing import Any
 
 import numpy as np
 
 from ...designs import newton_cost
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ..cadence import PAUSE_ENTRIES
-from ..proximal_rounds import MethodInRounds, solve_in_rounds
+from ..proximal_rounds import solve_in_rounds
 from ..run import Run
-from .dual import has_square
-from .settings import CLASSES, DUAL
+from .dual import RowDescent, has_square, weights_of
+from .settings import CLASSES
 
 
 def has_class_descent(problem: Problem) -> bool:
@@ -47,48 +45,31 @@ def class_descent(run: Run) -> None:
     solve_in_rounds(_ClassDescent(run), run)
 
 
-class _ClassDescent(MethodInRounds):
+class _ClassDescent(RowDescent):
     """The compiled iteration."""
 
     constant = 0.0
 
     def __init__(self, run: Run) -> None:
-        problem = self.problem = run.problem
+        problem = run.problem
         self.monitor, self.prospects = run.monitor, _Prospects(problem, run.goal)
-        self.ridge = problem.alpha * _weight_of_square(problem)
+        self.ridge = problem.alpha * weights_of(problem)[1]
         design = problem.design.parts[0].by_rows
-        self.n_rows, K = design.shape[0], problem.n_outputs
-        self.compiled = design.matrix.class_descent(
+        K = problem.n_outputs
+        compiled = design.matrix.class_descent(
             problem.y, np.ascontiguousarray(problem.weights[::K]), run.first_theta, self.ridge,
             run.seed(),
         )  # fmt: skip
-        self.visits = 0.0  # number of row updates
-        work = max(1, design.n_entries) * K
-        self.passes, self.pause = float(DUAL.passes), PAUSE_ENTRIES / work
+        super().__init__(problem, compiled, design.shape[0], design.n_entries * K)
 
     @property
     def exhausted(self) -> bool:
         return self.prospects.are_poor(self.visits, self.monitor.primal - self.monitor.dual)
 
-    def run(self, accuracy: float, most: int) -> tuple[int, float]:
-        wanted, self.passes = self.passes * self.n_rows, CLASSES.run_factor * self.passes
-        epochs, done, gap = 0, 0.0, inf
-        while epochs < most and done < wanted and gap > accuracy:
-            pause = min(wanted - done, self.pause * self.n_rows)
-            taken, visits, gap = self.compiled.run(accuracy, most - epochs, pause)
-            epochs, done = epochs + taken, done + visits
-        self.visits += done
-        return epochs, gap
-
     def point(self) -> Point:
         theta = self.compiled.theta()
         gradient, _ = self.problem.products(theta)  # cached for the certificate
         return Point(-gradient / self.ridge, np.zeros(self.problem.n_outputs), theta)
-
-
-def _weight_of_square(problem: Problem) -> float:
-    penalty: Any = problem.penalty
-    return penalty.terms[1]
 
 
 class _Prospects:

@@ -23,7 +23,7 @@ def has_square(penalty: Penalty) -> bool:
     return l2 > 0.0 and (lower, upper) == (-inf, inf)
 
 
-def _weights(problem: Problem) -> tuple[float, float]:
+def weights_of(problem: Problem) -> tuple[float, float]:
     """The weights l1 and l2 of the penalty."""
     penalty: Any = problem.penalty
     return penalty.terms[:2]
@@ -56,37 +56,50 @@ def dual_descent(run: Run, *, budget: float = np.inf) -> None:
     solve_in_rounds(method, run)
 
 
-class _DualDescent(MethodInRounds):
-    """The compiled iteration, with limits of row updates."""
+class RowDescent(MethodInRounds):
+    """A compiled descent over the rows, which returns after some passes.
 
-    def __init__(self, run: Run) -> None:
-        problem = self.problem = run.problem
-        l1, l2 = _weights(problem)
-        self.ridge, self.threshold = problem.alpha * l2, l1 / l2
-        constant = self.constant = constant_column(problem, self.ridge)
-        design = problem.design.by_rows
-        self.compiled = design.matrix.dual_descent(
-            problem.loss.evaluator, problem.y, problem.weights, run.first_theta, self.ridge,
-            constant, self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0,
-            run.seed(),
-        )  # fmt: skip
-        passes = min(DUAL.passes, PAUSE_ENTRIES / max(1, design.n_entries))
-        self.pause = problem.n_samples * passes
-        self.visits, self.most_visits = 0.0, np.inf  # row updates, and their limit
+    Attributes
+    ----------
+    visits, most_visits : float
+        The number of updates of rows, and its limit.
+    """
 
-    def limit_passes(self, most: float) -> None:
-        self.most_visits = min(self.most_visits, self.problem.n_samples * most)
+    def __init__(self, problem: Problem, compiled: Any, n_rows: int, work: float) -> None:
+        """``work`` is the number of multiplications in a pass."""
+        self.problem, self.compiled = problem, compiled
+        self.pause = n_rows * min(DUAL.passes, PAUSE_ENTRIES / max(1, work))
+        self.visits, self.most_visits = 0.0, np.inf
 
     @property
     def exhausted(self) -> bool:
         return self.visits >= self.most_visits
 
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
-        epochs, visited, gap = self.compiled.run(
-            accuracy, most, min(self.pause, self.most_visits - self.visits)
-        )
+        pause = min(self.pause, self.most_visits - self.visits)
+        epochs, visited, gap = self.compiled.run(accuracy, most, pause)
         self.visits += visited
         return epochs, gap
+
+
+class _DualDescent(RowDescent):
+    """The compiled iteration for a single output."""
+
+    def __init__(self, run: Run) -> None:
+        problem = run.problem
+        l1, l2 = weights_of(problem)
+        self.ridge, self.threshold = problem.alpha * l2, l1 / l2
+        constant = self.constant = constant_column(problem, self.ridge)
+        design = problem.design.by_rows
+        compiled = design.matrix.dual_descent(
+            problem.loss.evaluator, problem.y, problem.weights, run.first_theta, self.ridge,
+            constant, self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0,
+            run.seed(),
+        )  # fmt: skip
+        super().__init__(problem, compiled, problem.n_samples, design.n_entries)
+
+    def limit_passes(self, most: float) -> None:
+        self.most_visits = min(self.most_visits, self.problem.n_samples * most)
 
     def point(self) -> Point:
         theta = self.compiled.theta()

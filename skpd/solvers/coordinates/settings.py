@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class DualSettings:
     """Settings of dual coordinate descent."""
 
-    # Passes over X before a certificate; a certificate costs about as much as a few passes
+    # Passes over X before a certificate, which costs about as much as a few passes
     passes: int = 50
     # Passes over X after which Newton steps are expected to be faster, if they are possible
     most_passes: int = 500
@@ -37,10 +37,6 @@ class PairSettings:
 @dataclass(frozen=True)
 class ClassSettings:
     """Settings of dual descent for the loss of Crammer and Singer."""
-
-    # The ratio of passes over X before two certificates, of which the first follows
-    # `DualSettings.passes`
-    run_factor: float = 1.5
 
     # Costs in the units of `skpd.designs.newton_cost`: of an entry of X for each class, dense and
     # sparse, and the additional cost of an update of a row
