@@ -6,7 +6,6 @@ import numpy as np
 
 from ..problems import Point, Problem
 from ..problems.columns import Columns
-from .monitor import Monitor
 from .run import Run
 
 SHARE = 0.5  # share of the allowed gap for the separate problems of the outputs
@@ -44,7 +43,9 @@ def output_by_output(run: Run, *, method: Callable[..., None], rounds: int = ROU
                 own = Point(
                     np.ascontiguousarray(w), b, np.ascontiguousarray(start.dual_coef[rows])
                 )
-            found = _solve_alone(run._replace(problem=one, start=own), allowed / total, method)
+            unit = one.objective_unit
+            tol = allowed / total / unit if unit > 0.0 else np.inf
+            found = run._replace(start=own).solved(one.in_workspace(), tol, method)
             coef[:, k], theta[rows] = found.best.coef, found.best.dual_coef
             intercept[k] = float(found.best.intercept)
             n_iter = max(n_iter, monitor.n_iter + found.n_iter)
@@ -54,14 +55,3 @@ def output_by_output(run: Run, *, method: Callable[..., None], rounds: int = ROU
         if not reached or run.is_over(monitor.n_iter):
             return
         allowed *= FINER
-
-
-def _solve_alone(run: Run, gap: float, method: Callable[..., None]) -> Monitor:
-    """The monitor with the solution of a problem up to a given gap."""
-    problem = run.problem.in_workspace()
-    unit = problem.objective_unit
-    monitor = Monitor(problem, gap / unit if unit > 0.0 else np.inf)
-    monitor.begin(has_start=run.start is not None)
-    if not monitor.done:
-        method(run._replace(problem=problem, monitor=monitor))
-    return monitor

@@ -1,5 +1,6 @@
 """What a method is given to solve a problem."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,16 @@ class Run(NamedTuple):
     def is_over(self, n_iter: int) -> bool:
         """Whether a method ends after this number of iterations."""
         return self.monitor.done or n_iter >= self.max_iter
+
+    def solved(
+        self, problem: Any, tol: float, method: Callable[..., None], on_check: Any = None
+    ) -> Monitor:
+        """The monitor of a run of a method on another problem, with this start and this limit."""
+        monitor = Monitor(problem, tol, on_check)
+        monitor.begin(has_start=self.start is not None)
+        if not monitor.done:
+            method(self._replace(problem=problem, monitor=monitor))
+        return monitor
 
     def seed(self) -> int:
         """A seed of the random numbers of a compiled method."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...problems import Point
-from ..monitor import Monitor
 from ..run import Run
 
 Method = Callable[..., None]
@@ -69,9 +68,9 @@ def by_slopes(run: Run, *, method: Method) -> None:
     for _ in range(SETTINGS.rounds):
         tol = min(SETTINGS.loosest, max(monitor.tol, monitor.relative_gap)) * SETTINGS.share
         own = problem.with_penalty(norm, problem.alpha * slope).in_workspace()
-        inner = Monitor(own, max(tol, SETTINGS.share * monitor.tol))
-        inner.begin(has_start=start is not None)
-        method(Run(own, inner, start, run.max_iter - n_iter, run.random_state))
+        tol = max(tol, SETTINGS.share * monitor.tol)
+        limited = run._replace(start=start, max_iter=run.max_iter - n_iter)
+        inner = limited.solved(own, tol, method)
         n_iter += max(inner.n_iter, 1)
         start = inner.best
         if start.dual_coef is None:

@@ -47,10 +47,9 @@ def working_sets(run: Run) -> None:
         columns = chosen.astype(np.int64)
         tol = WORKING_SETS.next_tol(monitor, tol)
         some = problem.of_rows(replace(problem.rows, design=problem.design.columns(columns)))
-        inner = Monitor(some, tol, lambda _: _interrupted(monitor))
-        inner.begin()
-        if not inner.done:
-            interior_point(Run(some, inner, None, run.left, run.random_state))
+        inner = run._replace(start=None, max_iter=run.left).solved(
+            some, tol, interior_point, lambda _: _interrupted(monitor)
+        )
         coef = np.zeros(problem.n_coefficients)
         coef[np.append(columns, -1)] = inner.best.coef
         point = Point(coef, inner.best.intercept, inner.best.dual_coef)
