@@ -3,14 +3,9 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <type_traits>
-#include <variant>
-
 #include "bind/losses.hpp"
 #include "bind/matrix.hpp"
+#include "methods/class_iterate.hpp"
 #include "methods/dual_descent.hpp"
 
 using namespace nanobind::literals;
@@ -18,22 +13,41 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-std::unique_ptr<DualDescent> make(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double alpha,
-                                  double constant, double threshold, double offset, std::uint64_t seed) {
-    for (const auto* array : {&y, &weights, &theta})
-        require(array->shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+using Descent = std::unique_ptr<DualDescent>;
+
+void require_rows(const Matrix& matrix) {
     require(matrix.by_row() && matrix.n_rows() < (std::size_t{1} << 32),
             "the matrix must be stored by rows, at most 2^32 of them");
+}
+
+Descent of_losses(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double alpha, double constant,
+                  double threshold, double offset, std::uint64_t seed) {
+    for (const auto* array : {&y, &weights, &theta})
+        require(array->shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+    require_rows(matrix);
     nb::gil_scoped_release release;
     return std::visit(
-        [&](const auto* loss, const auto& layout) -> std::unique_ptr<DualDescent> {
-            using Loss = std::remove_cvref_t<decltype(*loss)>;
-            using Layout = std::remove_cvref_t<decltype(layout)>;
-            return std::make_unique<DualDescentOn<Loss, Layout>>(*loss, layout, y.data(), weights.data(),
-                                                                 theta.data(), alpha, constant, threshold,
-                                                                 offset, seed);
+        [&](const auto* loss, const auto& layout) -> Descent {
+            DualIterate iterate(*loss, layout, y.data(), weights.data(), theta.data(), alpha, constant, threshold, offset);
+            return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
         },
         any_loss, matrix.layout());
+}
+
+Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alpha, std::uint64_t seed) {
+    const std::size_t n = matrix.n_rows();
+    require(weights.shape(0) == n && n > 0, "the vector does not fit the matrix");
+    const std::size_t n_classes = y.shape(0) / n;
+    for (const auto* array : {&y, &theta})
+        require(array->shape(0) == n * n_classes && n_classes > 0, "the table does not fit the matrix");
+    require_rows(matrix);
+    nb::gil_scoped_release release;
+    return std::visit(
+        [&](const auto& layout) -> Descent {
+            ClassIterate iterate(layout, y.data(), n_classes, weights.data(), theta.data(), alpha);
+            return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
+        },
+        matrix.layout());
 }
 
 }  // namespace
@@ -49,9 +63,13 @@ void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
         .def("refresh", &DualDescent::refresh, "Computes the primal point from theta.")
         .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
         .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); }, "The primal point v.");
-    matrix.def("dual_descent", &make, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "threshold"_a,
-               "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
-               "Dual coordinate descent with a constant feature, from theta.");
+    matrix
+        .def("dual_descent", &of_losses, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a,
+             "threshold"_a, "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
+             "Dual coordinate descent with a constant feature, from theta.")
+        .def("class_descent", &of_classes, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "seed"_a, nb::keep_alive<0, 1>(),
+             "Dual descent for the loss of Crammer and Singer, from theta; y and theta have a row of classes for "
+             "each row.");
 }
 
 }  // namespace skpd

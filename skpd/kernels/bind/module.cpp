@@ -27,7 +27,6 @@ void bind_total_variation(nb::module_& m);
 void bind_vectors(nb::module_& m);
 nb::class_<Matrix> bind_matrix(nb::module_& m);
 // methods of the matrix
-void bind_class_descent(nb::module_& m, nb::class_<Matrix>& matrix);
 void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix);
 void bind_row_pass(nb::class_<Matrix>& matrix);
 }  // namespace skpd
@@ -38,7 +37,6 @@ NB_MODULE(_kernels, m) {
     bind_losses(m);
     auto matrix = bind_matrix(m);
     bind_row_pass(matrix);
-    bind_class_descent(m, matrix);
     bind_dual_descent(m, matrix);
     bind_block_frank_wolfe(m);
     bind_chains(m);

@@ -1,13 +1,13 @@
-// The iterate of dual descent for the loss of Crammer and Singer: for each row a point p_i of the simplex, and the
-// coefficients that these give,
+// The iterate of dual coordinate descent for the loss of Crammer and Singer (Keerthi, Sundararajan, Chang, Hsieh and
+// Lin, 2008): for each row a point p_i of the simplex, and the coefficients that these give,
 //
-//     W = -(1 / alpha) sum_i c_i x_i (p_i - e_y(i))',
+//     v = -(1 / alpha) sum_i c_i x_i (p_i - e_y(i))',
 //
 // with a row for each feature, padded with zeros. The dual value is
 //
-//     D = sum_i c_i sum over k not y(i) of p_ik - (alpha / 2) ||W||^2,
+//     D = sum_i c_i sum over k not y(i) of p_ik - (alpha / 2) ||v||^2,
 //
-// whose gradient in p_i, over c_i, are the rivals' scores G_ik = x_i . w_k + [k is not y(i)].
+// whose gradient in p_i, over c_i, are the rivals' scores G_ik = x_i . v_k + [k is not y(i)].
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "data/table_products.hpp"
+#include "methods/dual_iterate.hpp"
 
 namespace skpd {
 
@@ -28,6 +29,14 @@ struct ClassRow {
     std::uint32_t whole;  // the class that has all of p_i, or `several`
 };
 constexpr std::uint32_t several = 0xffffffff;
+
+// -c_i sum over k not y(i) of p_ik, of moves that add up to 0
+struct ClassPiece {
+    static constexpr double curvature = 0.0;
+    double weight;
+    std::uint32_t own;
+    double along(const double* change) const { return weight * change[own]; }
+};
 
 // Loops over the classes of a row, padded: the first by what is there, the others by a number of no effect.
 
@@ -57,23 +66,137 @@ SKPD_CLONES inline Ascent ascend(const double* p, const double* G, double most, 
 
 template <class M>
 struct ClassIterate {
+    static constexpr bool quadratic_pieces = true;
+
     const M matrix;
-    const std::size_t n, d, n_classes, stride;
+    const std::size_t n, n_classes, stride;
     const double alpha;
     std::vector<ClassRow> rows;
     Numbers p;  // of shape (n, stride)
-    Numbers W;  // of shape (d, stride)
+    Numbers v;  // of shape (n_features, stride)
 
-    ClassIterate(const M& matrix, std::size_t n_classes, double alpha)
-        : matrix(matrix), n(matrix.n_major), d(matrix.n_minor), n_classes(n_classes), stride(padded(n_classes)),
-          alpha(alpha), rows(n), p(n * stride), W(d * stride), ahead_(stride, -infinity), scaled_(stride),
-          ascent_(stride) {
+    // y holds a 1 for the class of each row, theta the dual point to start from.
+    ClassIterate(const M& matrix, const double* y, std::size_t n_classes, const double* weights, const double* theta,
+                 double alpha)
+        : matrix(matrix), n(matrix.n_major), n_classes(n_classes), stride(padded(n_classes)), alpha(alpha), rows(n),
+          p(n * stride), v(matrix.n_minor * stride), ahead_(stride, -infinity), G_(stride), change_(stride),
+          scaled_(stride), ascent_(stride) {
         std::fill_n(ahead_.begin(), n_classes, 1.0);
         candidates_.reserve(n_classes);
+        for (std::size_t i = 0; i < n; ++i, y += n_classes, theta += n_classes) {
+            const auto own = static_cast<std::uint32_t>(std::max_element(y, y + n_classes) - y);
+            rows[i] = {weights[i], alpha / (weights[i] * matrix.square(i)), own, several};
+            if (std::isfinite(rows[i].step)) {
+                for (std::size_t k = 0; k < n_classes; ++k) point(i)[k] = std::max(theta[k], 0.0);
+                point(i)[own] = std::max(1.0 - of_others(i), 0.0);
+            } else {  // all scores are 0 whatever v is: some other class is 1 ahead
+                point(i)[own == 0 && n_classes > 1 ? 1 : 0] = 1.0;
+            }
+            note(i);
+        }
     }
 
     double* point(std::size_t i) { return p.data() + i * stride; }
     const double* point(std::size_t i) const { return p.data() + i * stride; }
+
+    // The change of v that follows from one of p_i: table -= (c_i / alpha) x_i change'
+    void add(std::size_t i, const double* change, double* table) {
+        const double a = -rows[i].weight / alpha;
+        for (std::size_t k = 0; k < stride; ++k) scaled_[k] = a * change[k];
+        add_outer(matrix, i, scaled_.data(), table, stride);
+    }
+
+    // Moves p_i to where the dual is largest along it. The row rests if it does not move, nor would if the
+    // difference of its scores changed by the slack.
+    Visit visit(std::size_t i, double slack) {
+        rivals(i, G_.data());
+        if (const double lead = this->lead(i); lead >= 0.0) return {0.0, 0.0, lead > slack};
+        const Ascent found = move(i);
+        if (found.largest != 0.0) add(i, change_.data(), v.data());
+        return {rows[i].weight * found.lacks, found.largest / rows[i].step, false};
+    }
+
+    void find_moving(std::vector<unsigned char>& moves) const { moves.assign(n, 1); }
+    // What a visit would find, with nothing moved
+    Visit look(std::size_t i) {
+        rivals(i, G_.data());
+        if (lead(i) >= 0.0) return {0.0, 0.0, true};
+        const Ascent found = ascend(point(i), G_.data(), largest_of(G_.data(), stride), 0.0, ascent_.data(), stride);
+        return {rows[i].weight * found.lacks, 0.0, false};
+    }
+
+    double recentre() const { return 0.0; }  // there is no intercept
+    // Computes v from the p_i of some rows, those that have a part in it.
+    void refresh(const std::vector<std::uint32_t>& some) {
+        std::fill(v.begin(), v.end(), 0.0);
+        for (const std::uint32_t i : some) {
+            if (rows[i].whole == rows[i].own) continue;
+            std::copy_n(point(i), stride, change_.data());
+            change_[rows[i].own] = -of_others(i);
+            add(i, change_.data(), v.data());
+        }
+    }
+    std::vector<double> theta() const {
+        std::vector<double> out(n * n_classes);
+        for (std::size_t i = 0; i < n; ++i) {
+            std::copy_n(point(i), n_classes, out.data() + i * n_classes);
+            out[i * n_classes + rows[i].own] -= 1.0;
+        }
+        return out;
+    }
+
+    // What `MoveSubspace` asks of a row: the face are the rows with several classes in p_i, as long as the moves P, Q
+    // and R stay among these classes.
+
+    bool has_faces() const { return true; }
+    ClassPiece piece(std::size_t i) const { return {rows[i].weight, rows[i].own}; }
+    bool stays_on_face(std::size_t i, const double* P, const double* Q, const double* R) const {
+        bool any = false, leaves = false;
+        for (std::size_t k = 0; k < stride; ++k) {
+            const bool moves = (P[k] != 0.0) | (Q[k] != 0.0) | (R[k] != 0.0);
+            any |= moves;
+            leaves |= moves & (point(i)[k] == 0.0);
+        }
+        return any && !leaves;
+    }
+    // The derivative of the dual, c_i G_i, but for its mean, as moves add up to 0
+    void gradient(std::size_t i, double* out) const {
+        rivals(i, out);
+        double mean = 0.0;
+        for (std::size_t k = 0; k < n_classes; ++k) mean += point(i)[k] * out[k];
+        for (std::size_t k = 0; k < stride; ++k) out[k] = k < n_classes ? rows[i].weight * (out[k] - mean) : 0.0;
+    }
+    // Shortens a change where an entry of p_i would be negative, and has it add up to 0; writes what that adds to it,
+    // and returns whether it is much.
+    bool shorten(std::size_t i, const ClassPiece& piece, double* change, double* added) const {
+        double sum = 0.0, length = 1.0;
+        const double* own = point(i);
+        for (std::size_t k = 0; k < stride; ++k) {
+            sum += change[k];
+            if (own[k] + change[k] < 0.0) length = std::min(length, -own[k] / change[k]);
+        }
+        if (length == 1.0 && std::fabs(sum) <= off) return false;
+        for (std::size_t k = 0; k < stride; ++k) {
+            const double next = length * (change[k] - (k == piece.own ? sum : 0.0));
+            added[k] = next - change[k];
+            change[k] = next;
+        }
+        return true;
+    }
+    // p_i += length change; what it moves is added to `moved`.
+    void advance(std::size_t i, const ClassPiece&, double length, const double* change, double* moved) {
+        double* own = point(i);
+        for (std::size_t k = 0; k < stride; ++k) {
+            const double next = std::max(own[k] + length * change[k], 0.0);
+            moved[k] += next - own[k];
+            own[k] = next;
+        }
+        note(i);
+    }
+
+   private:
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+    static constexpr double off = 1e-14;  // by which a change may leave a simplex: combinations magnify rounding
 
     // After a change of p_i
     void note(std::size_t i) {
@@ -83,27 +206,26 @@ struct ClassIterate {
             if (own[k] == 1.0) rows[i].whole = static_cast<std::uint32_t>(k);
     }
 
+    double of_others(std::size_t i) const {
+        double sum = 0.0;
+        for (std::size_t k = 0; k < n_classes; ++k) sum += k == rows[i].own ? 0.0 : point(i)[k];
+        return sum;
+    }
+
     // G_i, of which that of the padding is -inf
     void rivals(std::size_t i, double* G) const {
-        scores(matrix, i, W.data(), stride, G);
+        scores(matrix, i, v.data(), stride, G);
         for (std::size_t k = 0; k < stride; ++k) G[k] += ahead_[k];
         G[rows[i].own] -= 1.0;
     }
 
-    // The change of W that follows from one of p_i: table -= (c_i / alpha) x_i change'
-    void add(std::size_t i, const double* change, double* table) {
-        const double a = -rows[i].weight / alpha;
-        for (std::size_t k = 0; k < stride; ++k) scaled_[k] = a * change[k];
-        add_outer(matrix, i, scaled_.data(), table, stride);
-    }
-
     // The lead of the class with p_ik = 1 over the other classes; -inf if no class has all of p_i
-    double lead(std::size_t i, double* G) const {
+    double lead(std::size_t i) {
         const std::uint32_t whole = rows[i].whole;
         if (whole == several) return -infinity;
-        const double first = std::exchange(G[whole], -infinity);
-        const double second = largest_of(G, stride);
-        G[whole] = first;
+        const double first = std::exchange(G_[whole], -infinity);
+        const double second = largest_of(G_.data(), stride);
+        G_[whole] = first;
         return first - second;
     }
 
@@ -111,9 +233,10 @@ struct ClassIterate {
     // found by taking the mean excess off the classes that are left until none falls below 0 (Michelot, 1986).
     // Writes the change; returns the largest, and max_k G_ik - p_i . G_i before: what the row lacks in
     // Fenchel's inequality.
-    Ascent move(std::size_t i, const double* G, double* change) {
+    Ascent move(std::size_t i) {
         double* own = point(i);
-        const auto [largest, lacks] = ascend(own, G, largest_of(G, stride), rows[i].step, ascent_.data(), stride);
+        const auto [largest, lacks] = ascend(own, G_.data(), largest_of(G_.data(), stride), rows[i].step,
+                                             ascent_.data(), stride);
         candidates_.clear();
         double sum = 0.0;
         for (std::size_t k = 0; k < n_classes; ++k) {
@@ -131,48 +254,23 @@ struct ClassIterate {
             sum = 0.0;
             for (const std::uint32_t k : candidates_) sum += ascent_[k];
         }
-        for (std::size_t k = 0; k < n_classes; ++k) change[k] = -own[k];
+        for (std::size_t k = 0; k < n_classes; ++k) change_[k] = -own[k];
         std::fill_n(own, n_classes, 0.0);
         const bool alone = candidates_.size() == 1;
         for (const std::uint32_t k : candidates_) {
             own[k] = alone ? 1.0 : ascent_[k] - threshold;
-            change[k] += own[k];
+            change_[k] += own[k];
         }
         rows[i].whole = alone ? candidates_[0] : several;
         double most = 0.0;
-        for (std::size_t k = 0; k < n_classes; ++k) most = std::max(most, std::fabs(change[k]));
+        for (std::size_t k = 0; k < n_classes; ++k) most = std::max(most, std::fabs(change_[k]));
         return {most, lacks};
     }
 
-    // The slack of a row in Fenchel's inequality
-    double lacks(std::size_t i, const double* G) const {
-        const double most = largest_of(G, stride);
-        double sum = 0.0;
-        for (std::size_t k = 0; k < n_classes; ++k) sum += point(i)[k] * (most - G[k]);
-        return sum;
-    }
-
-    // Computes W from all p_i, rid of the rounding of its changes.
-    void refresh() {
-        std::fill(W.begin(), W.end(), 0.0);
-        Numbers theta(stride);
-        for (std::size_t i = 0; i < n; ++i) {
-            if (!(rows[i].weight > 0.0) || rows[i].whole == rows[i].own) continue;
-            std::copy_n(point(i), stride, theta.data());
-            theta[rows[i].own] = 0.0;
-            double others = 0.0;
-            for (std::size_t k = 0; k < n_classes; ++k) others += theta[k];
-            theta[rows[i].own] = -others;
-            add(i, theta.data(), W.data());
-        }
-    }
-
-   private:
-    static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-    Numbers ahead_;   // 1 for each class, and -inf in the padding
-    Numbers scaled_;  // a change, and 0 in the padding
-    Numbers ascent_;  // v
+    Numbers ahead_;       // 1 for each class, and -inf in the padding
+    Numbers G_, change_;  // of the row at hand
+    Numbers scaled_;      // a change, and 0 in the padding
+    Numbers ascent_;      // v
     std::vector<std::uint32_t> candidates_;
 };
 

@@ -6,20 +6,35 @@
 // shrunk by a threshold, the weight of the norm over that of the square: the gradient of the penalty's conjugate.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "data/layouts.hpp"
 #include "maths/losses.hpp"
+#include "methods/seen_predictions.hpp"
 
 namespace skpd {
 
-struct DualDescentRow {
-    double theta, y, weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
+// What a visit of a row has found: its slack in the inequality of Fenchel and Young times c_i, before the row moves;
+// the largest |change| / step of its dual variables; and whether it does not move, nor would after small changes.
+struct Visit {
+    double lacks, violation;
+    bool rests;
+};
+
+// c_i l*(y_i, .) around theta_i
+struct DualPiece : Piece {
+    double along(const double* change) const { return slope * *change; }
 };
 
 template <class Loss, class M>
 struct DualIterate {
+    static constexpr std::size_t stride = 1;  // dual variables of a row
+    static constexpr bool quadratic_pieces = Loss::quadratic_pieces;
+
     const Loss loss;
     const M matrix;
     const std::size_t n, d;
@@ -28,9 +43,17 @@ struct DualIterate {
     std::vector<DualDescentRow> rows;
     std::vector<double> v;
 
-    DualIterate(const Loss& loss, const M& matrix, double alpha, double constant, double threshold, double offset)
-        : loss(loss), matrix(matrix), n(matrix.n_major), d(matrix.n_minor), alpha(alpha),
-          constant(constant), threshold(threshold), offset(offset), rows(n), v(d + 1, 0.0) {}
+    DualIterate(const Loss& loss, const M& matrix, const double* y, const double* weights, const double* theta,
+                double alpha, double constant, double threshold, double offset)
+        : loss(loss), matrix(matrix), n(matrix.n_major), d(matrix.n_minor), alpha(alpha), constant(constant),
+          threshold(threshold), offset(offset), rows(n), v(d + 1, 0.0) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const double square = constant * constant + matrix.square(i);
+            rows[i] = {theta[i], y[i], weights[i], alpha / (weights[i] * square)};
+            // its prediction is 0 whatever v is
+            if (!std::isfinite(rows[i].step)) rows[i].theta = dual_prox(loss, y[i], theta[i], 0.0, 1e300);
+        }
+    }
 
     // The change of the prediction z_i along a vector, without a threshold
     double predict(std::size_t i, const double* along) const {
@@ -45,12 +68,89 @@ struct DualIterate {
     }
 
     // The change of v that follows from one of theta_i: out -= (c_i change / alpha) (x_i, s)
-    void add(std::size_t i, double change, double* out) const {
-        const double a = -rows[i].weight * change / alpha;
+    void add(std::size_t i, const double* change, double* out) const {
+        const double a = -rows[i].weight * *change / alpha;
         matrix.axpy(i, a, out);
         out[d] += a * constant;
     }
 
+    // Moves theta_i to where the dual is largest along it. The row rests if it does not move, nor would if its
+    // prediction changed by the slack.
+    Visit visit(std::size_t i, double slack) {
+        DualDescentRow& row = rows[i];
+        const double z = predict(i), lacks = row.weight * fenchel_young(row, z);
+        const double next = dual_prox(loss, row.y, row.theta, z, row.step), change = next - row.theta;
+        if (change == 0.0) {
+            const bool known = slack > 0.0 && std::isfinite(slack);
+            return {lacks, 0.0, known && rests(row, z - slack) && rests(row, z + slack)};
+        }
+        row.theta = next;
+        add(i, &change, v.data());
+        return {lacks, std::fabs(change) / row.step, false};
+    }
+
+    // Writes which rows may move, as far as the last predictions show.
+    void find_moving(std::vector<unsigned char>& moves) { predictions_.find_moving(loss, rows, alpha, v, moves); }
+    // What a visit would find, with nothing moved
+    Visit look(std::size_t i) {
+        const double z = predict(i);
+        predictions_.set(i, z);
+        return {rows[i].weight * fenchel_young(rows[i], z), 0.0, rests(rows[i], z)};
+    }
+
+    // Moves the offset to the last entry of v; returns sum_i c_i theta_i.
+    double recentre() {
+        double sum = 0.0;
+        for (const DualDescentRow& row : rows) sum += row.weight * row.theta;
+        offset = v[d];
+        v[d] -= constant / alpha * sum;
+        return sum;
+    }
+    // Computes v from the theta_i of some rows, those that have a part in it.
+    void refresh(const std::vector<std::uint32_t>& some) {
+        std::fill(v.begin(), v.end(), 0.0);
+        v[d] = offset;
+        for (const std::uint32_t i : some)
+            if (rows[i].theta != 0.0) add(i, &rows[i].theta, v.data());
+    }
+    std::vector<double> theta() const {
+        std::vector<double> out(n);
+        for (std::size_t i = 0; i < n; ++i) out[i] = rows[i].theta;
+        return out;
+    }
+
+    // What `MoveSubspace` asks of a row
+
+    bool has_faces() const { return quadratic_pieces && threshold == 0.0; }
+    const double* point(std::size_t i) const { return &rows[i].theta; }
+    DualPiece piece(std::size_t i) const {
+        DualPiece piece{dual_piece(loss, rows[i].y, rows[i].theta)};
+        piece.slope *= rows[i].weight;
+        piece.curvature *= rows[i].weight;
+        return piece;
+    }
+    bool stays_on_face(std::size_t i, const double*, const double*, const double*) const {
+        return dual_piece(loss, rows[i].y, rows[i].theta).inside;
+    }
+    // The derivative of the dual, c_i (z_i - slope_i)
+    void gradient(std::size_t i, double* out) const {
+        *out = rows[i].weight * (predict(i) - dual_piece(loss, rows[i].y, rows[i].theta).slope);
+    }
+    // Ends a change where the piece ends; writes what that adds to it, and returns whether it is anything.
+    bool shorten(std::size_t i, const DualPiece& piece, double* change, double* added) const {
+        const double whole = rows[i].theta + *change, next = clip(whole, piece.lower, piece.upper);
+        *added = next - whole;
+        *change = next - rows[i].theta;
+        return next != whole;
+    }
+    // theta_i += length change; what it moves is added to `moved`.
+    void advance(std::size_t i, const DualPiece& piece, double length, const double* change, double* moved) {
+        const double next = clip(rows[i].theta + length * *change, piece.lower, piece.upper);
+        *moved += next - rows[i].theta;
+        rows[i].theta = next;
+    }
+
+   private:
     // l(y, z) + l*(y, theta) - theta z >= 0, by Fenchel and Young
     double fenchel_young(const DualDescentRow& row, double z) const {
         return primal_value(loss, row.y, z) + conjugate(loss, row.y, row.theta) - row.theta * z;
@@ -59,6 +159,8 @@ struct DualIterate {
     bool rests(const DualDescentRow& row, double z) const {
         return dual_prox(loss, row.y, row.theta, z, row.step) == row.theta;
     }
+
+    SeenPredictions predictions_;
 };
 
 }  // namespace skpd

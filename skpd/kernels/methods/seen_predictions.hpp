@@ -8,9 +8,13 @@
 #include <limits>
 #include <vector>
 
-#include "methods/dual_iterate.hpp"
+#include "maths/losses.hpp"
 
 namespace skpd {
+
+struct DualDescentRow {
+    double theta, y, weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
+};
 
 // Marks the rows whose dual variables may change, if the prediction of each differs from z by at
 // most norm (way - way_seen).
@@ -31,18 +35,17 @@ SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow*
 class SeenPredictions {
    public:
     // Writes which rows may move now: all of them for a loss without kinks to rest at.
-    template <class Loss, class M>
-    void find_moving(const DualIterate<Loss, M>& iterate, std::vector<unsigned char>& moves) {
-        begin(iterate.rows, iterate.v);
+    template <class Loss>
+    void find_moving(const Loss& loss, const std::vector<DualDescentRow>& rows, double alpha,
+                     const std::vector<double>& v, std::vector<unsigned char>& moves) {
+        begin(rows, v);
         double square = 0.0;
-        for (std::size_t j = 0; j <= iterate.d; ++j)
-            square += (iterate.v[j] - v_[j]) * (iterate.v[j] - v_[j]);
-        v_ = iterate.v;
-        way_ += std::sqrt(iterate.alpha * square);
-        moves.assign(iterate.n, 1);
+        for (std::size_t j = 0; j < v.size(); ++j) square += (v[j] - v_[j]) * (v[j] - v_[j]);
+        v_ = v;
+        way_ += std::sqrt(alpha * square);
+        moves.assign(rows.size(), 1);
         if constexpr (Loss::quadratic_pieces)
-            may_move(iterate.loss, iterate.n, iterate.rows.data(), z_.data(), way_seen_.data(), norms_.data(),
-                     way_, moves.data());
+            may_move(loss, rows.size(), rows.data(), z_.data(), way_seen_.data(), norms_.data(), way_, moves.data());
     }
     void set(std::size_t i, double z) {
         z_[i] = z;

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ...designs import Design
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from ..cadence import PAUSE_ENTRIES
@@ -23,7 +24,7 @@ def has_square(penalty: Penalty) -> bool:
     return l2 > 0.0 and (lower, upper) == (-inf, inf)
 
 
-def weights_of(problem: Problem) -> tuple[float, float]:
+def _weights(problem: Problem) -> tuple[float, float]:
     """The weights l1 and l2 of the penalty."""
     penalty: Any = problem.penalty
     return penalty.terms[:2]
@@ -47,64 +48,61 @@ def dual_descent(run: Run, *, budget: float = np.inf) -> None:
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     """
-    problem = run.problem
-    method = _DualDescent(run)
-    if problem.n_coefficients <= NEWTON.largest_working_set:
-        method.limit_passes(DUAL.most_passes)
-    n_entries = max(1, problem.design.by_rows.n_entries)
-    method.limit_passes(budget / (DUAL.step_cost * n_entries))
+    method = DualDescent(run, run.problem.design.by_rows)
+    method.leave_to_newton_after(DUAL.most_passes)
+    method.limit_passes(budget / (DUAL.step_cost * method.pass_work))
     solve_in_rounds(method, run)
 
 
-class RowDescent(MethodInRounds):
-    """A compiled descent over the rows, which returns after some passes.
+class DualDescent(MethodInRounds):
+    """The compiled iteration over the rows of ``design``, with limits of row updates."""
 
-    Attributes
-    ----------
-    visits, most_visits : float
-        The number of updates of rows, and its limit.
-    """
+    def __init__(self, run: Run, design: Design) -> None:
+        problem = self.problem = run.problem
+        l1, l2 = _weights(problem)
+        self.ridge, self.threshold = problem.alpha * l2, l1 / l2
+        self.constant = constant_column(problem, self.ridge)
+        self.compiled = self.start(run, design.matrix)
+        self.n_rows = design.shape[0]
+        self.pass_work = max(1, design.n_entries) * problem.n_outputs
+        self.pause = self.n_rows * min(DUAL.passes, PAUSE_ENTRIES / self.pass_work)
+        self.visits, self.most_visits = 0.0, np.inf  # row updates, and their limit
 
-    def __init__(self, problem: Problem, compiled: Any, n_rows: int, work: float) -> None:
-        """``work`` is the number of multiplications in a pass."""
-        self.problem, self.compiled = problem, compiled
-        self.pause = n_rows * min(DUAL.passes, PAUSE_ENTRIES / max(1, work))
-        self.visits, self.most_visits = 0.0, np.inf
+    def start(self, run: Run, rows: Any) -> Any:
+        """The compiled iteration at the first dual point."""
+        problem, constant = run.problem, self.constant
+        return rows.dual_descent(
+            problem.loss.evaluator, problem.y, problem.weights, run.first_theta, self.ridge,
+            constant, self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0,
+            run.seed(),
+        )  # fmt: skip
+
+    def leave_to_newton_after(self, most: float) -> None:
+        """Limit the passes if Newton steps are possible."""
+        if self.problem.n_coefficients <= NEWTON.largest_working_set:
+            self.limit_passes(most)
+
+    def limit_passes(self, most: float) -> None:
+        self.most_visits = min(self.most_visits, self.n_rows * most)
 
     @property
     def exhausted(self) -> bool:
         return self.visits >= self.most_visits
 
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
-        pause = min(self.pause, self.most_visits - self.visits)
-        epochs, visited, gap = self.compiled.run(accuracy, most, pause)
+        epochs, visited, gap = self.compiled.run(
+            accuracy, most, min(self.pause, self.most_visits - self.visits)
+        )
         self.visits += visited
         return epochs, gap
-
-
-class _DualDescent(RowDescent):
-    """The compiled iteration for a single output."""
-
-    def __init__(self, run: Run) -> None:
-        problem = run.problem
-        l1, l2 = weights_of(problem)
-        self.ridge, self.threshold = problem.alpha * l2, l1 / l2
-        constant = self.constant = constant_column(problem, self.ridge)
-        design = problem.design.by_rows
-        compiled = design.matrix.dual_descent(
-            problem.loss.evaluator, problem.y, problem.weights, run.first_theta, self.ridge,
-            constant, self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0,
-            run.seed(),
-        )  # fmt: skip
-        super().__init__(problem, compiled, problem.n_samples, design.n_entries)
-
-    def limit_passes(self, most: float) -> None:
-        self.most_visits = min(self.most_visits, self.problem.n_samples * most)
 
     def point(self) -> Point:
         theta = self.compiled.theta()
         gradient, _ = self.problem.products(theta)  # cached for the certificate
-        intercept = self.constant * float(self.compiled.variables()[-1])
         coef = -gradient / self.ridge
         coef = coef - np.clip(coef, -self.threshold, self.threshold)
-        return Point(coef, intercept, theta)
+        return Point(coef, self.intercept, theta)
+
+    @property
+    def intercept(self) -> Any:
+        return self.constant * float(self.compiled.variables()[-1])

@@ -9,8 +9,10 @@ class DualSettings:
 
     # Passes over X before a certificate, which costs about as much as a few passes
     passes: int = 50
-    # Passes over X after which Newton steps are expected to be faster, if they are possible
+    # Passes over X after which Newton steps are expected to be faster, if they are possible: for
+    # a loss of one output, and of classes, whose Newton steps are for all of them together
     most_passes: int = 500
+    most_class_passes: int = 2000
     # The cost of an entry of X in a pass, in multiplications of dense vectors
     step_cost: float = 4.0
 
@@ -34,23 +36,5 @@ class PairSettings:
         return max(self.factors * n_rows**2 / (6.0 * self.step_cost), self.least_steps)
 
 
-@dataclass(frozen=True)
-class ClassSettings:
-    """Settings of dual descent for the loss of Crammer and Singer."""
-
-    # Costs in the units of `skpd.designs.newton_cost`: of an entry of X for each class, dense and
-    # sparse, and the additional cost of an update of a row
-    dense_cost: float = 0.5
-    sparse_cost: float = 1.5
-    visit_overhead: float = 100.0
-    # The expected cost of the method of multipliers: its number of Newton steps, and the cost of a
-    # step in addition to products and factors
-    newton_steps: float = 40.0
-    newton_overhead: float = 2e6
-    # The share of that cost after which the progress of the descent is judged
-    trial_share: float = 0.1
-
-
-CLASSES = ClassSettings()
 DUAL = DualSettings()
 PAIRS = PairSettings()
