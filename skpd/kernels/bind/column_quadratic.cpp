@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "bind/bindings.hpp"
+#include "bind/matrix.hpp"
 #include "methods/column_quadratic.hpp"
 
 using namespace nanobind::literals;

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "bind/bindings.hpp"
+#include "bind/matrix.hpp"
 #include "methods/random_coordinates.hpp"
 
 using namespace nanobind::literals;

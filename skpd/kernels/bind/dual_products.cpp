@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "bind/bindings.hpp"
+#include "bind/matrix.hpp"
 #include "data/dual_products.hpp"
 
 using namespace nanobind::literals;

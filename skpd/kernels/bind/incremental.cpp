@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "bind/bindings.hpp"
+#include "bind/matrix.hpp"
 #include "maths/epigraph.hpp"
 #include "methods/incremental.hpp"
 

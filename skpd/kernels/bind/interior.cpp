@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "bind/bindings.hpp"
+#include "bind/matrix.hpp"
 #include "methods/interval_terms.hpp"
 
 using namespace nanobind::literals;

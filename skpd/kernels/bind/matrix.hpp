@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 #include "data/parts.hpp"
 #include "data/tall_gram.hpp"
 #include "methods/quadratic.hpp"

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <variant>
 
-#include "bind/bindings.hpp"
 #include "bind/matrix.hpp"
 #include "methods/output_quadratic.hpp"
 

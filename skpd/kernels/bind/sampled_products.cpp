@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bind/bindings.hpp"
-#include "data/sampled_products.hpp"
+#include "bind/matrix.hpp"
+#include "data/products.hpp"
 
 using namespace nanobind::literals;
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "bind/bindings.hpp"
+#include "bind/matrix.hpp"
 #include "maths/norms.hpp"
 #include "methods/separable_quadratic.hpp"
 

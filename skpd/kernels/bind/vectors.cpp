@@ -12,7 +12,6 @@
 
 #include "bind/arrays.hpp"
 #include "data/compensated.hpp"
-#include "data/compensated_vectors.hpp"
 #include "data/dense_vectors.hpp"
 #include "maths/norms.hpp"
 

@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 
 namespace skpd {
 

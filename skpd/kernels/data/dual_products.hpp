@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "data/coarse_matrix.hpp"
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 
 namespace skpd {
 

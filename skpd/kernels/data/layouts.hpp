@@ -11,9 +11,8 @@
 #include <cstdint>
 #include <variant>
 
-#include "data/bounded_vectors.hpp"
-#include "data/compensated_vectors.hpp"
 #include "data/dense_vectors.hpp"
+#include "data/compensated.hpp"
 
 namespace skpd {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "maths/losses.hpp"
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 
 namespace skpd {
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 #include "maths/losses.hpp"
 
 namespace skpd {

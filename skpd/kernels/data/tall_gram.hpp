@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 #include "data/parts.hpp"
 
 namespace skpd {

@@ -28,7 +28,7 @@
 #include "data/column_products.hpp"
 #include "data/layouts.hpp"
 #include "maths/losses.hpp"
-#include "maths/soft_threshold.hpp"
+#include "maths/norms.hpp"
 #include "methods/block_frank_wolfe_rows.hpp"
 #include "methods/row_order.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "data/layouts.hpp"
 #include "maths/losses.hpp"
-#include "maths/soft_threshold.hpp"
+#include "maths/norms.hpp"
 
 namespace skpd {
 

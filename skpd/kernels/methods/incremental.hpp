@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 #include "maths/robust_prox.hpp"
 
 namespace skpd {

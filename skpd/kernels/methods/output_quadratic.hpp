@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "data/compensated.hpp"
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 #include "data/output_blocks.hpp"
 #include "methods/output_responses.hpp"
 

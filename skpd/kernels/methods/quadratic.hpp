@@ -12,9 +12,9 @@
 #include <numeric>
 #include <vector>
 
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 #include "maths/losses.hpp"
-#include "methods/separable_terms.hpp"
+#include "methods/penalised_coordinates.hpp"
 
 namespace skpd {
 

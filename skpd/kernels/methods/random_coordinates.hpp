@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "maths/losses.hpp"
-#include "data/matrix.hpp"
+#include "data/products.hpp"
 #include "maths/random.hpp"
 #include "methods/quadratic.hpp"
 
