@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@ template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using In = Array<const double>;
 using Out = Array<double>;
+using Indices = Array<const std::int64_t>;
 template <class T>
 using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 using InTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -30,6 +33,23 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T> values) {
 
 inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
+}
+template <class... Arrays>
+bool have_length(std::size_t n, const Arrays&... arrays) {
+    return ((arrays.shape(0) == n) && ...);
+}
+template <class... Tables>
+bool have_shape(std::size_t n_rows, std::size_t n_columns, const Tables&... tables) {
+    return ((tables.shape(0) == n_rows && tables.shape(1) == n_columns) && ...);
+}
+// Places from the least on, below n; each of them above the one before if they have to increase.
+inline void require_within(const Indices& places, std::size_t n, const char* message, std::int64_t least = 0,
+                           bool increasing = false) {
+    for (std::size_t a = 0; a < places.shape(0); ++a) {
+        const std::int64_t place = places.data()[a];
+        require(place >= least && place < static_cast<std::int64_t>(n), message);
+        if (increasing) least = place + 1;
+    }
 }
 
 }  // namespace skpd

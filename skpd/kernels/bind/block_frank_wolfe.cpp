@@ -15,14 +15,14 @@ namespace {
 std::unique_ptr<BlockFrankWolfe> make(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta,
                                       const BlockFrankWolfeSettings& settings) {
     require(matrix.by_row(), "the matrix must be stored by rows");
+    require(std::max(matrix.n_rows(), matrix.n_columns()) < (std::size_t{1} << 32) &&
+                have_length(matrix.n_rows(), y, weights, theta),
+            "the matrix and vectors must fit each other, with sizes below 2^32");
+    nb::gil_scoped_release release;
     return std::visit(
         [&](const auto* loss, const auto& layout) -> std::unique_ptr<BlockFrankWolfe> {
             using Loss = std::remove_cvref_t<decltype(*loss)>;
             using Layout = std::remove_cvref_t<decltype(layout)>;
-            if (layout.n_major >= (std::size_t{1} << 32) || layout.n_minor >= (std::size_t{1} << 32) ||
-                y.shape(0) != layout.n_major || weights.shape(0) != layout.n_major || theta.shape(0) != layout.n_major)
-                throw std::invalid_argument("the matrix and vectors must fit each other, with sizes below 2^32");
-            nb::gil_scoped_release release;
             return std::make_unique<BlockFrankWolfeOn<Loss, Layout>>(*loss, layout, y.data(), weights.data(), theta.data(),
                                                                      settings);
         },

@@ -11,10 +11,8 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-using Starts = Array<const std::int64_t>;
-
 // The chains of these tokens; an error where tables and starts do not fit each other.
-Chains checked(const Starts& starts, const InTable& nodes, const InTable& transitions) {
+Chains checked(const Indices& starts, const InTable& nodes, const InTable& transitions) {
     const std::size_t K = nodes.shape(1);
     require(K > 0 && transitions.shape(0) == K && transitions.shape(1) == K,
             "transitions must have a row and a column for each label of the nodes");
@@ -26,9 +24,9 @@ Chains checked(const Starts& starts, const InTable& nodes, const InTable& transi
     return {starts.shape(0) - 1, K, starts.data()};
 }
 
-template <class T>
-void require_like(const T& table, const InTable& other) {
-    require(table.shape(0) == other.shape(0) && table.shape(1) == other.shape(1), "the tables differ in shape");
+template <class... Tables>
+void require_like(const InTable& other, const Tables&... tables) {
+    require(have_shape(other.shape(0), other.shape(1), tables...), "the tables differ in shape");
 }
 
 }  // namespace
@@ -36,12 +34,12 @@ void require_like(const T& table, const InTable& other) {
 void bind_chains(nb::module_& m) {
     m.def(
         "chain_forward",
-        [](Starts starts, InTable nodes, InTable transitions, double range, Out log_partition, OutTable forward,
+        [](Indices starts, InTable nodes, InTable transitions, double range, Out log_partition, OutTable forward,
            OutTable potentials) {
             const Chains chains = checked(starts, nodes, transitions);
             require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
-            require_like(forward, nodes);
-            require_like(potentials, transitions);
+            require_like(nodes, forward);
+            require_like(transitions, potentials);
             nb::gil_scoped_release release;
             sum_forward(chains, nodes.data(), transitions.data(), range, log_partition.data(), forward.data(),
                         potentials.data());
@@ -51,13 +49,11 @@ void bind_chains(nb::module_& m) {
         "what comes before, and the potentials of the transitions.");
     m.def(
         "chain_backward",
-        [](Starts starts, InTable nodes, double range, InTable forward, InTable potentials, OutTable backward,
+        [](Indices starts, InTable nodes, double range, InTable forward, InTable potentials, OutTable backward,
            OutTable marginals, OutTable counts) {
             const Chains chains = checked(starts, nodes, potentials);
-            require_like(forward, nodes);
-            require_like(backward, nodes);
-            require_like(marginals, nodes);
-            require_like(counts, potentials);
+            require_like(nodes, forward, backward, marginals);
+            require_like(potentials, counts);
             nb::gil_scoped_release release;
             sum_backward(chains, nodes.data(), range, forward.data(), potentials.data(), backward.data(),
                          marginals.data(), counts.data());
@@ -67,7 +63,7 @@ void bind_chains(nb::module_& m) {
         "of its labels, and the expected numbers of the transitions.");
     m.def(
         "chain_log_sums",
-        [](Starts starts, InTable nodes, InTable transitions, Out log_partition) {
+        [](Indices starts, InTable nodes, InTable transitions, Out log_partition) {
             const Chains chains = checked(starts, nodes, transitions);
             require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
             nb::gil_scoped_release release;
@@ -77,7 +73,7 @@ void bind_chains(nb::module_& m) {
         "log sum exp(score) of each chain, at any scale of the scores.");
     m.def(
         "chain_best_labels",
-        [](Starts starts, InTable nodes, InTable transitions, Out values, Array<std::int64_t> labels) {
+        [](Indices starts, InTable nodes, InTable transitions, Out values, Array<std::int64_t> labels) {
             const Chains chains = checked(starts, nodes, transitions);
             require(values.shape(0) == chains.count, "values must have a number for each chain");
             require(labels.shape(0) == nodes.shape(0), "labels must have a number for each token");

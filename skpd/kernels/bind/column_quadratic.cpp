@@ -11,8 +11,6 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-using Indices = Array<const std::int64_t>;
-
 // A quadratic at a point, as Python holds it
 struct Model {
     const ScaledColumns& columns;
@@ -24,12 +22,9 @@ struct Model {
     auto operator()(const R& penalty, Act act) const {
         const std::size_t n = p.shape(0);
         require(penalty.n_penalised() <= n, "the penalty does not fit p");
-        require(places.shape(0) == n && g.shape(0) == n && w.shape(0) == n && ridge.shape(0) == n &&
-                    s.shape(0) == columns.n_rows(),
+        require(have_length(n, places, g, w, ridge) && s.shape(0) == columns.n_rows(),
                 "places, g, w, ridge, p and s differ in length");
-        for (std::size_t j = 0; j < n; ++j)
-            require(places.data()[j] >= 0 && places.data()[j] < static_cast<std::int64_t>(columns.size()),
-                    "a place lies outside the columns");
+        require_within(places, columns.size(), "a place lies outside the columns");
         auto looked = std::chrono::steady_clock::now();
         const auto pause = [&looked] {  // for Ctrl-C
             const auto now = std::chrono::steady_clock::now();
@@ -74,13 +69,10 @@ void bind_methods(nb::class_<ScaledColumns>& bound) {
            Indices support, In step) {
             const std::size_t k = support.shape(0);
             require(step.shape(0) == k, "support and step differ in length");
-            for (std::size_t a = 0; a < k; ++a)
-                require(support.data()[a] >= (a ? support.data()[a - 1] + 1 : 0) &&
-                            support.data()[a] < static_cast<std::int64_t>(p.shape(0)),
-                        "the support must increase and lie among the coordinates");
+            require_within(support, p.shape(0), "the support must increase and lie among the coordinates", 0, true);
             return Model{self, places, g, w, ridge, p, s}(penalty, [&](auto quadratic) {
                 const std::vector<std::size_t> chosen(support.data(), support.data() + k);
-                return quadratic.step_along(penalty, chosen, {step.data(), step.data() + k});
+                return step_along(quadratic, penalty, chosen, {step.data(), step.data() + k}) > 0.0;
             });
         },
         "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "support"_a, "step"_a,
@@ -96,7 +88,7 @@ void bind_column_quadratic(nb::module_& m) {
                  require(terms.fit(n_penalised), "as many terms as penalised coordinates");
                  new (self) SeparableCoordinates{terms, n_penalised};
              },
-             "terms"_a, "n_penalised"_a);
+             "terms"_a, "n_penalised"_a, nb::keep_alive<1, 2>());
     nb::class_<GroupedCoordinates>(m, "GroupedCoordinates", "l1 ||p||_1 + sum_g weight_g ||p_g||_2, groups side by side.")
         .def("__init__",
              [](GroupedCoordinates* self, double l1, In weights, Indices starts) {
@@ -123,9 +115,7 @@ void bind_column_quadratic(nb::module_& m) {
              [](ScaledColumns& self, const Matrix& matrix, Indices wanted) {
                  require(matrix.n_rows() == self.n_samples() && self.fits(matrix.layout()),
                          "the matrix does not fit the columns");
-                 for (std::size_t a = 0; a < wanted.shape(0); ++a)
-                     require(wanted.data()[a] >= 0 && wanted.data()[a] < static_cast<std::int64_t>(matrix.n_columns()),
-                             "columns must lie in the matrix");
+                 require_within(wanted, matrix.n_columns(), "columns must lie in the matrix");
                  nb::gil_scoped_release release;
                  std::visit(
                      [&](const auto& layout) {
@@ -137,23 +127,19 @@ void bind_column_quadratic(nb::module_& m) {
              "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(), "Puts some columns of the same matrix, scaled, behind those at hand.")
         .def(
             "gram",
-            [](const ScaledColumns& self, Indices places, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+            [](const ScaledColumns& self, Indices places, OutTable out) {
                 const std::size_t n = places.shape(0);
-                require(out.shape(0) == n && out.shape(1) == n, "out has the wrong shape");
-                for (std::size_t a = 0; a < n; ++a)
-                    require(places.data()[a] >= 0 && places.data()[a] < static_cast<std::int64_t>(self.size()),
-                            "a place lies outside the columns");
+                require(have_shape(n, n, out), "out has the wrong shape");
+                require_within(places, self.size(), "a place lies outside the columns");
                 nb::gil_scoped_release release;
                 self.gram(places.data(), n, out.data());
             },
             "places"_a, "out"_a, "Writes the Gram matrix of some of the columns.")
         .def(
             "table",
-            [](const ScaledColumns& self, Indices places, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-                require(out.shape(0) == places.shape(0) && out.shape(1) == self.n_rows(), "out has the wrong shape");
-                for (std::size_t a = 0; a < places.shape(0); ++a)
-                    require(places.data()[a] >= 0 && places.data()[a] < static_cast<std::int64_t>(self.size()),
-                            "a place lies outside the columns");
+            [](const ScaledColumns& self, Indices places, OutTable out) {
+                require(have_shape(places.shape(0), self.n_rows(), out), "out has the wrong shape");
+                require_within(places, self.size(), "a place lies outside the columns");
                 nb::gil_scoped_release release;
                 std::fill_n(out.data(), out.shape(0) * out.shape(1), 0.0);
                 self.visit([&](const auto& columns) {

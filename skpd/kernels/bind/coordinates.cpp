@@ -20,7 +20,7 @@ std::unique_ptr<RandomCoordinates> make(const Matrix& transpose, SmoothLoss any_
                                         const SeparableTerms& terms, double alpha, bool ones, In w, std::uint64_t seed) {
     const std::size_t n_features = transpose.n_rows(), n_samples = transpose.n_columns();
     require(transpose.by_row(), "the transpose must be stored by rows");
-    require(y.shape(0) == n_samples && weights.shape(0) == n_samples && w.shape(0) == n_features + ones,
+    require(have_length(n_samples, y, weights) && w.shape(0) == n_features + ones,
             "the vector does not fit the matrix");
     require(terms.fit(n_features), "as many terms as features");
     require(seed != 0 && n_features < (std::size_t{1} << 32) - 1,

@@ -22,8 +22,7 @@ void require_rows(const Matrix& matrix) {
 
 Descent of_losses(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double alpha, double constant,
                   double threshold, double offset, std::uint64_t seed) {
-    for (const auto* array : {&y, &weights, &theta})
-        require(array->shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+    require(have_length(matrix.n_rows(), y, weights, theta), "the vector does not fit the matrix");
     require_rows(matrix);
     nb::gil_scoped_release release;
     return std::visit(
@@ -38,8 +37,7 @@ Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alph
     const std::size_t n = matrix.n_rows();
     require(weights.shape(0) == n && n > 0, "the vector does not fit the matrix");
     const std::size_t n_classes = y.shape(0) / n;
-    for (const auto* array : {&y, &theta})
-        require(array->shape(0) == n * n_classes && n_classes > 0, "the table does not fit the matrix");
+    require(have_length(n * n_classes, y, theta) && n_classes > 0, "the table does not fit the matrix");
     require_rows(matrix);
     nb::gil_scoped_release release;
     return std::visit(

@@ -13,8 +13,6 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-using Rows = Array<const std::int64_t>;
-
 // Calls f with the epigraph of the norm: 1, 2 or inf.
 template <class F>
 auto with_epigraph(double norm, F f) {
@@ -27,7 +25,7 @@ auto with_epigraph(double norm, F f) {
 std::unique_ptr<Incremental> make(const Matrix& matrix, In y, In weights, double norm, double epsilon, double kappa,
                                   double ridge, bool fit_intercept) {
     require(matrix.by_row(), "the matrix must be stored by rows");
-    require(y.shape(0) == matrix.n_rows() && weights.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+    require(have_length(matrix.n_rows(), y, weights), "the vector does not fit the matrix");
     const RobustSettings settings{epsilon, kappa, ridge, fit_intercept};
     return std::visit(
         [&](const auto& layout) -> std::unique_ptr<Incremental> {
@@ -40,10 +38,8 @@ std::unique_ptr<Incremental> make(const Matrix& matrix, In y, In weights, double
         matrix.layout());
 }
 
-void check(const Incremental& method, const Rows& rows) {
-    for (std::size_t k = 0; k < rows.shape(0); ++k)
-        require(rows.data()[k] >= 0 && static_cast<std::size_t>(rows.data()[k]) < method.p.size(),
-                "a row lies outside the matrix");
+void check(const Incremental& method, const Indices& rows) {
+    require_within(rows, method.p.size(), "a row lies outside the matrix");
 }
 
 }  // namespace
@@ -63,7 +59,7 @@ void bind_incremental(nb::module_& m) {
     nb::class_<Incremental>(m, "Incremental", "An incremental method for the distributionally robust SVM.")
         .def(
             "subgradient_pass",
-            [](Incremental& self, Rows rows, double step, std::size_t batch) {
+            [](Incremental& self, Indices rows, double step, std::size_t batch) {
                 check(self, rows);
                 require(batch > 0, "a batch needs a row");
                 nb::gil_scoped_release release;
@@ -72,7 +68,7 @@ void bind_incremental(nb::module_& m) {
             "rows"_a, "step"_a, "batch"_a, "Projected subgradient steps along mini-batches of these rows.")
         .def(
             "proximal_pass",
-            [](Incremental& self, Rows rows, double step) {
+            [](Incremental& self, Indices rows, double step) {
                 check(self, rows);
                 nb::gil_scoped_release release;
                 self.proximal_pass(rows.data(), rows.shape(0), step);

@@ -21,9 +21,8 @@ void bind_interior(nb::module_& m) {
             [](IntervalTerms* self, In s, In sign, In weights, In lower, std::optional<In> upper, In width, In slope,
                double q, double share) {
                 const std::size_t size = s.shape(0);
-                for (const In& other : {sign, weights, lower, width, slope})
-                    require(other.shape(0) == size, "the vectors do not have the same length");
-                require(!upper || upper->shape(0) == size, "the vectors do not have the same length");
+                require(have_length(size, sign, weights, lower, width, slope, upper.value_or(s)),
+                        "the vectors do not have the same length");
                 new (self) IntervalTerms(size, upper.has_value(), q, share, [&](std::size_t k) {
                     return IntervalTerms::Row{s.data()[k], sign.data()[k], weights.data()[k], lower.data()[k],
                                               upper ? upper->data()[k] : 0.0, width.data()[k], slope.data()[k]};

@@ -9,6 +9,7 @@
 
 #include "bind/arrays.hpp"
 #include "maths/losses.hpp"
+#include "maths/softmax.hpp"
 
 using namespace nanobind::literals;
 
@@ -23,9 +24,8 @@ void bind_smoothed(nb::class_<Loss>& bound) {
         [](const Loss& loss, In y, In weights, In theta, In z, double sigma, Out derivative, Out gradient,
            Out curvature) {
             const std::size_t n = z.shape(0);
-            for (const std::size_t size : {y.shape(0), weights.shape(0), theta.shape(0), derivative.shape(0),
-                                           gradient.shape(0), curvature.shape(0)})
-                require(size == n, "y, weights, theta, z and the outputs differ in length");
+            require(have_length(n, y, weights, theta, derivative, gradient, curvature),
+                    "y, weights, theta, z and the outputs differ in length");
             nb::gil_scoped_release release;
             double primal = 0.0, dual = 0.0;
             smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
@@ -40,8 +40,8 @@ void bind_smoothed(nb::class_<Loss>& bound) {
         "rows_that_bend",
         [](const Loss& loss, In y, In theta, In z, double sigma, In derivative, In curvature, double radius) {
             const std::size_t n = z.shape(0);
-            for (const std::size_t size : {y.shape(0), theta.shape(0), derivative.shape(0), curvature.shape(0)})
-                require(size == n, "y, theta, z and what is known there differ in length");
+            require(have_length(n, y, theta, derivative, curvature),
+                    "y, theta, z and what is known there differ in length");
             std::vector<std::uint8_t> bends(n);
             std::vector<std::int64_t> rows;
             {
@@ -59,7 +59,7 @@ void bind_smoothed(nb::class_<Loss>& bound) {
         "smoothed_slope",
         [](const Loss& loss, In y, In weights, In theta, In z, In direction, double step, double sigma) {
             const std::size_t n = z.shape(0);
-            require(y.shape(0) == n && weights.shape(0) == n && theta.shape(0) == n && direction.shape(0) == n,
+            require(have_length(n, y, weights, theta, direction),
                     "y, weights, theta, z and direction differ in length");
             nb::gil_scoped_release release;
             return smoothed_slope(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
@@ -76,7 +76,7 @@ void bind_loss(nb::class_<Loss>& bound) {
         "prox_conjugate",
         [](const Loss& loss, In y, In theta, In step) {
             const std::size_t n = theta.shape(0);
-            require(y.shape(0) == n && step.shape(0) == n, "y, theta and step differ in length");
+            require(have_length(n, y, step), "y, theta and step differ in length");
             std::vector<double> out(n);
             for (std::size_t i = 0; i < n; ++i)
                 out[i] = dual_prox(loss, y.data()[i], theta.data()[i], 0.0, step.data()[i]);
@@ -124,6 +124,23 @@ void bind_losses(nb::module_& m) {
                },
                "knots"_a, "slopes"_a, "values"_a);
     bind_loss(linear);
+    m.def(
+        "softmax_derivatives",
+        [](In y, In weights, In z, std::size_t n_outputs, Out derivative, Out gradient, Out curvature, Out factor) {
+            const std::size_t size = z.shape(0);
+            require(n_outputs > 0 && size % n_outputs == 0, "z must have a number for each output of each row");
+            require(have_length(size, y, weights, derivative, gradient, curvature, factor),
+                    "y, weights, z and the outputs differ in length");
+            nb::gil_scoped_release release;
+            const SoftmaxSums sums =
+                softmax_derivatives(size / n_outputs, n_outputs, y.data(), weights.data(), z.data(), derivative.data(),
+                                    gradient.data(), curvature.data(), factor.data());
+            return std::make_pair(sums.primal, sums.dual);
+        },
+        "y"_a, "weights"_a, "z"_a, "n_outputs"_a, "derivative"_a, "gradient"_a, "curvature"_a, "factor"_a,
+        "Derivatives of the softmax loss in z: writes the first, the first times the weights, and of the second "
+        "times the weights, diag(d) - e e', d and e; returns the weighted sum of the losses at z and of minus their "
+        "conjugates at the first derivative.");
 }
 
 }  // namespace skpd

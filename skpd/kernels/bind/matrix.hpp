@@ -22,6 +22,8 @@ namespace skpd {
 // A matrix in one of the layouts, with the arrays it borrows kept alive.
 class Matrix {
    public:
+    using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+
     // A table that is contiguous both ways, of one row or column, is taken by rows unless asked otherwise.
     template <class T>
     static Matrix dense(Table<T> table, bool by_columns, std::size_t n_threads) {
@@ -81,11 +83,9 @@ class Matrix {
     }
 
     // X_W' rows, over the columns W of a matrix that is dense or stored by columns
-    nb::ndarray<nb::numpy, double, nb::ndim<1>> rmatvec_some(In rows, Array<const std::int64_t> columns) const {
+    Vector rmatvec_some(In rows, Indices columns) const {
         require(rows.shape(0) == n_rows_, "the vector does not fit the matrix");
-        for (std::size_t k = 0; k < columns.shape(0); ++k)
-            require(columns.data()[k] >= 0 && columns.data()[k] < static_cast<std::int64_t>(n_columns_),
-                    "columns must lie in the matrix");
+        require_within(columns, n_columns_, "columns must lie in the matrix");
         std::vector<double> out(columns.shape(0));
         {
             nb::gil_scoped_release release;
@@ -109,7 +109,7 @@ class Matrix {
     }
     // (value, error) of X' (weights * rows)
     auto rmatvec_bounded(In weights, In rows) const {
-        require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
+        require(have_length(n_rows_, weights, rows), "the vector does not fit the matrix");
         std::vector<double> v(n_rows_);
         for (std::size_t i = 0; i < n_rows_; ++i) v[i] = weights.data()[i] * rows.data()[i];
         BoundedVector out(n_columns_);
@@ -124,20 +124,17 @@ class Matrix {
     }
     // (high, low, error) of X' (weights * rows)
     auto rmatvec_compensated(In weights, In rows) const {
-        require(weights.shape(0) == n_rows_ && rows.shape(0) == n_rows_, "the vector does not fit the matrix");
+        require(have_length(n_rows_, weights, rows), "the vector does not fit the matrix");
         CompensatedVector v(n_rows_), out(n_columns_);
         exact_products(weights.data(), rows.data(), v.high.data(), v.low.data(), n_rows_);
         return compensated(v, out, !by_row_);
     }
 
-    void gram(In h, Array<const std::int64_t> columns, bool ones, OutTable out) const {
+    void gram(In h, Indices columns, bool ones, OutTable out) const {
         const std::size_t size = columns.shape(0) + ones;
-        require(h.shape(0) == n_rows_ && out.shape(0) == size && out.shape(1) == size,
+        require(h.shape(0) == n_rows_ && have_shape(size, size, out),
                 "the vector does not fit the matrix");
-        for (std::size_t a = 0; a < columns.shape(0); ++a)
-            require(columns.data()[a] >= (a ? columns.data()[a - 1] + 1 : 0) &&
-                        columns.data()[a] < static_cast<std::int64_t>(n_columns_),
-                    "columns must increase and lie in the matrix");
+        require_within(columns, n_columns_, "columns must increase and lie in the matrix", 0, true);
         nb::gil_scoped_release release;
         std::visit(
             [&](const auto& layout) {
@@ -151,15 +148,11 @@ class Matrix {
             layout_);
     }
 
-    void cross_gram(In h, Array<const std::int64_t> left, Array<const std::int64_t> right, bool ones,
-                    OutTable out) const {
-        require(h.shape(0) == n_rows_ && out.shape(0) == right.shape(0) &&
-                    out.shape(1) == left.shape(0) + right.shape(0) + ones,
+    void cross_gram(In h, Indices left, Indices right, bool ones, OutTable out) const {
+        require(h.shape(0) == n_rows_ && have_shape(right.shape(0), left.shape(0) + right.shape(0) + ones, out),
                 "the vector does not fit the matrix");
         for (const auto* columns : {&left, &right})
-            for (std::size_t a = 0; a < columns->shape(0); ++a)
-                require(columns->data()[a] >= 0 && columns->data()[a] < static_cast<std::int64_t>(n_columns_),
-                        "columns must lie in the matrix");
+            require_within(*columns, n_columns_, "columns must lie in the matrix");
         nb::gil_scoped_release release;
         std::visit(
             [&](const auto& layout) {
@@ -179,65 +172,47 @@ class Matrix {
         return std::clamp<std::size_t>(n_entries() / n * count / least, 1, n_threads_);
     }
 
+    // work(part, first) on parts of the matrix, for a product with v, while other threads may call Python
+    template <class Work>
+    void in_parts(const double* v, bool gathers, Work work) const {
+        nb::gil_scoped_release release;
+        const std::size_t n_parts = parts(v, gathers == by_row_ ? n_columns_ : n_rows_);
+        std::visit([&](const auto& layout) { by_parts(layout, gathers, n_parts, work); }, layout_);
+    }
+
     template <class Map>
-    nb::ndarray<nb::numpy, double, nb::ndim<1>> product(In v, std::size_t n_in, std::size_t n_out,
-                                                        bool gathers) const {
+    Vector product(In v, std::size_t n_in, std::size_t n_out, bool gathers) const {
         require(v.shape(0) == n_in, "the vector does not fit the matrix");
         std::vector<double> out(n_out, 0.0);
-        {
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& layout) {
-                    by_parts(layout, gathers, parts(v.data(), n_in), [&](const auto& part, std::size_t first) {
-                        if (gathers) gather<Map>(part, v.data(), out.data() + first);
-                        else scatter<Map>(part, v.data(), out.data() + first);
-                    });
-                },
-                layout_);
-        }
+        in_parts(v.data(), gathers, [&](const auto& part, std::size_t first) {
+            if (gathers) gather<Map>(part, v.data(), out.data() + first);
+            else scatter<Map>(part, v.data(), out.data() + first);
+        });
         return as_numpy(std::move(out));
     }
 
-    using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-
     std::tuple<Vector, Vector> bounded(const double* v, BoundedVector& out, bool gathers) const {
-        {
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& layout) {
-                    const std::size_t n_parts = parts(v, gathers == by_row_ ? n_columns_ : n_rows_);
-                    by_parts(layout, gathers, n_parts, [&](const auto& part, std::size_t first) {
-                        if (gathers) gather_bounded(part, v, Bounded(out).from(first));
-                        else scatter_bounded(part, v, Bounded(out).from(first));
-                    });
-                },
-                layout_);
-        }
+        in_parts(v, gathers, [&](const auto& part, std::size_t first) {
+            if (gathers) gather_bounded(part, v, Bounded(out).from(first));
+            else scatter_bounded(part, v, Bounded(out).from(first));
+        });
         return {as_numpy(std::move(out.sum)), as_numpy(std::move(out.error))};
     }
 
     std::tuple<Vector, Vector, Vector> compensated(const CompensatedVector& v, CompensatedVector& out,
                                                    bool gathers) const {
+        in_parts(v.high.data(), gathers, [&](const auto& part, std::size_t first) {
+            if (gathers) gather_compensated(part, v, Doubled(out).from(first));
+            else scatter_compensated(part, v, Doubled(out).from(first));
+        });
+        // the value that the sum starts from and the sums of up to 8 lanes are terms too
+        const std::size_t n_terms = v.size.size() + std::min<std::size_t>(v.size.size(), 12);
         std::vector<double> error(out.size.size());
-        {
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& layout) {
-                    const std::size_t n_parts = parts(v.high.data(), v.high.size());
-                    by_parts(layout, gathers, n_parts, [&](const auto& part, std::size_t first) {
-                        if (gathers) gather_compensated(part, v, Doubled(out).from(first));
-                        else scatter_compensated(part, v, Doubled(out).from(first));
-                    });
-                },
-                layout_);
-            for (std::size_t k = 0; k < error.size(); ++k) {
-                // the value that the sum starts from and the sums of up to 8 lanes are terms too
-                const std::size_t n_terms = v.size.size() + std::min<std::size_t>(v.size.size(), 12);
-                const Rounded sum(Compensated{out.high[k], out.low[k], out.size[k]}, n_terms);
-                out.high[k] = sum.high;
-                out.low[k] = sum.low;
-                error[k] = sum.error;
-            }
+        for (std::size_t k = 0; k < error.size(); ++k) {
+            const Rounded sum(Compensated{out.high[k], out.low[k], out.size[k]}, n_terms);
+            out.high[k] = sum.high;
+            out.low[k] = sum.low;
+            error[k] = sum.error;
         }
         return {as_numpy(std::move(out.high)), as_numpy(std::move(out.low)), as_numpy(std::move(error))};
     }

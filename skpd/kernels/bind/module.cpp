@@ -10,25 +10,18 @@ void bind_block_frank_wolfe(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_column_quadratic(nb::module_& m);
 void bind_coordinates(nb::module_& m);
-void bind_dual_products(nb::module_& m);
 void bind_incremental(nb::module_& m);
 void bind_interior(nb::module_& m);
 void bind_losses(nb::module_& m);
-void bind_memory(nb::module_& m);
-void bind_norms(nb::module_& m);
 void bind_output_quadratic(nb::module_& m);
 void bind_pair_descent(nb::module_& m);
 void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
-void bind_sampled_products(nb::module_& m);
-void bind_separable_quadratic(nb::module_& m);
-void bind_softmax(nb::module_& m);
-void bind_total_variation(nb::module_& m);
 void bind_vectors(nb::module_& m);
 nb::class_<Matrix> bind_matrix(nb::module_& m);
 // methods of the matrix
 void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix);
-void bind_row_pass(nb::class_<Matrix>& matrix);
+void bind_products(nb::module_& m, nb::class_<Matrix>& matrix);
 }  // namespace skpd
 
 NB_MODULE(_kernels, m) {
@@ -36,24 +29,17 @@ NB_MODULE(_kernels, m) {
     m.doc() = "Compiled kernels of skpd: products, row passes, projections.";
     bind_losses(m);
     auto matrix = bind_matrix(m);
-    bind_row_pass(matrix);
+    bind_products(m, matrix);
     bind_dual_descent(m, matrix);
     bind_block_frank_wolfe(m);
     bind_chains(m);
     bind_column_quadratic(m);
     bind_coordinates(m);
-    bind_dual_products(m);
     bind_incremental(m);
     bind_interior(m);
-    bind_memory(m);
-    bind_norms(m);
     bind_output_quadratic(m);
     bind_pair_descent(m);
     bind_projections(m);
     bind_quadratic(m);
-    bind_sampled_products(m);
-    bind_separable_quadratic(m);
-    bind_softmax(m);
-    bind_total_variation(m);
     bind_vectors(m);
 }

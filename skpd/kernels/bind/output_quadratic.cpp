@@ -11,24 +11,17 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-using Indices = Array<const std::int64_t>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, double l2, OutTable P, OutTable R,
                    int sweeps, double tol) {
     const std::size_t m = P.shape(0), K = P.shape(1), blocks = H.shape(2);
-    require(H.shape(0) == m && H.shape(1) == m && (blocks == 1 || blocks == K) && R.shape(0) == m && R.shape(1) == K &&
-                weights.shape(0) <= m && shares.shape(0) == K && mask.shape(0) == m && mask.shape(1) == K,
+    require(have_shape(m, m, H) && (blocks == 1 || blocks == K) && have_shape(m, K, R, mask) &&
+                weights.shape(0) <= m && shares.shape(0) == K,
             "H, shares, mask, weights, P and R differ in shape");
     nb::gil_scoped_release release;
     return descend_rows(H.data(), blocks, m, K, shares.data(), mask.data(), {weights.data(), weights.shape(0), l1, l2},
                         P.data(), R.data(), sweeps, tol);
-}
-
-void check_features(const Matrix& X, Indices features) {
-    for (std::size_t a = 0; a < features.shape(0); ++a)
-        require(features.data()[a] >= 0 && features.data()[a] < static_cast<std::int64_t>(X.n_columns()),
-                "features must lie in the matrix");
 }
 
 double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,
@@ -36,11 +29,9 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
     const std::size_t m = P.shape(0), K = P.shape(1), n = X.n_rows();
     require(!X.by_row(), "X must be stored by columns");
     require(features.shape(0) + ones == m && weights.shape(0) <= m, "features, weights and P differ in shape");
-    for (const InTable& table : {diagonal, ridge, G, W})
-        require(table.shape(0) == m && table.shape(1) == K, "tables of the coefficients differ in shape");
-    require(d.shape(0) == n && e.shape(0) == n && U.shape(0) == n && d.shape(1) == K && e.shape(1) == K && U.shape(1) == K,
-            "tables of the rows differ in shape");
-    check_features(X, features);
+    require(have_shape(m, K, diagonal, ridge, G, W), "tables of the coefficients differ in shape");
+    require(have_shape(n, K, d, e, U), "tables of the rows differ in shape");
+    require_within(features, X.n_columns(), "features must lie in the matrix");
     nb::gil_scoped_release release;
     return std::visit(
         [&](const auto& columns) {
@@ -53,8 +44,7 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
 
 void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable out) {
     const std::size_t K = V.shape(1), m = X.n_columns() + ones;
-    require(X.by_row() && d.shape(0) == X.n_rows() && e.shape(0) == X.n_rows() && d.shape(1) == K && e.shape(1) == K &&
-                V.shape(0) == m && out.shape(0) == m && out.shape(1) == K,
+    require(X.by_row() && have_shape(X.n_rows(), K, d, e) && have_shape(m, K, V, out),
             "X, d, e and the tables do not fit each other");
     nb::gil_scoped_release release;
     std::visit([&](const auto& rows) { curvature_product(rows, ones, K, d.data(), e.data(), V.data(), out.data()); },
@@ -64,10 +54,9 @@ void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable
 void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable V, OutTable out) {
     const std::size_t K = V.shape(1), m = features.shape(0) + ones, n = X.n_rows();
     require(!X.by_row(), "X must be stored by columns");
-    require(d.shape(0) == n && e.shape(0) == n && d.shape(1) == K && e.shape(1) == K && V.shape(0) == m &&
-                out.shape(0) == m && out.shape(1) == K,
+    require(have_shape(n, K, d, e) && have_shape(m, K, V, out),
             "X, d, e and the tables do not fit each other");
-    check_features(X, features);
+    require_within(features, X.n_columns(), "features must lie in the matrix");
     nb::gil_scoped_release release;
     std::visit(
         [&](const auto& columns) {
@@ -82,13 +71,11 @@ void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTa
 
 void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indices ones, OutTable H) {
     const std::size_t K = d.shape(1), m = H.shape(0);
-    require(X.by_row() && d.shape(0) == X.n_rows() && e.shape(0) == X.n_rows() && e.shape(1) == K && H.shape(1) == m &&
+    require(X.by_row() && have_shape(X.n_rows(), K, d, e) && H.shape(1) == m &&
                 place.shape(0) == X.n_columns() * K && (ones.shape(0) == 0 || ones.shape(0) == K),
             "X, d, e, the places and H do not fit each other");
     for (const Indices& places : {place, ones})
-        for (std::size_t a = 0; a < places.shape(0); ++a)
-            require(places.data()[a] >= -1 && places.data()[a] < static_cast<std::int64_t>(m),
-                    "places must lie in the matrix");
+        require_within(places, m, "places must lie in the matrix", -1);
     nb::gil_scoped_release release;
     std::visit(
         [&](const auto& rows) {

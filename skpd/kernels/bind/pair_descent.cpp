@@ -20,7 +20,7 @@ namespace {
 std::unique_ptr<PairDescent> make(AnyLoss any_loss, InTable K, In y, In weights, double alpha, bool has_intercept) {
     const std::size_t n = K.shape(0);
     require(n > 0 && K.shape(1) == n, "K must be square");
-    require(y.shape(0) == n && weights.shape(0) == n, "y and weights must have a number for each row of K");
+    require(have_length(n, y, weights), "y and weights must have a number for each row of K");
     nb::gil_scoped_release release;
     return std::visit(
         [&](const auto* loss) -> std::unique_ptr<PairDescent> {

@@ -1,4 +1,4 @@
-// Python bindings of the projections.
+// Python bindings of the projections, and of what total variation penalties need.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include "bind/arrays.hpp"
 #include "maths/projections.hpp"
+#include "maths/total_variation.hpp"
 
 using namespace nanobind::literals;
 
@@ -18,8 +19,8 @@ void bind_projections(nb::module_& m) {
         "project_box_hyperplane",
         [](In point, In lower, In upper, In normal, In metric, double total) {
             const std::size_t n = point.shape(0);
-            for (const auto* array : {&lower, &upper, &normal, &metric})
-                require(array->shape(0) == n, "point, lower, upper, normal and metric differ in length");
+            require(have_length(n, lower, upper, normal, metric),
+                    "point, lower, upper, normal and metric differ in length");
             const double eta = box_hyperplane_multiplier(point.data(), lower.data(), upper.data(), normal.data(),
                                                          metric.data(), total, n);
             require(!std::isnan(eta), "no point of the box lies on the hyperplane");
@@ -57,6 +58,19 @@ void bind_projections(nb::module_& m) {
             return as_numpy(std::move(out));
         },
         "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");
+    m.def(
+        "prox_total_variation",
+        [](In y, double weight) { return as_numpy(prox_total_variation(y.data(), weight, y.shape(0))); }, "y"_a,
+        "weight"_a, "argmin over x of ||x - y||^2 / 2 + weight sum_k |x_{k+1} - x_k|.");
+    m.def(
+        "total_variation_dual_norm",
+        [](In v, double error) { return total_variation_dual_norm(v.data(), error, v.shape(0)); }, "v"_a, "error"_a,
+        "sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0; error bounds ||errors of v||_1.");
+    m.def(
+        "fused_dual_norm",
+        [](In v, double error, double l1, double l2) { return fused_dual_norm(v.data(), error, v.shape(0), l1, l2); },
+        "v"_a, "error"_a, "l1"_a, "l2"_a,
+        "sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1; error bounds ||errors of v||_1.");
 }
 
 }  // namespace skpd

@@ -1,61 +1,111 @@
-// Python bindings of the coordinate descents on a quadratic given by its matrix.
-#include <cstddef>
-#include <cstdint>
+// Python bindings of the quadratics given by their matrix: coordinate descents, and what a Newton step does.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "bind/arrays.hpp"
-#include "methods/quadratic.hpp"
+#include "maths/norms.hpp"
+#include "methods/separable_quadratic.hpp"
 
 using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
 
-using Indices = Array<const std::int64_t>;
-
-void require_indices(Indices indices, std::size_t n) {
-    for (std::size_t a = 0; a < indices.shape(0); ++a)
-        require(indices.data()[a] >= 0 && indices.data()[a] < static_cast<std::int64_t>(n),
-                "an index lies outside the matrix");
+// A number for all coordinates or one each
+using Number = std::variant<double, In>;
+double entry(const Number& number, std::size_t j) {
+    return std::visit(
+        [&](const auto& x) -> double {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(x)>, double>) return x;
+            else return x.data()[j];
+        },
+        number);
 }
 
-double sweep_coordinates(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Out p,
-                         Out r, int sweeps, double tol) {
+void bind_separable_terms(nb::module_& m) {
+    nb::class_<SeparableTerms>(m, "SeparableTerms",
+                               "alpha (l1 |p| + l2 p^2 / 2) on [lower, upper], one for all coordinates or one each.")
+        .def("__init__",
+             [](SeparableTerms* self, double alpha, Number l1, Number l2, Number lower, Number upper) {
+                 std::size_t n = 1;
+                 bool same = true;
+                 for (const Number* number : {&l1, &l2, &lower, &upper})
+                     if (const In* array = std::get_if<In>(number)) {
+                         require(same || array->shape(0) == n, "l1, l2, lower and upper differ in length");
+                         n = array->shape(0);
+                         same = false;
+                     }
+                 std::vector<SeparableTerm> terms;
+                 terms.reserve(n);
+                 for (std::size_t j = 0; j < n; ++j)
+                     terms.push_back({alpha * entry(l1, j), alpha * entry(l2, j), entry(lower, j), entry(upper, j)});
+                 new (self) SeparableTerms(std::move(terms), same);
+             },
+             "alpha"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a);
+}
+
+GramQuadratic model(const InTable& H, const Out& p, const Out& r) {
     const std::size_t n = p.shape(0);
-    require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n &&
-                terms.fit(n_penalised),
-            "H, terms, p and r differ in length");
-    nb::gil_scoped_release release;
-    return coordinate_descent(H.data(), n, n_penalised, terms, p.data(), r.data(), sweeps, tol);
+    require(have_shape(n, n, H) && r.shape(0) == n, "H, p and r differ in length");
+    return {H.data(), n, p.data(), r.data()};
+}
+SeparableCoordinates penalty(const SeparableTerms& terms, std::size_t n_penalised, const Out& p) {
+    require(n_penalised <= p.shape(0) && terms.fit(n_penalised), "terms and p differ in length");
+    return {terms, n_penalised};
 }
 
-void move_support(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Indices support, In step,
-                  Out p, Out r) {
-    const std::size_t n = p.shape(0), k = support.shape(0);
-    require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n && n_penalised <= n && step.shape(0) == k &&
-                terms.fit(n_penalised),
-            "H, terms, p, r and step differ in length");
-    require_indices(support, n);
+double sweep_coordinates(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Out p, Out r, int sweeps,
+                         double tol) {
+    GramQuadratic quadratic = model(H, p, r);
+    const SeparableCoordinates coordinates = penalty(terms, n_penalised, p);
     nb::gil_scoped_release release;
-    step_on_support(H.data(), n, n_penalised, terms, support.data(), k, step.data(), p.data(), r.data());
+    return quadratic.descend(coordinates, sweeps, tol);
 }
 
 double sweep_blocks(InTable H, Indices starts, In weights, double l1, Out p, Out r, int sweeps, double tol) {
-    const std::size_t n = p.shape(0), n_groups = weights.shape(0);
-    require(H.shape(0) == n && H.shape(1) == n && r.shape(0) == n, "H, p and r differ in length");
+    const std::size_t n_groups = weights.shape(0);
+    GramQuadratic quadratic = model(H, p, r);
     require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
     for (std::size_t g = 0; g < n_groups; ++g)
         require(starts.data()[g] >= 0 && starts.data()[g] <= starts.data()[g + 1] &&
-                    starts.data()[g + 1] <= static_cast<std::int64_t>(n),
+                    starts.data()[g + 1] <= static_cast<std::int64_t>(p.shape(0)),
                 "starts must increase up to the length of p");
     nb::gil_scoped_release release;
-    return block_coordinate_descent(H.data(), n, starts.data(), n_groups, weights.data(), l1, p.data(), r.data(),
-                                    sweeps, tol);
+    return quadratic.descend(GroupedCoordinates{l1, weights.data(), starts.data(), n_groups}, sweeps, tol);
+}
+
+void move_support(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Indices support, In step, Out p,
+                  Out r) {
+    GramQuadratic quadratic = model(H, p, r);
+    const SeparableCoordinates coordinates = penalty(terms, n_penalised, p);
+    const std::size_t k = support.shape(0);
+    require(step.shape(0) == k, "support and step differ in length");
+    require_within(support, p.shape(0), "an index lies outside the matrix");
+    nb::gil_scoped_release release;
+    const std::vector<std::size_t> chosen(support.data(), support.data() + k);
+    step_along(quadratic, coordinates, chosen, {step.data(), step.data() + k});
+}
+
+void minimise(SupportSystem& system, InTable H, Indices columns, const SeparableTerms& terms, Out p, Out r, int sweeps,
+              double tol, int rounds) {
+    const GramQuadratic quadratic = model(H, p, r);
+    const SeparableCoordinates coordinates = penalty(terms, columns.shape(0), p);
+    nb::gil_scoped_release release;
+    system.name(columns.data(), columns.shape(0), p.shape(0));
+    minimise_separable(quadratic, coordinates, sweeps, tol, rounds, system);
 }
 
 void principal_submatrix(InTable H, Indices indices, OutTable out) {
     const std::size_t n = H.shape(0), k = indices.shape(0);
-    require(H.shape(1) == n && out.shape(0) == k && out.shape(1) == k, "H or out has the wrong shape");
-    require_indices(indices, n);
+    require(H.shape(1) == n && have_shape(k, k, out), "H or out has the wrong shape");
+    require_within(indices, n, "an index lies outside the matrix");
     nb::gil_scoped_release release;
     for (std::size_t a = 0; a < k; ++a) {
         const double* row = H.data() + static_cast<std::size_t>(indices.data()[a]) * n;
@@ -63,21 +113,66 @@ void principal_submatrix(InTable H, Indices indices, OutTable out) {
     }
 }
 
+void add_to_submatrix(OutTable H, Indices indices, InTable part) {
+    const std::size_t n = H.shape(0), k = indices.shape(0);
+    require(H.shape(1) == n && have_shape(k, k, part), "H or part has the wrong shape");
+    require_within(indices, n, "an index lies outside the matrix");
+    nb::gil_scoped_release release;
+    for (std::size_t a = 0; a < k; ++a) {
+        double* row = H.data() + static_cast<std::size_t>(indices.data()[a]) * n;
+        for (std::size_t b = 0; b < k; ++b) row[indices.data()[b]] += part.data()[a * k + b];
+    }
+}
+
+auto active_or_violating(In w, In gradient, const SeparableTerms& terms, double step, std::optional<In> steps,
+                         std::optional<In> expected) {
+    const std::size_t n = w.shape(0);
+    require(terms.fit(n) && gradient.shape(0) == n && (!steps || steps->shape(0) == n) && (!expected || expected->shape(0) == n),
+            "w, gradient, terms, steps and expected differ in length");
+    const double *at = w.data(), *slopes = gradient.data();
+    std::vector<std::int64_t> columns;
+    std::vector<double> violations, all;
+    for (std::size_t j = 0; j < n; ++j) {
+        const SeparableTerm& term = terms[j];
+        if (at[j] == 0.0 && std::fabs(slopes[j]) <= term.l1) continue;
+        const double length = steps ? step * steps->data()[j] : step;
+        const auto moved = [&](double slope) { return term.prox(at[j] - length * slope, length); };
+        const double violation = std::fabs(at[j] - moved(slopes[j])) / length;
+        all.push_back(violation);
+        if (at[j] == 0.0 && (!(violation > 0.0) || (expected && moved(expected->data()[j]) == 0.0))) continue;
+        columns.push_back(static_cast<std::int64_t>(j));
+        violations.push_back(violation);
+    }
+    const double largest = max_abs(all.data(), all.size());
+    return std::make_tuple(as_numpy(std::move(columns)), as_numpy(std::move(violations)), largest);
+}
+
 }  // namespace
 
 void bind_quadratic(nb::module_& m) {
-    m.def("coordinate_descent", &sweep_coordinates, "H"_a, "n_penalised"_a, "terms"_a,
-          "p"_a, "r"_a, "sweeps"_a, "tol"_a,
+    bind_separable_terms(m);
+    nb::class_<SupportSystem>(m, "SupportSystem", "Factors of a matrix on one support after another.").def(nb::init<>());
+    m.def("coordinate_descent", &sweep_coordinates, "H"_a, "n_penalised"_a, "terms"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "Coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest change.");
-    m.def("step_on_support", &move_support, "H"_a, "n_penalised"_a, "terms"_a,
-          "support"_a, "step"_a, "p"_a, "r"_a,
-          "A step of the support's coordinates that lowers a quadratic with gradient r at p; updates both.");
-    m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "starts"_a, "weights"_a, "l1"_a, "p"_a, "r"_a,
-          "sweeps"_a, "tol"_a,
+    m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "starts"_a, "weights"_a, "l1"_a, "p"_a, "r"_a, "sweeps"_a,
+          "tol"_a,
           "Block coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest "
           "change.");
+    m.def("step_on_support", &move_support, "H"_a, "n_penalised"_a, "terms"_a, "support"_a, "step"_a, "p"_a, "r"_a,
+          "A step of the support's coordinates that lowers a quadratic with gradient r at p; updates both.");
+    m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "terms"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
+          "rounds"_a,
+          "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both. The columns "
+          "number the penalised coordinates for the system, those behind them have none.");
+    m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
+          "expected"_a.none(),
+          "Where w is not 0 or a proximal gradient step moves it, one along an expected gradient as well if that is given: "
+          "the coordinates, how far over the length of the step, and the most that is of any. The length is step, times "
+          "the steps of the coordinates if they are given.");
     m.def("principal_submatrix", &principal_submatrix, "H"_a, "indices"_a, "out"_a,
           "The rows and columns of H with these indices.");
+    m.def("add_to_submatrix", &add_to_submatrix, "H"_a, "indices"_a, "part"_a,
+          "Adds to the rows and columns of H with these indices.");
 }
 
 }  // namespace skpd

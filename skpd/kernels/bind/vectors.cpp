@@ -1,4 +1,5 @@
-// Python bindings of what is asked of vectors: inner products, equality, entries above a threshold.
+// Python bindings of what is asked of vectors: norms, inner products, equality, entries above a threshold; and of the
+// allocator.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
@@ -6,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "data/compensated.hpp"
 #include "data/dense_vectors.hpp"
 #include "maths/norms.hpp"
+#include "maths/projections.hpp"
 
 using namespace nanobind::literals;
 
@@ -59,7 +62,7 @@ void bind_vectors(nb::module_& m) {
         "a"_a, "b"_a, "Whether two vectors are the same, number by number.");
     m.def(
         "equal",
-        [](Array<const std::int64_t> a, Array<const std::int64_t> b) {
+        [](Indices a, Indices b) {
             return a.shape(0) == b.shape(0) && std::equal(a.data(), a.data() + a.shape(0), b.data());
         },
         "a"_a, "b"_a);
@@ -81,6 +84,53 @@ void bind_vectors(nb::module_& m) {
             return as_numpy(std::move(out));
         },
         "x"_a, "share"_a, "A copy with 0 for what is at most a share of the largest magnitude.");
+    m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); }, "x"_a, "max_j |x_j|, 0 of no numbers.");
+    m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); }, "x"_a, "sum_j |x_j|.");
+    m.def("euclidean_norm", [](In x) { return euclidean_norm(x.data(), x.shape(0)); }, "x"_a,
+          "||x||_2, without under- or overflow on the way.");
+    m.def(
+        "group_norms",
+        [](In x, Indices order, Indices starts) {
+            require(starts.shape(0) > 0, "starts must hold one entry more than there are groups");
+            const std::size_t size = order.shape(0);
+            std::vector<double> out(starts.shape(0) - 1), group(size);
+            for (std::size_t a = 0; a < size; ++a) {
+                const std::int64_t j = order.data()[a];
+                require(j >= 0 && j < static_cast<std::int64_t>(x.shape(0)), "order must hold places in x");
+                group[a] = x.data()[j];
+            }
+            for (std::size_t g = 0; g < out.size(); ++g) {
+                const auto first = static_cast<std::size_t>(starts.data()[g]);
+                const auto last = static_cast<std::size_t>(starts.data()[g + 1]);
+                require(first <= last && last <= size, "starts must increase up to the length of order");
+                out[g] = euclidean_norm(group.data() + first, last - first);
+            }
+            return as_numpy(std::move(out));
+        },
+        "x"_a, "order"_a, "starts"_a, "The Euclidean norm of each group of the entries of x in this order.");
+    m.def(
+        "sparse_group_dual_norms",
+        [](In x, Indices starts, In weights, double l1_ratio) {
+            const std::size_t n_groups = weights.shape(0);
+            require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
+            std::vector<double> out(n_groups);
+            for (std::size_t g = 0; g < n_groups; ++g) {
+                const auto first = static_cast<std::size_t>(starts.data()[g]);
+                const auto last = static_cast<std::size_t>(starts.data()[g + 1]);
+                require(first <= last && last <= x.shape(0), "starts must increase up to the length of x");
+                out[g] = sparse_group_dual_norm(x.data() + first, last - first, l1_ratio, weights.data()[g]);
+            }
+            return as_numpy(std::move(out));
+        },
+        "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
+        "For each group, the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weight ||.||_2.");
+    m.def(
+        "allocate_and_free",
+        [](std::size_t n_bytes) {
+            void* volatile block = std::malloc(n_bytes);  // volatile, or the pair would be left out
+            std::free(block);
+        },
+        "n_bytes"_a, "Allocates so many bytes and frees them, untouched.");
 }
 
 }  // namespace skpd

@@ -26,10 +26,10 @@ SKPD_CLONES void add_predictions(std::size_t n, const Four<T>& x, const double* 
     }
 }
 
-// Adds the inner products of four columns of X with the rows of two outputs.
+// Adds the inner products of four vectors x with two, times a scale.
 template <class T>
-SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const double* u, const double* t, double* out_u,
-                                    double* out_t) {
+SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const double* u, const double* t, double scale,
+                                    double* out_u, double* out_t) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     double au = 0.0, bu = 0.0, cu = 0.0, du = 0.0, at = 0.0, bt = 0.0, ct = 0.0, dt = 0.0;
 #pragma omp simd reduction(+ : au, bu, cu, du, at, bt, ct, dt)
@@ -44,14 +44,11 @@ SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const doubl
         ct += ci * ti;
         dt += di * ti;
     }
-    out_u[0] += au;
-    out_u[1] += bu;
-    out_u[2] += cu;
-    out_u[3] += du;
-    out_t[0] += at;
-    out_t[1] += bt;
-    out_t[2] += ct;
-    out_t[3] += dt;
+    const double of_u[together] = {au, bu, cu, du}, of_t[together] = {at, bt, ct, dt};
+    for (std::size_t k = 0; k < together; ++k) {
+        out_u[k] += scale * of_u[k];
+        out_t[k] += scale * of_t[k];
+    }
 }
 
 // A block of rows of some columns, and of a column of ones behind them if asked for. Tables have a vector for
@@ -86,7 +83,7 @@ class OutputBlock {
     void add_products(const double* u, double* out) const {
         for (std::size_t a = 0; a < at_.size(); a += together)
             for (std::size_t k = 0; k < n_outputs(); k += 2)
-                add_inner_products(count_, four(a), u + k * length_, u + (k + 1) * length_, out + k * at_.size() + a,
+                add_inner_products(count_, four(a), u + k * length_, u + (k + 1) * length_, 1.0, out + k * at_.size() + a,
                                    out + (k + 1) * at_.size() + a);
     }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/products.hpp"
+#include "data/output_blocks.hpp"
 #include "data/parts.hpp"
 
 namespace skpd {
@@ -88,32 +89,6 @@ class Panel {
     double scale_ = 1.0;
 };
 
-// out += scale times the products of four columns with two
-SKPD_CLONES inline void add_tile(const Four<double>& x, const double* v, const double* w, double scale, double* out_v,
-                                 double* out_w) {
-    const double *a = x[0], *b = x[1], *c = x[2], *d = x[3];
-    double av = 0.0, bv = 0.0, cv = 0.0, dv = 0.0, aw = 0.0, bw = 0.0, cw = 0.0, dw = 0.0;
-#pragma omp simd reduction(+ : av, bv, cv, dv, aw, bw, cw, dw)
-    for (std::size_t i = 0; i < Panel::n_rows; ++i) {
-        av += a[i] * v[i];
-        bv += b[i] * v[i];
-        cv += c[i] * v[i];
-        dv += d[i] * v[i];
-        aw += a[i] * w[i];
-        bw += b[i] * w[i];
-        cw += c[i] * w[i];
-        dw += d[i] * w[i];
-    }
-    out_v[0] += scale * av;
-    out_v[1] += scale * bv;
-    out_v[2] += scale * cv;
-    out_v[3] += scale * dv;
-    out_w[0] += scale * aw;
-    out_w[1] += scale * bw;
-    out_w[2] += scale * cw;
-    out_w[3] += scale * dw;
-}
-
 // out (m x m), with a last column of ones if asked for. The sums are those of parts of the rows whose
 // number does not depend on that of the threads.
 template <class T>
@@ -132,8 +107,8 @@ void tall_gram(const Dense<T>& matrix, bool by_row, std::size_t n_rows, const do
                 first = panel.fill(matrix, by_row, h, first, last, columns, n_columns, ones);
                 for (std::size_t a = 0; a < padded; a += together)
                     for (std::size_t b = 0; b < a + together; b += 2)
-                        add_tile(panel.four(a), panel.times_h(b), panel.times_h(b + 1), panel.scale(),
-                                 sum + b * padded + a, sum + (b + 1) * padded + a);
+                        add_inner_products(Panel::n_rows, panel.four(a), panel.times_h(b), panel.times_h(b + 1), panel.scale(),
+                                           sum + b * padded + a, sum + (b + 1) * padded + a);
             }
         }
     });

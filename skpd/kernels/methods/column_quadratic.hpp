@@ -17,8 +17,7 @@
 
 #include "data/scaled_columns.hpp"
 #include "maths/small_system.hpp"
-#include "methods/penalised_coordinates.hpp"
-#include "methods/quadratic.hpp"
+#include "methods/coordinate_sweeps.hpp"
 
 namespace skpd {
 
@@ -32,54 +31,17 @@ struct ColumnQuadratic {
     const double *g, *w, *ridge;  // ridge: the diagonal of D
     double *p, *s;
     std::function<void()> pause;                     // called between passes, may throw
-    std::vector<double> blocks{}, bounds{};                // of the groups
-    std::vector<double> slope{}, next{}, change{};         // of one
+    std::vector<double> blocks{}, bounds{};          // of the groups
+    std::vector<std::size_t> block_starts{};
     static constexpr std::size_t combined = 5;             // sweeps, in an extrapolation
 
     std::size_t place(std::size_t j) const { return static_cast<std::size_t>(places[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
     double gradient(std::size_t j) const { return g[j] + columns.dot(place(j), s, place(std::min(j + 1, n - 1))) + ridge[j] * (p[j] - w[j]); }
 
-    // Moves coordinate j to a point; by how much that changes the gradient, by its curvature
-    double move(std::size_t j, double to, double c) {
-        const double change = to - p[j];
-        if (change == 0.0) return 0.0;
-        columns.axpy(place(j), change, s);
-        p[j] = to;
-        return std::fabs(change) * c;
-    }
-    double move_free(std::size_t j) {
-        const double c = curvature(j);
-        return c > 0.0 ? move(j, p[j] - gradient(j) / c, c) : 0.0;
-    }
-
-    double sweep(const SeparableCoordinates& r) {
-        double largest = 0.0;
-        for (std::size_t j = 0; j < r.n_penalised(); ++j) {
-            const SeparableTerm& term = r.terms[j];
-            const double c = curvature(j);
-            if (c + term.l2 > 0.0)
-                largest = std::max(largest, move(j, term.minimiser(c, c * p[j] - gradient(j)), c + term.l2));
-        }
-        for (std::size_t j = r.n_penalised(); j < n; ++j) largest = std::max(largest, move_free(j));
-        return largest;
-    }
-
-    double sweep(const GroupedCoordinates& r) {
-        double largest = 0.0;
-        std::size_t block = 0;
-        for (std::size_t b = 0; b < r.n_groups; ++b) {
-            const std::size_t first = r.first(b), size = r.first(b + 1) - first;
-            if (bounds[b] > 0.0) {
-                for (std::size_t a = 0; a < size; ++a) slope[a] = gradient(first + a);
-                minimise_on_group(blocks.data() + block, size, size, bounds[b], slope.data(), p + first, r.l1, r.weights[b],
-                                  next.data(), change.data());
-                for (std::size_t a = 0; a < size; ++a) largest = std::max(largest, move(first + a, next[a], bounds[b]));
-            }
-            block += size * size;
-        }
-        for (std::size_t j = r.n_penalised(); j < n; ++j) largest = std::max(largest, move_free(j));
-        return largest;
+    void shift(std::size_t j, double change) { columns.axpy(place(j), change, s); }
+    Block block(std::size_t b, std::size_t, std::size_t size) const {
+        return {blocks.data() + block_starts[b], size, bounds[b]};
     }
 
     void prepare(const SeparableCoordinates&) {}
@@ -104,10 +66,8 @@ struct ColumnQuadratic {
             if (size > large)
                 for (std::size_t a = 0; a < size; ++a) block[a * size + a] = trace;
             bounds.push_back(row_sum_norm(block, size, size));
-            if (slope.size() < size) slope.resize(size);
+            block_starts.push_back(start);
         }
-        next.resize(slope.size());
-        change.resize(slope.size());
     }
 
     // Sweeps over the coordinates until none changes its gradient by more than tol, or ``sweeps``
@@ -117,7 +77,7 @@ struct ColumnQuadratic {
         prepare(r);
         std::vector<double> points(p, p + n);  // after each of the last sweeps
         for (int k = 1;; ++k) {
-            const double largest = sweep(r);
+            const double largest = sweep(*this, r).largest;
             if (largest <= tol || k >= sweeps) return {largest, k};
             pause();
             points.insert(points.end(), p, p + n);
@@ -149,7 +109,7 @@ struct ColumnQuadratic {
         for (std::size_t k = 0; k < support.size(); ++k)
             for (std::size_t a = 0; a + 1 < combined; ++a)
                 step[k] += share[a] / total * (points[(a + 1) * n + support[k]] - p[support[k]]);
-        step_along(r, support, step);
+        step_along(*this, r, support, step);
     }
 
     // A Newton step on the support by conjugate gradients, until their residual is a share of
@@ -164,7 +124,7 @@ struct ColumnQuadratic {
         const Derivatives derivatives = r.derivatives(support, p);
         for (std::size_t a = 0; a < k; ++a) residual[a] = -slope[a] - derivatives.first[a];
         const int count = conjugate_gradients(support, derivatives, most, accuracy, residual, step);
-        step_along(r, support, step);
+        step_along(*this, r, support, step);
         return count;
     }
 
@@ -217,35 +177,21 @@ struct ColumnQuadratic {
         return count;
     }
 
-    // Moves the support along a step: all the way, half, a quarter, or to the first kink,
-    // whichever first lowers the objective.
-    template <class R>
-    bool step_along(const R& r, const std::vector<std::size_t>& support, const std::vector<double>& step) {
-        const std::size_t k = support.size();
-        const std::vector<std::size_t> taken = this->taken(support);
-        std::vector<double> change(k), response(columns.n_rows);
-        double to_kink = 1.0;
-        for (std::size_t a = 0; a < k; ++a) to_kink = std::min(to_kink, r.to_kink(support[a], p[support[a]], step[a]));
-        for (const double length : {1.0, 0.5, 0.25, to_kink}) {
-            std::fill(response.begin(), response.end(), 0.0);
-            double gain = 0.0;
-            for (std::size_t a = 0; a < k; ++a) {
-                const std::size_t j = support[a];
-                change[a] = r.moved(j, p[j], length * step[a]) - p[j];
-                gain += change[a] * (g[j] + ridge[j] * (p[j] - w[j] + 0.5 * change[a]));
-            }
-            columns.add(taken, change.data(), response.data());
-            for (std::size_t t = 0; t < response.size(); ++t) gain += response[t] * (s[t] + 0.5 * response[t]);
-            gain += r.rise(support, p, change.data());
-            if (!(gain < 0.0)) continue;
-            for (std::size_t a = 0; a < k; ++a) {
-                const double from = p[support[a]], to = from + change[a];
-                p[support[a]] = std::fabs(to) <= 1e-16 * std::fabs(from) ? 0.0 : to;
-            }
-            for (std::size_t t = 0; t < response.size(); ++t) s[t] += response[t];
-            return true;
+    std::size_t n_responses() const { return columns.n_rows; }
+    // Adds the change of s that follows from one of p; returns that of the quadratic.
+    double respond(const std::vector<std::size_t>& support, const std::vector<double>& change,
+                   std::vector<double>& response) const {
+        double gain = 0.0;
+        for (std::size_t a = 0; a < support.size(); ++a) {
+            const std::size_t j = support[a];
+            gain += change[a] * (g[j] + ridge[j] * (p[j] - w[j] + 0.5 * change[a]));
         }
-        return false;
+        columns.add(taken(support), change.data(), response.data());
+        for (std::size_t t = 0; t < response.size(); ++t) gain += response[t] * (s[t] + 0.5 * response[t]);
+        return gain;
+    }
+    void take(const std::vector<double>& response) {
+        for (std::size_t t = 0; t < response.size(); ++t) s[t] += response[t];
     }
 };
 

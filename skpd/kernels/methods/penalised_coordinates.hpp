@@ -85,7 +85,7 @@ struct Derivatives {
 
 // sum_j of the terms of the coordinates
 struct SeparableCoordinates {
-    SeparableTerms terms;
+    const SeparableTerms& terms;
     std::size_t count;
 
     std::size_t n_penalised() const { return count; }

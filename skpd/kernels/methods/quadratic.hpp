@@ -13,149 +13,51 @@
 #include <vector>
 
 #include "data/products.hpp"
-#include "maths/losses.hpp"
-#include "methods/penalised_coordinates.hpp"
+#include "methods/coordinate_sweeps.hpp"
 
 namespace skpd {
 
-// Sweeps over the coordinates until none moves its gradient by more than tol, none arrives at its
-// kink or leaves it, or the given number of sweeps. The coordinates from n_penalised on are free.
-// Returns the largest change of a gradient in the last sweep.
-inline double coordinate_descent(const double* H, std::size_t n, std::size_t n_penalised,
-                                 const SeparableTerms& terms, double* p, double* r, int sweeps, double tol) {
-    double largest = 0.0;
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-        largest = 0.0;
-        bool settled = true;
-        for (std::size_t j = 0; j < n; ++j) {
-            const double curvature = H[j * n + j], l2 = j < n_penalised ? terms[j].l2 : 0.0;
-            if (!(curvature + l2 > 0.0)) continue;
-            const double next = j < n_penalised ? terms[j].minimiser(curvature, curvature * p[j] - r[j]) : p[j] - r[j] / curvature;
-            const double change = next - p[j];
-            if (change == 0.0) continue;
-            settled &= (p[j] == 0.0) == (next == 0.0);
-            p[j] = next;
-            dense_axpy(change, H + j * n, r, n);
-            largest = std::max(largest, std::fabs(change) * (curvature + l2));
-        }
-        if (largest <= tol || settled) break;
-    }
-    return largest;
-}
+struct GramQuadratic {
+    const double* H;
+    std::size_t n;
+    double *p, *r;
 
-// Moves the coordinates of the support along step: all the way, half, a quarter, or to the
-// first kink, whichever first lowers the objective. A coordinate that would cross its kink
-// or leave its bounds stays there. Returns the share of the step that was taken.
-inline double step_on_support(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
-                              const std::int64_t* support, std::size_t k, const double* step, double* p, double* r) {
-    std::vector<double> change(k), response(n);
-    double to_kink = 1.0;
-    for (std::size_t a = 0; a < k; ++a) {
-        const auto j = static_cast<std::size_t>(support[a]);
-        if (j >= n_penalised || step[a] == 0.0) continue;
-        to_kink = std::min(to_kink, terms[j].steps_to_kink(p[j], step[a]));
+    double curvature(std::size_t j) const { return H[j * n + j]; }
+    double gradient(std::size_t j) const { return r[j]; }
+    void shift(std::size_t j, double change) { dense_axpy(change, H + j * n, r, n); }
+    Block block(std::size_t, std::size_t first, std::size_t size) const {
+        const double* entries = H + first * n + first;
+        return {entries, n, row_sum_norm(entries, n, size)};
     }
-    for (const double length : {1.0, 0.5, 0.25, to_kink * (1.0 + 1e-15)}) {
+
+    // Sweeps over the coordinates until none moves its gradient by more than tol, none arrives at its
+    // kink or leaves it, or the given number of sweeps. Returns the largest change of a gradient in the last sweep.
+    template <class R>
+    double descend(const R& penalty, int sweeps, double tol) {
+        Sweep last;
+        for (int k = 0; k < sweeps; ++k) {
+            last = sweep(*this, penalty);
+            if (last.largest <= tol || last.settled) break;
+        }
+        return last.largest;
+    }
+
+    std::size_t n_responses() const { return n; }
+    // Adds the change of the gradient that follows from one of p; returns that of the quadratic.
+    double respond(const std::vector<std::size_t>& support, const std::vector<double>& change,
+                   std::vector<double>& response) const {
         double gain = 0.0;
-        std::fill(response.begin(), response.end(), 0.0);
-        for (std::size_t a = 0; a < k; ++a) {
-            const auto j = static_cast<std::size_t>(support[a]);
-            double after = p[j] + length * step[a];
-            if (j < n_penalised) {
-                after = terms[j].held(p[j], after);
-                gain += terms[j].rise(p[j], after);
-            }
-            change[a] = after - p[j];
-            gain += change[a] * r[j];
-            if (change[a] != 0.0) dense_axpy(change[a], H + j * n, response.data(), n);
+        for (std::size_t a = 0; a < support.size(); ++a) {
+            gain += change[a] * r[support[a]];
+            if (change[a] != 0.0) dense_axpy(change[a], H + support[a] * n, response.data(), n);
         }
-        for (std::size_t a = 0; a < k; ++a) gain += 0.5 * change[a] * response[static_cast<std::size_t>(support[a])];
-        if (!(gain < 0.0)) continue;
-        for (std::size_t a = 0; a < k; ++a) {
-            const auto j = static_cast<std::size_t>(support[a]);
-            const double after = p[j] + change[a];
-            p[j] = std::fabs(after) <= 1e-16 * std::fabs(p[j]) ? 0.0 : after;
-        }
+        for (std::size_t a = 0; a < support.size(); ++a) gain += 0.5 * change[a] * response[support[a]];
+        return gain;
+    }
+    void take(const std::vector<double>& response) {
         for (std::size_t j = 0; j < n; ++j) r[j] += response[j];
-        return length;
     }
-    return 0.0;
-}
-
-// The largest sum of magnitudes in a row of a block whose rows are so far apart: no eigenvalue
-// is larger.
-inline double row_sum_norm(const double* B, std::size_t stride, std::size_t n) {
-    double largest = 0.0;
-    for (std::size_t a = 0; a < n; ++a) {
-        double sum = 0.0;
-        for (std::size_t b = 0; b < n; ++b) sum += std::fabs(B[a * stride + b]);
-        largest = std::max(largest, sum);
-    }
-    return largest;
-}
-
-// argmin over x of g'(x - p) + (x - p)' B (x - p) / 2 + l1 ||x||_1 + weight ||x||_2, nearly: by
-// proximal gradients from x = p, with a bound on the eigenvalues of B. Overwrites g and change.
-inline void minimise_on_group(const double* B, std::size_t stride, std::size_t n, double bound, double* g,
-                              const double* p, double l1, double weight, double* x, double* change) {
-    std::copy_n(p, n, x);
-    double first = 0.0;
-    for (int inner = 0; inner < 3; ++inner) {
-        double square = 0.0, moved = 0.0;
-        for (std::size_t a = 0; a < n; ++a) {
-            const double v = bound * x[a] - g[a];
-            change[a] = v - clip(v, -l1, l1);
-            square += change[a] * change[a];
-        }
-        const double norm = std::sqrt(square), factor = norm > weight ? (1.0 - weight / norm) / bound : 0.0;
-        for (std::size_t a = 0; a < n; ++a) {
-            change[a] = factor * change[a] - x[a];
-            x[a] += change[a];
-            moved = std::max(moved, std::fabs(change[a]));
-        }
-        if (inner == 0) first = moved;
-        if (n == 1 || moved <= 0.1 * first) break;
-        for (std::size_t b = 0; b < n; ++b)
-            for (std::size_t a = 0; a < n; ++a) g[a] += B[b * stride + a] * change[b];
-    }
-}
-
-// Block coordinate descent over groups, for the penalty sum_g weight_g ||p_g||_2 + l1 ||p||_1.
-inline double block_coordinate_descent(const double* H, std::size_t n, const std::int64_t* starts,
-                                       std::size_t n_groups, const double* weights, double l1, double* p, double* r,
-                                       int sweeps, double tol) {
-    double largest = 0.0;
-    std::vector<double> slope, next, change;
-    const auto move = [&](std::size_t j, double to, double curvature) {
-        const double change = to - p[j];
-        if (change == 0.0) return;
-        p[j] = to;
-        dense_axpy(change, H + j * n, r, n);
-        largest = std::max(largest, std::fabs(change) * curvature);
-    };
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-        largest = 0.0;
-        for (std::size_t g = 0; g < n_groups; ++g) {
-            const auto first = static_cast<std::size_t>(starts[g]), last = static_cast<std::size_t>(starts[g + 1]);
-            const std::size_t size = last - first;
-            const double* block = H + first * n + first;
-            const double bound = row_sum_norm(block, n, size);
-            if (!(bound > 0.0)) continue;
-            slope.assign(r + first, r + last);
-            next.resize(size);
-            change.resize(size);
-            minimise_on_group(block, n, size, bound, slope.data(), p + first, l1, weights[g], next.data(), change.data());
-            for (std::size_t j = first; j < last; ++j) move(j, next[j - first], bound);
-        }
-        // the free coordinates, behind the groups
-        for (auto j = static_cast<std::size_t>(starts[n_groups]); j < n; ++j) {
-            const double curvature = H[j * n + j];
-            if (curvature > 0.0) move(j, p[j] - r[j] / curvature, curvature);
-        }
-        if (largest <= tol) break;
-    }
-    return largest;
-}
+};
 
 // visit(i, k, places, entries) for the rows with h_i != 0: their k entries in some columns,
 // and the places of these among the columns.

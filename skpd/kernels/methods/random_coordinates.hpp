@@ -25,7 +25,7 @@
 #include "maths/losses.hpp"
 #include "data/products.hpp"
 #include "maths/random.hpp"
-#include "methods/quadratic.hpp"
+#include "methods/penalised_coordinates.hpp"
 
 namespace skpd {
 

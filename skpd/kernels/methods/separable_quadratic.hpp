@@ -123,21 +123,22 @@ class SupportSystem {
     }
 
     // Returns whether the matrix on this support is at hand, or positive definite.
-    bool take(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
-              const std::vector<std::int64_t>& support) {
-        const auto diagonal = [&](std::size_t j) { return (H[j * n + j] + (j < n_penalised ? terms[j].l2 : 0.0)) * (1.0 + 1e-14); };
-        if (terms.most_l2() == most_l2_ && follow(H, n, diagonal, support)) return true;
+    bool take(const GramQuadratic& model, const SeparableCoordinates& penalty, const std::vector<std::size_t>& support) {
+        const double* H = model.H;
+        const std::size_t n = model.n, k = support.size();
+        const auto diagonal = [&](std::size_t j) {
+            return (model.curvature(j) + (j < penalty.n_penalised() ? penalty.terms[j].l2 : 0.0)) * (1.0 + 1e-14);
+        };
+        if (penalty.terms.most_l2() == most_l2_ && follow(H, n, diagonal, support)) return true;
         forget();
-        most_l2_ = terms.most_l2();
-        const std::size_t k = support.size();
+        most_l2_ = penalty.terms.most_l2();
         factor_.resize(k, k + k / share);
         for (std::size_t a = 0; a < k; ++a) {
-            const auto j = static_cast<std::size_t>(support[a]);
-            const double* from = H + j * n;
+            const double* from = H + support[a] * n;
             double* row = factor_.row(a);
             for (std::size_t b = a; b < k; ++b) row[b] = from[support[b]];
-            row[a] = diagonal(j);
-            enter(j);
+            row[a] = diagonal(support[a]);
+            enter(support[a]);
         }
         if (factorise(factor_)) return true;
         forget();
@@ -145,20 +146,19 @@ class SupportSystem {
     }
 
     // step <- the solution on the support, of a right-hand side there
-    void solve(const std::vector<std::int64_t>& support, std::vector<double>& step) const {
+    void solve(const std::vector<std::size_t>& support, std::vector<double>& step) const {
         std::vector<double> x(factor_.n, 0.0);
-        for (std::size_t b = 0; b < support.size(); ++b) x[place(support[b])] = step[b];
+        for (std::size_t b = 0; b < support.size(); ++b) x[place_[support[b]]] = step[b];
         solve_forward(factor_, 0, x.data());
         for (const auto& v : left_) project_off(v, x.data());
         solve_backward(factor_, x.data());
-        for (std::size_t b = 0; b < support.size(); ++b) step[b] = x[place(support[b])];
+        for (std::size_t b = 0; b < support.size(); ++b) step[b] = x[place_[support[b]]];
     }
 
    private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     static constexpr std::size_t share = 8;  // of the support, that may have left or joined until a new factor costs less
 
-    std::size_t place(std::int64_t j) const { return place_[static_cast<std::size_t>(j)]; }
     void enter(std::size_t j) {
         place_[j] = here_.size();
         place_of_name_[names_[j]] = here_.size();
@@ -175,14 +175,14 @@ class SupportSystem {
     }
 
     template <class Diagonal>
-    bool follow(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::int64_t>& support) {
+    bool follow(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::size_t>& support) {
         const std::size_t k = here_.size();
         std::vector<std::uint8_t> stays(k, false);
         std::vector<std::size_t> joining;
-        for (const auto j : support) {
-            const std::size_t a = place(j);
+        for (const std::size_t j : support) {
+            const std::size_t a = place_[j];
             if (a != none && here_[a]) stays[a] = true;
-            else joining.push_back(static_cast<std::size_t>(j));
+            else joining.push_back(j);
         }
         std::size_t changes = left_.size() + joining.size();
         for (std::size_t a = 0; a < k; ++a) changes += here_[a] && !stays[a];
@@ -254,32 +254,26 @@ class SupportSystem {
 };
 
 // A Newton step on the coordinates off their kinks. Returns the share of it that was taken.
-inline double newton_step(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
-                          double* p, double* r, SupportSystem& system) {
-    std::vector<std::int64_t> support;
-    for (std::size_t j = 0; j < n; ++j)
-        if ((j >= n_penalised || terms[j].is_smooth_at(p[j])) && H[j * n + j] > 0.0)
-            support.push_back(static_cast<std::int64_t>(j));
-    if (support.empty() || !system.take(H, n, n_penalised, terms, support)) return 0.0;
-    std::vector<double> step(support.size());
-    for (std::size_t b = 0; b < support.size(); ++b) {
-        const auto j = static_cast<std::size_t>(support[b]);
-        step[b] = -r[j] - (j < n_penalised ? terms[j].derivative(p[j]) : 0.0);
-    }
+inline double newton_step(GramQuadratic& model, const SeparableCoordinates& penalty, SupportSystem& system) {
+    std::vector<std::size_t> support = penalty.support(model.p, model.n);
+    std::erase_if(support, [&](std::size_t j) { return !(model.curvature(j) > 0.0); });
+    if (support.empty() || !system.take(model, penalty, support)) return 0.0;
+    std::vector<double> step = penalty.derivatives(support, model.p).first;
+    for (std::size_t b = 0; b < support.size(); ++b) step[b] = -model.r[support[b]] - step[b];
     system.solve(support, step);
-    return step_on_support(H, n, n_penalised, terms, support.data(), support.size(), step.data(), p, r);
+    return step_along(model, penalty, support, step);
 }
 
 // Coordinate descent and Newton steps in turns until the former moves no gradient by more than
 // tol, or the given number of rounds. A step that ends at a kink is followed by another at once:
 // of a matrix near singular the last of them leave one by one.
-inline void minimise_separable(const double* H, std::size_t n, std::size_t n_penalised, const SeparableTerms& terms,
-                               double* p, double* r, int sweeps, double tol, int rounds, SupportSystem& system) {
+inline void minimise_separable(GramQuadratic model, const SeparableCoordinates& penalty, int sweeps, double tol,
+                               int rounds, SupportSystem& system) {
     constexpr int most_steps = 30;
     for (int round = 0; round < rounds; ++round) {
-        if (coordinate_descent(H, n, n_penalised, terms, p, r, sweeps, tol) <= tol) return;
+        if (model.descend(penalty, sweeps, tol) <= tol) return;
         for (int k = 0; k < most_steps; ++k) {
-            const double length = newton_step(H, n, n_penalised, terms, p, r, system);
+            const double length = newton_step(model, penalty, system);
             if (length == 1.0 || length == 0.0) break;
         }
     }

@@ -1,0 +1,88 @@
+// Python bindings of products for one purpose: of dual points, of two factors, and an iteration of Pdprox as one pass
+// over the rows.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+
+#include <optional>
+
+#include "bind/losses.hpp"
+#include "bind/matrix.hpp"
+#include "data/dual_products.hpp"
+#include "data/row_pass.hpp"
+#include "data/products.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+namespace {
+
+double reflected_halpern_step(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In step, In anchor,
+                              double scale, double momentum, In coef, double intercept, Out theta, Out prox,
+                              Out gradient) {
+    require(have_length(matrix.n_rows(), y, weights, step, anchor, theta, prox) &&
+                have_length(matrix.n_columns(), coef, gradient),
+            "the vector does not fit the matrix");
+    nb::gil_scoped_release release;
+    std::fill_n(gradient.data(), matrix.n_columns(), 0.0);
+    return std::visit(
+        [&](const auto* loss, const auto& layout) {
+            using Loss = std::remove_cvref_t<decltype(*loss)>;
+            const ReflectedHalpern<Loss> update{*loss, y.data(), weights.data(), step.data(), anchor.data(),
+                                                scale, momentum, theta.data(), prox.data()};
+            return row_pass(layout, matrix.by_row(), matrix.n_rows(), coef.data(), intercept, gradient.data(),
+                            update);
+        },
+        any_loss, matrix.layout());
+}
+
+using Places = Array<const std::int32_t>;
+
+void entries_of_product(InTable left, InTable right, Places rows, Places columns, Out out) {
+    const std::size_t n = out.shape(0), rank = left.shape(1);
+    require(right.shape(1) == rank && have_length(n, rows, columns), "factors and entries do not fit");
+    const auto within = [n](const Places& indices, std::size_t most) {
+        for (std::size_t e = 0; e < n; ++e)
+            if (indices.data()[e] < 0 || static_cast<std::size_t>(indices.data()[e]) >= most) return false;
+        return true;
+    };
+    require(within(rows, left.shape(0)) && within(columns, right.shape(0)), "entries must lie in the matrix");
+    nb::gil_scoped_release release;
+    sampled_products(left.data(), right.data(), rank, rows.data(), columns.data(), n, out.data());
+}
+
+}  // namespace
+
+void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
+    matrix.def(
+        "reflected_halpern_step", &reflected_halpern_step, "loss"_a, "y"_a, "weights"_a, "step"_a, "anchor"_a,
+        "scale"_a, "momentum"_a, "coef"_a, "intercept"_a, "theta"_a, "prox"_a, "gradient"_a,
+        "Dual half of a reflected Halpern step in one pass over the rows: overwrites theta and prox with the "
+        "new dual iterate and its proximal step, gradient with X' (weights * theta); returns weights . theta.");
+    m.def("sampled_products", &entries_of_product, "left"_a, "right"_a, "rows"_a, "columns"_a, "out"_a,
+          "Entries of left right', at some rows and columns.");
+    nb::class_<DualProducts>(m, "DualProducts", "X' diag(weights) theta of one theta after another.")
+        .def(
+            "__init__",
+            [](DualProducts* self, const Matrix& matrix, In weights) {
+                require(weights.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+                require(!matrix.by_row(), "the matrix must be stored by columns");
+                nb::gil_scoped_release release;
+                new (self) DualProducts(matrix.layout(), matrix.n_rows(), matrix.n_columns(), weights.data());
+            },
+            "matrix"_a, "weights"_a, nb::keep_alive<1, 2>())
+        .def(
+            "take",
+            [](DualProducts& self, In theta, double enough, std::optional<In> coef) {
+                require(theta.shape(0) == self.n_rows() && (!coef || coef->shape(0) == self.n_columns()),
+                        "the vector does not fit the matrix");
+                nb::gil_scoped_release release;
+                return self.take(theta.data(), enough, coef ? coef->data() : nullptr);
+            },
+            "theta"_a, "enough"_a, "coef"_a.none(),
+            "Goes on to theta. Entries that are at most `enough`, their error included, need not be any more exact "
+            "where coef is 0 or not given. Returns whether anything has changed.")
+        .def("product", [](const DualProducts& self) { return as_numpy(self.product()); })
+        .def("error", [](const DualProducts& self) { return as_numpy(self.error()); }, "Bounds on the errors.");
+}
+
+}  // namespace skpd
