@@ -150,7 +150,7 @@ struct ClassIterate {
 
     bool has_faces() const { return true; }
     ClassPiece piece(std::size_t i) const { return {rows[i].weight, rows[i].own}; }
-    bool stays_on_face(std::size_t i, const double* P, const double* Q, const double* R) const {
+    bool stays_on_face(std::size_t i, const ClassPiece&, const double* P, const double* Q, const double* R) const {
         bool any = false, leaves = false;
         for (std::size_t k = 0; k < stride; ++k) {
             const bool moves = (P[k] != 0.0) | (Q[k] != 0.0) | (R[k] != 0.0);

@@ -186,8 +186,8 @@ struct DualIterate {
         piece.curvature *= rows[i].weight;
         return piece;
     }
-    bool stays_on_face(std::size_t i, const double*, const double*, const double*) const {
-        return dual_piece(loss, rows[i].y, rows[i].theta).inside;
+    bool stays_on_face(std::size_t, const DualPiece& piece, const double*, const double*, const double*) const {
+        return piece.inside;
     }
     // The derivative of the dual, c_i (z_i - slope_i)
     void gradient(std::size_t i, double* out) const {

@@ -112,6 +112,11 @@ class MoveSubspace {
         Coefficients g{};
         Coefficients reach{};  // sum_i |p_ai| ||c_i (x_i, s)|| / alpha^(1/2): at least alpha^(1/2) ||q_a||
     };
+    // A row on the face, and c_i l*(y_i, .) there
+    struct Face {
+        std::uint32_t i;
+        decltype(std::declval<const Iterate&>().piece(0)) piece;
+    };
     // The dual along the direction
     struct Line {
         double slope = 0.0, curvature = 0.0;
@@ -135,8 +140,10 @@ class MoveSubspace {
             const std::size_t first = i * iterate.stride;
             const double* now = iterate.point(i);
             for (std::size_t k = 0; k < iterate.stride; ++k) moves_[last][first + k] = now[k] - before_[first + k];
-            if (iterate.stays_on_face(i, moves_[0].data() + first, moves_[1].data() + first, moves_[2].data() + first)) {
-                face_.push_back(i);
+            const auto piece = iterate.piece(i);
+            if (iterate.stays_on_face(i, piece, moves_[0].data() + first, moves_[1].data() + first,
+                                      moves_[2].data() + first)) {
+                face_.push_back({i, piece});
                 continue;
             }
             bool left = false;
@@ -179,8 +186,7 @@ class MoveSubspace {
             dual.g[a] = -iterate.alpha * products.with_v[a];
             for (std::size_t b = 0; b <= a; ++b) dual.H[a][b] = iterate.alpha * products.among[a][b];
         }
-        for (const std::uint32_t i : face_) {
-            const auto piece = iterate.piece(i);
+        for (const auto& [i, piece] : face_) {
             const double row_norm = std::sqrt(iterate.rows[i].weight / iterate.rows[i].step);
             for (std::size_t a = 0; a < most; ++a) {
                 const double* change = moves_[a].data() + i * stride;
@@ -209,7 +215,7 @@ class MoveSubspace {
         g.fill(0.0);
         residual_.resize(face_.size() * iterate.stride);
         double* residual = residual_.data();
-        for (const std::uint32_t i : face_) {
+        for (const auto& [i, piece] : face_) {
             iterate.gradient(i, residual);
             for (std::size_t k = 0; k < iterate.stride; ++k, ++residual)
                 for (std::size_t a = 0; a < most; ++a) g[a] += *residual * moves_[a][i * iterate.stride + k];
@@ -225,12 +231,11 @@ class MoveSubspace {
         change_.resize(face_.size() * stride);
         added_.resize(stride);
         for (std::size_t m = 0; m < face_.size(); ++m) {
-            const std::size_t i = face_[m];
+            const auto& [i, piece] = face_[m];
             double* change = change_.data() + m * stride;
             const double *p = moves_[0].data() + i * stride, *q = moves_[1].data() + i * stride,
                          *r = moves_[2].data() + i * stride;
             for (std::size_t k = 0; k < stride; ++k) change[k] = x[0] * p[k] + x[1] * q[k] + x[2] * r[k];
-            const auto piece = iterate.piece(i);
             if (iterate.shorten(i, piece, change, added_.data())) iterate.add(i, added_.data(), direction_.data());
             if (residual_.empty()) line.slope -= piece.along(change);
             else
@@ -248,15 +253,15 @@ class MoveSubspace {
     void move(Iterate& iterate, double length) {
         const std::size_t stride = iterate.stride;
         for (std::size_t m = 0; m < face_.size(); ++m) {
-            const std::size_t i = face_[m];
-            iterate.advance(i, iterate.piece(i), length, change_.data() + m * stride, moves_[last].data() + i * stride);
+            const auto& [i, piece] = face_[m];
+            iterate.advance(i, piece, length, change_.data() + m * stride, moves_[last].data() + i * stride);
         }
         dense_axpy_twice(length, direction_.data(), iterate.v.data(), v_moves_[last].data(), direction_.size());
     }
 
     std::array<Vector, most> moves_, v_moves_;  // p_a and q_a, the last one last
     Vector before_, v_before_;                  // theta and v at the start of the epoch
-    std::vector<std::uint32_t> face_;
+    std::vector<Face> face_;
     Vector residual_;                    // c_i (z_i - slope_i) of the face, if needed
     Vector direction_, change_, added_;  // of v, and of theta on the face; what shortening adds to a row's change
 };
