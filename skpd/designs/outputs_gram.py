@@ -21,8 +21,6 @@ LARGEST_MATRIX = 1000  # most entries of a working set for which a matrix is for
 LARGEST_FORMING = 1e9  # most multiplications to form such a matrix, about 0.1 s
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 LARGEST_GRAM = 600  # most features whose Gram matrix replaces X, 3 MB
-PAIRS_AT_A_TIME = 1e5  # number of products of pairs of features that stay in a cache
-FORMING = 15.0  # cost of such a product, in multiplications by BLAS
 FEWER_ROWS = 2.0  # ratio of features to samples above which products cost less than matrices
 
 
@@ -101,27 +99,29 @@ class OutputsGram:
             many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
             if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
                 return self._blocks(design, h, scale, features, ridge), False
-        elif not self.all_at_once and self._favours_matrix(design, len(columns), m):
+        elif not self.all_at_once and self._favours_matrix(design, e, len(columns), m, ridge):
             H = self._matrix(design, h, e, scale, columns, ridge)
             if ridge is None:
                 self._last = columns, H
             return H, False
         return self._by_products(design, h, e, columns, scale=scale, ridge=ridge), False
 
-    def _favours_matrix(self, design: Any, n_entries: int, n_features: int) -> bool:
+    def _favours_matrix(
+        self, design: Any, e: Array, n_entries: int, n_features: int, ridge: Array | None
+    ) -> bool:
         """Whether to form a matrix over all entries, with which systems are solved more reliably.
 
-        Products are used where a matrix would cost much more: for many dense rows, and for sparse
-        rows if all outputs of the features are in the working set. If only some are, conjugate
-        gradients would need many steps.
+        Losses with kinks need this, whose curvature has a ridge. Products are used where they
+        have a Gram matrix of the features for other losses, and where a matrix would cost much
+        more: for many dense rows, and for sparse rows if all outputs of the features are in the
+        working set. If only some are, conjugate gradients would need many steps.
         """
-        if n_entries > LARGEST_MATRIX:
+        if n_entries > LARGEST_MATRIX or (ridge is None and self._has_gram(design, n_features, e)):
             return False
-        by_pairs = 0.25 * (n_features * self.n_outputs) ** 2 + 0.5 * FORMING * n_features**2
-        forming = min(n_entries**2, by_pairs)
         if design.dense:
-            return bool(design.base.shape[0] * forming <= LARGEST_FORMING)
-        return n_entries < n_features * self.n_outputs or forming <= PASSES * n_entries
+            return bool(design.base.shape[0] * n_entries**2 <= LARGEST_FORMING)
+        whole = n_entries == n_features * self.n_outputs
+        return not whole or n_entries <= PASSES
 
     def _blocks(
         self, design: OutputsDesign, h: Array, scale: float, features: Indices, ridge: Array | None
@@ -164,10 +164,7 @@ class OutputsGram:
         return H
 
     def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
-        """The matrix over the entries, by a product of rows x_i (x) e_i or by pairs.
-
-        See `_matrix_by_pairs`; the cheaper one is chosen.
-        """
+        """The matrix over the entries, by a product of the rows x_i (x) e_i."""
         K, some = self.n_outputs, design.features_of(columns)
         table = design.base.table(some)
         # rows of a loss with kinks have no curvature where they are classified with certainty
@@ -182,11 +179,6 @@ class OutputsGram:
             outputs = np.append(outputs, np.arange(K))
         # transposed, so that the columns of entries are contiguous rows
         table, d, e = (np.ascontiguousarray(part.T) for part in (table, d, e))
-        counts = np.bincount(outputs, minlength=K).astype(float)
-        # the number of multiplications for each row, times two
-        by_entries = np.sum(counts) ** 2 + np.sum(counts**2)
-        if by_entries > len(table) ** 2 * (K * (K + 1) / 2 + FORMING):
-            return _matrix_by_pairs(table, d, e, features * K + outputs)
         factor = table[features] * e[outputs]
         with blas_threads_for_product(factor.size * len(factor)):
             H = -(factor @ factor.T)
@@ -261,29 +253,3 @@ class OutputsGram:
                 )
             found.moments = self._moments
         return found
-
-
-def _matrix_by_pairs(table: Array, d: Array, e: Array, entries: Indices) -> Array:
-    """The matrix sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on some entries.
-
-    The arrays X, d and e are transposed. As both factors of a term are symmetric, one product of
-    pairs of features with pairs of outputs takes half the multiplications of a product over all
-    pairs of entries.
-    """
-    (m, n), K = table.shape, len(d)
-    left, right = np.triu_indices(m)
-    first, second = np.triu_indices(K)
-    weights = -e[first] * e[second]
-    weights[first == second] += d
-    sums = np.zeros((len(left), len(first)))
-    size = max(int(PAIRS_AT_A_TIME) // len(left), 1)
-    with blas_threads_for_product(n * sums.size):
-        for start in range(0, n, size):
-            some = table[:, start : start + size]
-            sums += (some[left] * some[right]) @ weights[:, start : start + size].T
-    features, outputs = np.empty((m, m), dtype=np.int64), np.empty((K, K), dtype=np.int64)
-    features[left, right] = features[right, left] = np.arange(len(left))
-    outputs[first, second] = outputs[second, first] = np.arange(len(first))
-    H = sums[features[:, np.newaxis, :, np.newaxis], outputs[:, np.newaxis, :]]
-    H = H.reshape(m * K, m * K)
-    return H if len(entries) == len(H) else H[np.ix_(entries, entries)]
