@@ -3,7 +3,7 @@
 from .design import Design
 from .dual_products import DualProducts, DualProductsOfPath
 from .entries import EntriesDesign
-from .gram import ColumnCurvature, WeightedGram, newton_cost
+from .gram import WeightedGram, newton_cost
 from .kernel_features import KernelFeatures, KernelRows
 from .kernel_matrix import KernelFactor, KernelMatrix
 from .outputs import newton_cost_of_outputs
@@ -12,7 +12,6 @@ from .spectral_norm import spectral_norm_bound
 from .subspace_iteration import SubspaceIteration
 
 __all__ = [
-    "ColumnCurvature",
     "Design",
     "DualProducts",
     "DualProductsOfPath",

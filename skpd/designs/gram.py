@@ -1,6 +1,8 @@
 """The curvature X_W' diag(h) X_W on a working set W, as a Gram matrix or by a factor of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +34,32 @@ def newton_cost(design: Design, n_rows: float, n_columns: float) -> float:
     return forming + fewer**3 / (3.0 * BLAS) + PRODUCTS * entries + OVERHEAD
 
 
+class Shape(Enum):
+    """The form in which a curvature is given, by which solvers choose how to minimise."""
+
+    MATRIX = auto()
+    COLUMNS = auto()
+    BLOCKS = auto()
+    PRODUCTS = auto()
+
+
+@dataclass
+class MatrixCurvature:
+    """A matrix over the working set, with the linear systems of its submatrices."""
+
+    shape: ClassVar[Shape] = Shape.MATRIX
+
+    matrix: Array
+    system: kernels.SupportSystem = field(default_factory=kernels.SupportSystem)
+    passes: float = 0.0  # over columns: none
+
+    def rearranged(self, order: Indices, ridge: Array) -> "MatrixCurvature":
+        """The curvature plus a ridge, with rows and columns in another order."""
+        H = self.matrix[np.ix_(order, order)]
+        H.ravel()[:: len(H) + 1] += ridge[order]
+        return MatrixCurvature(H)
+
+
 @dataclass
 class ColumnCurvature:
     """The matrix A'A + diag(ridge), given by A = diag(h)^(1/2) X_W without the rows with h = 0.
@@ -40,31 +68,16 @@ class ColumnCurvature:
     passes over them.
     """
 
+    shape: ClassVar[Shape] = Shape.COLUMNS
+
     columns: kernels.ScaledColumns
     places: Indices
     ridge: Array
     passes: float = 0.0
 
-    @property
-    def cost_of_pass(self) -> float:
-        share = len(self.places) / max(self.columns.size, 1)
-        return share * self.columns.n_entries * (1.0 if self.columns.dense else SPARSE)
-
-    def diagonal(self) -> Array:
-        return self.columns.squares()[self.places] + self.ridge
-
-    def matrix(self) -> Array:
-        """The matrix A'A + diag(ridge) as an array."""
-        m, columns = len(self.places), self.columns
-        if columns.dense:
-            table = np.empty((m, columns.n_rows))
-            columns.table(self.places, table)
-            H = table @ table.T
-        else:
-            H = np.empty((m, m))
-            columns.gram(self.places, H)
-        H.ravel()[:: m + 1] += self.ridge
-        return H
+    def rearranged(self, order: Indices, ridge: Array) -> "ColumnCurvature":
+        """The curvature plus a ridge, with columns in another order."""
+        return replace(self, places=self.places[order], ridge=(self.ridge + ridge)[order])
 
 
 class WeightedGram:
@@ -88,9 +101,9 @@ class WeightedGram:
         self._matrix: Array = np.empty((0, 0))  # has spare rows and columns
         self._size = self._place_of_ones = 0
         self._factor: _Factor | None = None  # columns of the last curvature, or None
-        self.system = kernels.SupportSystem()  # factors of the last matrix
-        # for a matrix without scale or ridge: its h, columns and the matrix
-        self._given: tuple[Array, Indices, Array] | None = None
+        self._system = kernels.SupportSystem()  # factors of the last matrix
+        # for a matrix without scale or ridge: its h, columns and the curvature
+        self._given: tuple[Array, Indices, MatrixCurvature] | None = None
         self._passes = float(PASSES)  # estimate of the passes of the next curvature
         self._densities: Array | None = None  # shares of stored entries of the columns
 
@@ -101,11 +114,11 @@ class WeightedGram:
 
     def curvature(
         self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array | None = None
-    ) -> Array | ColumnCurvature:
+    ) -> MatrixCurvature | ColumnCurvature:
         """The curvature scale X_W' diag(h) X_W + diag(ridge), in the cheaper form.
 
-        The result is a matrix or a `ColumnCurvature`, depending on the estimated cost of a Newton
-        step. A matrix is cached, with its factors in ``system``, and must not be changed.
+        The form depends on the estimated cost of a Newton step. A matrix is cached, and must not
+        be changed.
         """
         factor, plain = self._factor, scale == 1.0 and ridge is None
         given = self._given if plain else None
@@ -130,10 +143,11 @@ class WeightedGram:
         diagonal = H.ravel()[:: len(H) + 1]
         diagonal += ridge + ROUNDING * diagonal
         if not same_h:
-            self.system = kernels.SupportSystem()
+            self._system = kernels.SupportSystem()
+        found = MatrixCurvature(H, self._system)
         if plain:
-            self._given = self.h, columns, H
-        return H
+            self._given = self.h, columns, found
+        return found
 
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
         """Whether passes over the columns cost less than forming and using a Gram matrix."""

@@ -16,13 +16,14 @@ The choice among them is made in `skpd.designs.outputs_gram`.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices
 from .design import Design
+from .gram import Shape
 from .outputs_moments import FeatureMoments, mean_squares
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
@@ -41,6 +42,8 @@ class RowBlocks:
         n_blocks is 1 if the outputs share their matrix.
     n_outputs : int
     """
+
+    shape: ClassVar[Shape] = Shape.BLOCKS
 
     matrices: Array
     n_outputs: int
@@ -88,6 +91,8 @@ class OutputColumns:
     moments : FeatureMoments or None
         The second moments of all features, if all are in every working set.
     """
+
+    shape: ClassVar[Shape] = Shape.PRODUCTS
 
     design: Design
     features: Indices

@@ -10,7 +10,7 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices
 from .design import Design
-from .gram import ROUNDING, WeightedGram
+from .gram import ROUNDING, MatrixCurvature, WeightedGram
 from .outputs import OutputsDesign
 from .outputs_curvature import OutputColumns, RowBlocks
 from .outputs_moments import FeatureMoments
@@ -18,6 +18,7 @@ from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
 LARGEST_MATRIX = 1000  # most entries of a working set for which a matrix is formed, 8 MB
+LARGEST_OF_GROUPS = 4000  # ... where groups have several features, 128 MB
 LARGEST_FORMING = 1e9  # most multiplications to form such a matrix, about 0.1 s
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 LARGEST_GRAM = 600  # most features whose Gram matrix replaces X, 3 MB
@@ -37,17 +38,20 @@ class OutputsGram:
     all_at_once : bool
         Whether all features are in every working set. A matrix would then be used for a single
         linear system, and products cost less.
+    of_rows : bool
+        Whether the penalty treats all entries or all rows alike, as products require.
     """
 
-    def __init__(self, n_outputs: int, ones: bool, agree: bool, all_at_once: bool) -> None:
+    def __init__(
+        self, n_outputs: int, ones: bool, agree: bool, all_at_once: bool, *, of_rows: bool = True
+    ) -> None:
         self.n_outputs, self.ones, self.agree = n_outputs, ones, agree
-        self.all_at_once = all_at_once
-        self.system: Any = None
+        self.all_at_once, self.of_rows = all_at_once, of_rows
         self.last_h: Array = np.empty(0)
         self._empty()
 
     def _empty(self) -> None:
-        self._last: tuple[Indices, Array] | None = None  # the columns and their matrix
+        self._last: tuple[Indices, MatrixCurvature] | None = None  # the columns and their matrix
         self._moments: FeatureMoments | None = None
         self._some: tuple[Design, Indices, Design] | None = None
         self._gram, self._rows = WeightedGram(self.ones), np.empty(0)  # the Gram and row weights
@@ -70,11 +74,10 @@ class OutputsGram:
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None, again: bool = False,
-    ) -> tuple[RowBlocks | OutputColumns | Array, bool]:  # fmt: skip
+    ) -> RowBlocks | OutputColumns | MatrixCurvature:  # fmt: skip
         """The curvature scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
 
-        With ``again``, the result of the last call is returned if it is cached. The second return
-        value is whether it was.
+        With ``again``, the result of the last call is returned if it is cached.
 
         Parameters
         ----------
@@ -90,7 +93,7 @@ class OutputsGram:
         last, self._last = self._last, None
         if again and ridge is None and last is not None and kernels.equal(last[0], columns):
             self._last = last
-            return last[1], True
+            return last[1]
         self.last_h = h.copy()
         K, features = self.n_outputs, design.features_of(columns)
         m = len(features)
@@ -98,13 +101,13 @@ class OutputsGram:
             n_samples = len(h) / K
             many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
             if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
-                return self._blocks(design, h, scale, features, ridge), False
+                return self._blocks(design, h, scale, features, ridge)
         elif not self.all_at_once and self._favours_matrix(design, e, len(columns), m, ridge):
             H = self._matrix(design, h, e, scale, columns, ridge)
             if ridge is None:
                 self._last = columns, H
-            return H, False
-        return self._by_products(design, h, e, columns, scale=scale, ridge=ridge), False
+            return H
+        return self._by_products(design, h, e, columns, scale=scale, ridge=ridge)
 
     def _favours_matrix(
         self, design: Any, e: Array, n_entries: int, n_features: int, ridge: Array | None
@@ -116,6 +119,8 @@ class OutputsGram:
         more: for many dense rows, and for sparse rows if all outputs of the features are in the
         working set. If only some are, conjugate gradients would need many steps.
         """
+        if not self.of_rows:
+            return n_entries <= LARGEST_OF_GROUPS
         if n_entries > LARGEST_MATRIX or (ridge is None and self._has_gram(design, n_features, e)):
             return False
         if design.dense:
@@ -144,7 +149,7 @@ class OutputsGram:
 
     def _matrix(
         self, design: Any, h: Array, e: Array, scale: float, columns: Indices, ridge: Array | None
-    ) -> Array:
+    ) -> MatrixCurvature:
         K, m = self.n_outputs, len(columns)
         size = m + K * self.ones
         d, e = h.reshape(-1, K), e.reshape(-1, K)
@@ -160,8 +165,7 @@ class OutputsGram:
         H.ravel()[:: size + 1] *= 1.0 + ROUNDING
         if ridge is not None:
             H.ravel()[:: size + 1] += ridge
-        self.system = kernels.SupportSystem()
-        return H
+        return MatrixCurvature(H)
 
     def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
         """The matrix over the entries, by a product of the rows x_i (x) e_i."""

@@ -23,7 +23,7 @@ from ..designs.far_columns import FAR
 from ..designs.outputs import OutputsDesign, SharedDesign
 from ..designs.outputs_gram import OutputsGram
 from ..losses import Loss
-from ..penalties import Penalty
+from ..penalties import Penalty, Structure
 from .columns import Columns
 from .free import Free
 from .in_memory import RowsInMemory
@@ -101,9 +101,15 @@ class RowsOfOutputs(RowsInMemory):
     def new_products(self, of_path: bool) -> DualProducts:
         return super().new_products(of_path=False)  # they are not kept from one alpha to the next
 
-    def new_gram(self, penalty: Penalty) -> OutputsGram:
+    def new_gram(self, penalty: Any) -> OutputsGram:
         agree = self.loss.constant_curvature and self.design.shares_data
-        return OutputsGram(self.n_outputs, bool(self.fit_intercept), agree, penalty.is_quadratic)
+        ones, all_at_once = bool(self.fit_intercept), penalty.is_quadratic
+        of_rows = True
+        if penalty.structure is Structure.GROUPED:
+            of_rows = len(penalty.group_terms[1]) == self.design.n_inputs
+        elif penalty.structure is Structure.SEPARABLE:  # whether all entries have the same terms
+            of_rows = not any(map(np.ndim, penalty.terms))
+        return OutputsGram(self.n_outputs, ones, agree, all_at_once, of_rows=of_rows)
 
     def of_output(self, k: int) -> RowsInMemory:
         """The rows of one output, with weights divided by their sum."""

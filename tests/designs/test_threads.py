@@ -17,7 +17,7 @@ from skpd.designs.threads import (
     blas_threads_for_product,
     one_blas_thread,
 )
-from skpd.solvers.newton import quadratic
+from skpd.solvers.newton.parts import GroupedPart
 
 
 def blas_threads():
@@ -37,17 +37,17 @@ def test_only_larger_systems_are_limited():
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_it_is_lifted_after_a_fit(n_jobs, rng, monkeypatch):
     """Also where several threads are limited at once."""
-    X = rng.normal(size=(90, 300))
-    y = np.arange(90) % 3
+    X = rng.normal(size=(900, 150))
+    y = np.arange(900) % 3
     before, seen = blas_threads(), []
-    step = quadratic._newton_step_on_support
+    step = GroupedPart.newton_step
 
-    def observed(H, *arguments):
+    def observed(self, H, *arguments):
         if len(H) > LARGEST_ALONE + 1:
             seen.extend(blas_threads())
-        step(H, *arguments)
+        step(self, H, *arguments)
 
-    monkeypatch.setattr(quadratic, "_newton_step_on_support", observed)
+    monkeypatch.setattr(GroupedPart, "newton_step", observed)
     GroupLassoSVC(1e-3, groups=3, n_jobs=n_jobs).fit(X, y)
     assert set(seen) == {1}
     assert blas_threads() == before

@@ -29,7 +29,6 @@ from skpd import (
 )
 from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
-from skpd.solvers.newton.path_prediction import PathPrediction
 from tests.oracles.scikit_learn import l1_logistic
 
 LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
@@ -121,18 +120,6 @@ def test_warm_starts_save_iterations(rng):
     found = path(estimator, X, y)
     cold = [clone(estimator).set_params(alpha=a).fit(X, y).n_iter_ for a in found.alphas]
     assert found.n_iters.sum() < 0.9 * np.sum(cold)
-
-
-def test_the_bend_of_a_path_is_followed(rng, monkeypatch):
-    """At equal ratios the second-order terms of the last step save Newton steps."""
-    X, y = classes(rng, n=300, d=200)
-    estimator = PdproxSVC(loss="logistic", tol=1e-6)
-    beside = path(estimator, X, y)
-    monkeypatch.setattr(PathPrediction, "beside_tangent", lambda self, w, inside, p: p)
-    along = path(estimator, X, y)
-    assert beside.converged.all() and along.converged.all()
-    assert beside.n_iters.sum() < 0.9 * along.n_iters.sum()
-    assert_allclose(beside.coefs, along.coefs, atol=5e-3)
 
 
 def test_alphas_at_any_distance(rng):

@@ -14,7 +14,8 @@ from sklearn.linear_model import Lasso
 
 from benchmarks import certificates as random
 from skpd import kernels
-from skpd.designs import ColumnCurvature, Design, WeightedGram
+from skpd.designs import Design, WeightedGram
+from skpd.designs.gram import MatrixCurvature, Shape
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
 from skpd.penalties import (
     L1,
@@ -28,9 +29,9 @@ from skpd.penalties import (
 )
 from skpd.problems import Point, linear_problem
 from skpd.solvers import METHODS, Monitor, Run, solve
-from skpd.solvers.newton import in_memory, quadratic
+from skpd.solvers.newton import in_memory, parts, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
-from skpd.solvers.newton.quadratic import minimise_quadratic
+from skpd.solvers.newton.quadratic import quadratic_model
 from skpd.solvers.newton.settings import QUADRATIC, SETTINGS
 from tests.oracles.reference import linear_programme
 
@@ -96,18 +97,18 @@ def test_a_matrix_is_given_again_with_its_factors(rng):
     design, gram = Design(rng.normal(size=(30, 6))), WeightedGram(True)
     h, columns = rng.random(30), np.array([0, 2, 5])
     H = gram.curvature(design, h, 1.0, columns)
-    system, before = gram.system, H.copy()
+    before = H.matrix.copy()
     g, w = rng.normal(size=4), np.zeros(4)
-    p = minimise_quadratic(H, g, w, L1(), 0.1, columns, 1e-12, system=system)
-    assert gram.curvature(design, h.copy(), 1.0, columns.copy()) is H and gram.system is system
-    assert np.array_equal(H, before)
-    again = minimise_quadratic(H, g, w, L1(), 0.1, columns, 1e-12, system=system)
+    p = quadratic_model(H).minimise(g, w, L1(), 0.1, columns, 1e-12)
+    assert gram.curvature(design, h.copy(), 1.0, columns.copy()) is H
+    assert np.array_equal(H.matrix, before)
+    again = quadratic_model(H).minimise(g, w, L1(), 0.1, columns, 1e-12)
     assert_allclose(again, p, rtol=1e-12)
     others = gram.curvature(design, h, 1.0, columns[:2])  # the factors are of its entries as well
-    assert gram.system is system
-    assert_allclose(others, before[np.ix_([0, 1, 3], [0, 1, 3])])
+    assert others.system is H.system
+    assert_allclose(others.matrix, before[np.ix_([0, 1, 3], [0, 1, 3])])
     h[3] += 1.0
-    assert gram.curvature(design, h, 1.0, columns) is not H and gram.system is not system
+    assert gram.curvature(design, h, 1.0, columns).system is not H.system
 
 
 @pytest.mark.parametrize("penalty", [
@@ -203,13 +204,23 @@ def test_smoothed_derivatives(loss, sigma, rng):
     assert_allclose(slope, expected, rtol=1e-10, atol=1e-12)
 
 
+def _minimum(H, *arguments):
+    return quadratic_model(MatrixCurvature(H)).minimise(*arguments)
+
+
+@pytest.fixture
+def unlimited(monkeypatch):
+    """As many rounds and passes as a quadratic model takes."""
+    settings = replace(QUADRATIC, most_rounds=300, most_passes=np.inf)
+    for module in (parts, quadratic):
+        monkeypatch.setattr(module, "QUADRATIC", settings)
+
+
+@pytest.mark.usefixtures("unlimited")
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("compiled", [True, False])
-def test_penalised_quadratic(penalty, intercept, compiled, rng, monkeypatch):
+def test_penalised_quadratic(penalty, intercept, rng):
     """Against the proximal gradient fixed point, which characterises the minimiser."""
-    if not compiled:
-        monkeypatch.setattr(quadratic, "QUADRATIC", replace(QUADRATIC, compiled_columns=0))
     for d in (4, 8, 8, 12, 16):
         m = d + intercept
         A = rng.normal(size=(20, m))
@@ -217,7 +228,7 @@ def test_penalised_quadratic(penalty, intercept, compiled, rng, monkeypatch):
         bound = penalty.bind(d)
         w[:d] = bound.prox(w[:d], 1e-3)
         columns = np.arange(d, dtype=np.int64)
-        p = minimise_quadratic(H, g, w, bound, 0.3, columns, 1e-12, max_rounds=200)
+        p = _minimum(H, g, w, bound, 0.3, columns, 1e-12)
         gradient = g + H @ (p - w)
         step = 0.1
         fixed = bound.prox(p[:d] - step * gradient[:d], step * 0.3)
@@ -226,37 +237,37 @@ def test_penalised_quadratic(penalty, intercept, compiled, rng, monkeypatch):
             assert abs(gradient[-1]) <= 1e-9
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_many_coordinates_cross_their_kinks(compiled, rng, monkeypatch):
+@pytest.mark.usefixtures("unlimited")
+def test_many_coordinates_cross_their_kinks(rng):
     """From a dense point of a problem whose columns are alike, where descent alone is slow."""
-    if not compiled:
-        monkeypatch.setattr(quadratic, "QUADRATIC", replace(QUADRATIC, compiled_columns=0))
     for _ in range(10):
         A = np.cumsum(rng.normal(size=(80, 60)), axis=1)
         H, g, w = A.T @ A / 80, rng.normal(size=60), rng.normal(size=60)
-        p = minimise_quadratic(H, g, w, L1().bind(60), 0.5, np.arange(60), 1e-10, max_rounds=100)
+        p = _minimum(H, g, w, L1().bind(60), 0.5, np.arange(60), 1e-10)
         gradient = g + H @ (p - w)
         assert 20 < np.count_nonzero(p) < 55
         assert_allclose(gradient[p != 0.0], -0.5 * np.sign(p[p != 0.0]), atol=1e-9)
         assert np.max(np.abs(gradient)) <= 0.5 + 1e-9
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_a_singular_quadratic(rng):
     """Two equal columns: any split of their sum is a minimiser."""
     A = rng.normal(size=(20, 4))
     A = A[:, [0, 1, 1, 2, 3]]
     H, g, w = A.T @ A / 20, A.T @ rng.normal(size=20), np.zeros(5)
-    p = minimise_quadratic(H, g, w, L1().bind(5), 0.1, np.arange(5), 1e-12, max_rounds=200)
+    p = _minimum(H, g, w, L1().bind(5), 0.1, np.arange(5), 1e-12)
     gradient = g + H @ p
     assert_allclose(L1().prox(p - 0.1 * gradient, 0.1 * 0.1), p, atol=1e-9)
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_groups_of_scattered_features(rng):
     """A working set in increasing order, its groups not."""
     penalty = GroupL2(groups=[[0, 5], [3, 1], [2, 4]]).bind(6)
     A = rng.normal(size=(20, 6))
     H, g = A.T @ A / 20, rng.normal(size=6)
-    p = minimise_quadratic(H, g, np.zeros(6), penalty, 0.2, np.arange(6), 1e-12, max_rounds=200)
+    p = _minimum(H, g, np.zeros(6), penalty, 0.2, np.arange(6), 1e-12)
 
     def objective(q):
         return g @ q + q @ H @ q / 2 + 0.2 * penalty.value(q)
@@ -273,7 +284,7 @@ def test_a_coordinate_without_curvature_of_its_own(rng):
     """The penalty's is enough."""
     penalty = ElasticNet(l1_ratio=0.5).bind(2)
     H, g, w = np.diag([2.0, 0.0]), np.array([1.0, -3.0]), np.array([0.0, 0.5])
-    p = minimise_quadratic(H, g, w, penalty, 1.0, np.arange(2), 1e-12)
+    p = _minimum(H, g, w, penalty, 1.0, np.arange(2), 1e-12)
     assert_allclose(p, [-(1.0 - 0.5) / 2.5, (3.0 - 0.5) / 0.5])
 
 
@@ -289,15 +300,11 @@ LAYOUTS = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array]
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("direct", ["never", "on the support", "by their Gram matrix"])
+@pytest.mark.usefixtures("unlimited")
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
-def test_penalised_quadratic_by_columns(penalty, direct, layout, dtype, rng, monkeypatch):
+def test_penalised_quadratic_by_columns(penalty, layout, dtype, rng, monkeypatch):
     """The same fixed point, with more columns than rows that curve and with fewer."""
     monkeypatch.setattr(WeightedGram, "_favours_columns", lambda *arguments: True)
-    if direct != "never":  # after no conjugate gradients at all
-        monkeypatch.setattr(quadratic, "_conjugate_gradients", lambda *arguments: (True, 0))
-    if direct == "on the support":
-        monkeypatch.setattr(quadratic, "QUADRATIC", replace(QUADRATIC, compiled_columns=0))
     n, d = 30, 24
     X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)).astype(dtype)
     bound, design = penalty.bind(d), Design(layout(X))
@@ -316,10 +323,8 @@ def test_penalised_quadratic_by_columns(penalty, direct, layout, dtype, rng, mon
             g, w = rng.normal(size=len(inside)), np.zeros(d + 1)
             w[:d] = bound.prox(rng.normal(size=d), 1e-3)
             p = w.copy()
-            p[inside] = minimise_quadratic(
-                curvature, g, w[inside], bound, 0.1, columns, 1e-11, max_rounds=200,
-                max_passes=np.inf,
-            )  # fmt: skip
+            model = quadratic_model(curvature)
+            p[inside] = model.minimise(g, w[inside], bound, 0.1, columns, 1e-11)
             gradient = np.zeros(d + 1)
             gradient[inside] = g + H @ (p - w)[inside]
             fixed = bound.prox(p[:d] - step * gradient[:d], step * 0.1)
@@ -347,6 +352,7 @@ def test_sweeps_are_extrapolated(layout, rng):
     assert error_after(5) > 0.1 and error_after(6) < 1e-3
 
 
+@pytest.mark.usefixtures("unlimited")
 @pytest.mark.parametrize("ones", [True, False])
 @pytest.mark.parametrize("penalty", [L1(), NonNegativeL1(), ElasticNet(l1_ratio=0.9)], ids=str)
 def test_factors_follow_a_support(penalty, ones, rng):
@@ -362,10 +368,9 @@ def test_factors_follow_a_support(penalty, ones, rng):
         columns = np.flatnonzero((w[:d] != 0.0) | (np.abs(H[:d] @ w - c[:d]) > 0.9 * alpha))
         inside = np.append(columns, np.full(int(ones), d))
         part = np.ascontiguousarray(H[np.ix_(inside, inside)])
-        w[inside] = minimise_quadratic(
-            part, (H @ w - c)[inside], w[inside], penalty, alpha, columns, 1e-12,
-            max_rounds=300, system=system,
-        )  # fmt: skip
+        model = quadratic_model(MatrixCurvature(part, system))
+        slope = (H @ w - c)[inside]
+        w[inside] = model.minimise(slope, w[inside], penalty, alpha, columns, 1e-12)
         gradient = H @ w - c
         fixed = penalty.prox(w[:d] - gradient[:d], alpha)
         assert_allclose(fixed[columns], w[columns], atol=1e-10)
@@ -375,43 +380,6 @@ def test_factors_follow_a_support(penalty, ones, rng):
     assert any(later - before for before, later in pairs)  # some joined,
     assert any(before - later for before, later in pairs)  # some left, and some came back
     assert any((first - second) & third for (first, second), (_, third) in pairwise(pairs))
-
-
-@pytest.mark.parametrize("wide", [True, False])
-@pytest.mark.parametrize(
-    "penalty", [SquaredL2(), GroupL2(groups=3), SparseGroup(groups=3, l1_ratio=0.3)], ids=str
-)
-def test_a_direct_step_is_a_newton_step(penalty, wide, rng, monkeypatch):
-    """Where none of its coordinates meets a kink, from the system of all columns."""
-    monkeypatch.setattr(WeightedGram, "_favours_columns", lambda *arguments: True)
-    n, d, alpha = (10 if wide else 30), 15, 1e-3
-    X = rng.normal(size=(n, d))
-    h, ridge = rng.random(n), 0.5 + rng.random(d + 1)
-    bound, w = penalty.bind(d), np.append(np.sign(rng.normal(size=d)), 0.3)
-    curvature = WeightedGram(True).curvature(Design(X), h, 1.0, np.arange(d), ridge)
-    A = np.column_stack([X, np.ones(n)])
-    H = A.T @ (h[:, None] * A) + np.diag(ridge)
-    g = 1e-2 * rng.normal(size=d + 1)
-    hessian, slope = H.copy(), g.copy()
-    if isinstance(penalty, SquaredL2):
-        part = quadratic._SeparablePart(bound, alpha, np.arange(d), None)
-        hessian[range(d), range(d)] += alpha
-        slope[:d] += alpha * w[:d]
-    else:
-        part = quadratic._GroupedPart(bound, alpha, np.arange(d))
-        l1, weights = bound.group_terms
-        slope[:d] += alpha * l1 * np.sign(w[:d])
-        for k, weight in enumerate(weights):
-            inside = np.arange(3 * k, 3 * k + 3)
-            norm = np.linalg.norm(w[inside])
-            u = w[inside] / norm
-            slope[inside] += alpha * weight * u
-            hessian[np.ix_(inside, inside)] += alpha * weight / norm * (np.eye(3) - np.outer(u, u))
-    p, response = w.copy(), np.zeros(n)
-    model = (curvature.places, g, w, curvature.ridge, part.coordinates(), p, response)
-    quadratic._direct_step(curvature, g, w, part, model)
-    assert_allclose(p, w - np.linalg.solve(hessian, slope), atol=1e-12)
-    assert_allclose(response, np.sqrt(h) * (A @ (p - w)), atol=1e-12)
 
 
 def test_scaled_columns_refuse_what_does_not_fit(rng):
@@ -474,15 +442,14 @@ def test_an_interrupt_ends_a_long_descent(rng):
 def test_wide_working_sets_get_no_gram_matrix(rng):
     def form(design, n_columns):
         h = np.ones(design.shape[0])
-        return type(WeightedGram(False).curvature(
-            design, h, 1.0, np.arange(n_columns), np.zeros(n_columns)
-        ))  # fmt: skip
+        columns, ridge = np.arange(n_columns), np.zeros(n_columns)
+        return WeightedGram(False).curvature(design, h, 1.0, columns, ridge).shape
 
     wide, tall = Design(rng.normal(size=(100, 1000))), Design(rng.normal(size=(20_000, 50)))
-    assert form(wide, 1000) is ColumnCurvature and form(wide, 30) is np.ndarray
-    assert form(tall, 50) is np.ndarray
+    assert form(wide, 1000) is Shape.COLUMNS and form(wide, 30) is Shape.MATRIX
+    assert form(tall, 50) is Shape.MATRIX
     sparse = Design(sp.random_array((3, 5000), density=0.1, format="csr", random_state=rng))
-    assert form(sparse, 4500) is ColumnCurvature
+    assert form(sparse, 4500) is Shape.COLUMNS
 
 
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
@@ -562,7 +529,7 @@ def test_what_a_path_tells_of_the_next_alpha(rng):
     assert np.array_equal(w != 0, found.coef != 0)
     assert_allclose(solved.gradient_at(0.17), X.T @ (X @ w - y) / n, atol=1e-8)
     for alpha in (0.185, 0.2, 0.1):  # not decreasing, or too far
-        assert solved.gradient_at(alpha) is None and solved.bend_at(alpha) is None
+        assert solved.gradient_at(alpha) is None
 
 
 def test_it_hands_over_where_it_stalls(rng, monkeypatch):

@@ -57,10 +57,6 @@ class InMemory(AllRows):
         rows.dual_range = longest
         return rows
 
-    @property
-    def system(self) -> Any:
-        return self.gram.system
-
     def _matvec(self, variables: Array) -> Array:
         n_coefficients = self.design.shape[1]
         z = self.design.matvec(np.ascontiguousarray(variables[:n_coefficients]))
@@ -105,7 +101,7 @@ class InMemory(AllRows):
         gram = self.gram
         again = again and len(gram.last_h) == len(self.h)
         h = gram.last_h if again else self.h
-        return gram.curvature(self.design, h, scale, columns, ridge), again
+        return gram.curvature(self.design, h, scale, columns, ridge)
 
     @property
     def n_curved(self) -> int:

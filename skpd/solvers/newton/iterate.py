@@ -1,13 +1,7 @@
 """A point of the smoothed problem with its losses, gradient and gap."""
 
-from typing import Any
-
-import numpy as np
-
-from ..._typing import Array, Indices
+from ..._typing import Array
 from ...certificates import dual_estimate, relative_gap
-from ...penalties import Structure
-from ...penalties.weighted import restricted
 from ...problems import Point, Problem
 from .rows import AllRows, RowSide
 
@@ -16,8 +10,7 @@ class Iterate:
     """Variables, derivatives of the smoothed losses, their gradient and the estimated gap.
 
     "Variables" are the coefficients, followed by the intercept if there is one. The gap is an
-    estimate without bounds on rounding; if rows or features are left out, it is that of the
-    others.
+    estimate without bounds on rounding; if rows are left out, it is that of the others.
 
     Parameters
     ----------
@@ -32,8 +25,7 @@ class Iterate:
     rows : RowSide
         All rows, or those that are not left out.
     gradient : ndarray
-        A' diag(c) l', followed by the entry of the intercept; 0 for features whose gradients are
-        not kept up to date.
+        A' diag(c) l', followed by the entry of the intercept.
     known_gradient : ndarray or None
         The next gradient, if it is known without a product.
     near_solution : bool
@@ -59,40 +51,22 @@ class Iterate:
         self.known_gradient: Array | None = None
         self.near_solution = False
         self.upper = problem.null_objective
-        self._restricted: tuple[Any, Any] = None, None  # columns and their penalty
 
-    def evaluate(self, sigma: float, columns: Indices | None) -> None:
-        """Compute the losses, smoothed with sigma, and the penalty.
-
-        ``columns`` are the features with non-zero coefficients, or None for all.
-        """
+    def evaluate(self, sigma: float) -> None:
+        """Compute the losses, smoothed with sigma, and the penalty."""
         self.loss, self.dual = self.rows.evaluate(sigma)
-        self.penalty_value = self.penalty_at(self.w, columns)
+        self.penalty_value = self.penalty_at(self.w)
 
-    def penalty_at(self, w: Array, columns: Indices | None) -> float:
-        """The value alpha R(w) for other variables, which are 0 except on the given columns."""
+    def penalty_at(self, w: Array) -> float:
+        """The value alpha R(w) for other variables."""
         coef, _ = self.problem.split(w)
-        places, penalty = self._part(columns)
-        return self.problem.alpha * penalty.value(coef[places])
+        return self.problem.alpha * self.problem.penalty.value(coef)
 
-    def _part(self, columns: Indices | None) -> tuple[Indices | slice, Any]:
-        """The places of the coefficients that may be non-zero, and the penalty on these."""
-        penalty: Any = self.problem.penalty
-        if columns is None or penalty.structure is not Structure.SEPARABLE:
-            return slice(None), penalty
-        if self._restricted[0] is not columns:
-            self._restricted = columns, restricted(penalty, columns)
-        return self._restricted
-
-    def differentiate(self, columns: Indices | None) -> None:
-        """Compute the gradient, on some columns or on all (None), and the gap."""
+    def differentiate(self) -> None:
+        """Compute the gradient and the gap."""
         problem, rows = self.problem, self.rows
         if self.known_gradient is not None:
             self.gradient, self.known_gradient = self.known_gradient, None
-        elif columns is not None:
-            coef_gradient = np.zeros(problem.n_coefficients)
-            coef_gradient[columns], slope = rows.gradient(columns)
-            self.gradient = problem.join(coef_gradient, slope)
         elif rows is self.all_rows and (self.near_solution or problem.has_incremental_products):
             coef, _ = problem.split(self.w)
             self.gradient = problem.join(*self.all_rows.certified_gradient(problem, coef))
@@ -102,10 +76,8 @@ class Iterate:
         if rows is self.all_rows:
             self.upper = upper
         coef_gradient, slope = problem.split(self.gradient)
-        places, penalty = self._part(columns)
-        some = coef_gradient[places]
         value = self.dual - problem.likely_cost_of_free(coef_gradient, slope, upper)
-        self.gap = upper - dual_estimate(problem, value, some, upper, penalty)
+        self.gap = upper - dual_estimate(problem, value, coef_gradient, upper, problem.penalty)
 
     @property
     def objective(self) -> float:

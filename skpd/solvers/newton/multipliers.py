@@ -10,10 +10,9 @@ which is smooth, and whose maximiser at the minimum over w is theta_{k+1} (Rocka
 curvature wherever it has a slope is its own envelope (sigma infinite) and needs one round.
 
 Each smooth problem is solved by proximal Newton steps (`skpd.solvers.newton.steps`) on the
-features that are active or violate optimality (`skpd.solvers.newton.working_set`). Features
-whose gradients are not needed for a while are left out, and so are rows whose losses stay
-linear (`skpd.solvers.newton.shrinking`); along a path the first step is predicted
-(`skpd.solvers.newton.path_prediction`).
+features that are active or violate optimality (`skpd.solvers.newton.working_set`). Rows whose
+losses stay linear are left out for a while (`skpd.solvers.newton.shrinking`); along a path the
+next features are predicted (`skpd.solvers.newton.path_prediction`).
 """
 
 from typing import Any
@@ -106,13 +105,13 @@ class _Rounds:
         self.working_set = WorkingSet(problem)
         self.shrinking = Shrinking(None if start is not None else 1.0)
         self.prediction = PathPrediction(problem, last)
-        self.steps = NewtonSteps(problem, self.envelope, self.prediction, monitor.tol)
+        self.steps = NewtonSteps(problem, self.envelope, monitor.tol)
         grouped = problem.penalty.structure is Structure.GROUPED
         overhead = SETTINGS.grouped_overhead if grouped else 0.0
         self.progress = Progress(monitor, overhead)
         if last is not None:
             self.iterate.known_gradient = last.gradient
-            self.steps.is_chord = self.working_set.settled = True  # similar to the last run
+            self.steps.is_chord = True  # similar to the last run
         elif start is None and self.envelope.exact:
             known = problem.join(problem.rows.null_gradient, problem.rows.null_slope)
             self.iterate.known_gradient = known
@@ -177,8 +176,8 @@ class _Rounds:
             if not iterate.rows.may_hold(len(chosen.columns)):
                 progress.stalled = True
                 return
-            self.leave_out(chosen)
-            self.steps.take(iterate, g, chosen, self.working_set)
+            self.leave_out()
+            self.steps.take(iterate, g, chosen)
             progress.count_step(iterate.rows.cost(len(chosen.columns)))
 
     def choose(self, g: np.ndarray) -> Chosen:
@@ -188,45 +187,36 @@ class _Rounds:
         step_sizes = self.envelope.step_sizes(coef, slopes)
         return self.working_set.choose(self.iterate.w, g, step_sizes, expected)
 
-    # Rows and features that are left out temporarily
+    # Rows that are left out temporarily
 
     @property
     def is_on_all(self) -> bool:
-        """Whether neither rows nor features are left out."""
-        return self.shrinking.shrunk is None and self.working_set.columns is None
+        """Whether no rows are left out."""
+        return self.shrinking.shrunk is None
 
     def evaluate(self) -> None:
         """Compute the smoothed problem and the gap at the iterate."""
-        iterate, sigma, columns = self.iterate, self.envelope.sigma, self.working_set.columns
-        iterate.evaluate(sigma, columns)
-        shrunk = self.shrinking.shrunk is not None
-        if shrunk and iterate.objective < self.monitor.dual:  # a row is not linear
-            self.shrinking.restore(iterate, self.envelope.sigma)
-            iterate.evaluate(sigma, columns)
-        iterate.differentiate(columns)
+        iterate, sigma = self.iterate, self.envelope.sigma
+        iterate.evaluate(sigma)
+        if not self.is_on_all and iterate.objective < self.monitor.dual:  # a row is not linear
+            self.shrinking.restore(iterate, sigma)
+            iterate.evaluate(sigma)
+        iterate.differentiate()
         if self.is_on_all:
             self.progress.note_gap(iterate.gap)
 
-    def leave_out(self, chosen: Chosen) -> None:
-        """Restrict the run to few rows, or to gradients of few features, if that saves work."""
+    def leave_out(self) -> None:
+        """Restrict the run to few rows, if that saves work."""
         if self.is_on_all and not self.problem.loss.constant_curvature:
             self.shrinking.shrink(self.iterate, self.envelope, self.progress.n_iter)
-        if self.is_on_all and self.envelope.exact:
-            self.working_set.restrict(chosen, self.iterate.gap, self.steps.target)
 
     def return_to_all(self) -> None:
-        """Return to all features and rows, once the restricted problem is solved well enough."""
-        iterate, working_set, tol = self.iterate, self.working_set, self.monitor.tol
-        if working_set.columns is not None and iterate.gap <= working_set.until:
-            gap = iterate.gap
-            working_set.release()
-            iterate.near_solution = iterate.is_within(tol)
-            iterate.differentiate(None)
-            working_set.settled = iterate.gap <= SETTINGS.settled_ratio * gap
-            self.progress.note_gap(iterate.gap)
+        """Return to all rows, once the restricted problem is solved well enough."""
+        iterate = self.iterate
         self.steps.expect_chord(iterate.gap)
-        if self.shrinking.shrunk is not None and (
-            iterate.is_within(tol) or self.shrinking.is_due(iterate.gap, self.progress.n_iter)
+        if not self.is_on_all and (
+            iterate.is_within(self.monitor.tol)
+            or self.shrinking.is_due(iterate.gap, self.progress.n_iter)
         ):
             self.shrinking.restore(iterate, self.envelope.sigma)
             self.evaluate()
@@ -235,7 +225,7 @@ class _Rounds:
 
     def certify_if_due(self) -> None:
         """Compute a certificate if it may end the run, and from time to time."""
-        if self.shrinking.shrunk is not None:
+        if not self.is_on_all:
             return
         gap = self.iterate.gap
         if self.iterate.is_within(self.monitor.tol) or self.progress.is_check_due(gap):
@@ -258,5 +248,5 @@ class _SampleRounds(_Rounds):
     """A run on a sample of rows, which ends by its estimated gap without a certificate."""
 
     def certify_if_due(self) -> None:
-        if self.shrinking.shrunk is None:
+        if self.is_on_all:
             self.monitor.done = self.iterate.is_within(self.monitor.tol)

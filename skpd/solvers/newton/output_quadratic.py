@@ -23,7 +23,7 @@ def minimise_blocks(
 ) -> Array:  # fmt: skip
     """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), for H in blocks.
 
-    The parameters are those of `skpd.solvers.newton.quadratic.minimise_quadratic`.
+    The parameters are those of `skpd.solvers.newton.quadratic.QuadraticModel.minimise`.
     """
     K = H.n_outputs
     terms = Terms(penalty, alpha, columns[::K] // K, K)

@@ -30,11 +30,6 @@ class RowSide(ABC):
 
     halvings_at_once: int = 1
 
-    @property
-    @abstractmethod
-    def system(self) -> Any:
-        """The linear systems of the last curvature."""
-
     @abstractmethod
     def evaluate(self, sigma: float) -> tuple[float, float]:
         """The mean of the smoothed losses, and the losses' part of the dual value."""
@@ -47,8 +42,7 @@ class RowSide(ABC):
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         """The curvature scale sum_i h_i a_i a_i' + diag(ridge) on some columns.
 
-        With ``again``, the h of the last call are used if they are available. The second return
-        value is whether they were.
+        With ``again``, the h of the last call are used if they are available.
         """
 
     @property
@@ -163,10 +157,6 @@ class ShrunkRows(RowSide):
         self.updated = False  # whether the multipliers have changed since then
         self._before = self._along = self.moved
         self.halvings_at_once = rows.halvings_at_once
-
-    @property
-    def system(self) -> Any:
-        return self.rows.system
 
     def evaluate(self, sigma: float) -> tuple[float, float]:
         loss, dual = self.rows.evaluate(sigma)

@@ -4,6 +4,19 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Accuracy:
+    """The accuracies of quadratic models by the kind of loss, as shares of the largest violation.
+
+    The first is for quadratic losses, the second for other smooth ones, and the third for losses
+    with linear pieces.
+    """
+
+    quadratic: float
+    smooth: float
+    kinked: float
+
+
+@dataclass(frozen=True)
 class MultiplierSettings:
     """Settings of the method of multipliers, which no proof depends on.
 
@@ -47,15 +60,6 @@ class MultiplierSettings:
     gram_products: float = 4.0
     # The most features of a working set if as many rows have curvature, 128 MB
     largest_working_set: int = 4000
-    # Gradients of only some features are kept up to date until the gap on them is this share of
-    # that on all
-    inner_gap: float = 0.6
-    # ... and only where they take at most this share of the time for all: one step solves a
-    # quadratic problem, several are needed for others
-    inner_work: float = 0.5
-    inner_work_quadratic: float = 0.2
-    # The working set has settled if the gap on all features is at most this times that on it
-    settled_ratio: float = 2.0
     # The step of the proximal gradients that measure violations of optimality, as a share of the
     # step that would change the largest coefficient by its size: small, so that nearly all
     # coefficients keep their sign
@@ -63,17 +67,13 @@ class MultiplierSettings:
 
     # Newton steps
 
-    # Accuracy of quadratic models, as shares of the largest violation: of quadratic losses with
-    # a Gram matrix, where a step solves the problem; of other losses
-    accuracy_quadratic: float = 1e-4
-    accuracy: float = 1e-2
-    # ... with linear pieces and a separable penalty, whose rows with curvature change anyway
-    accuracy_kinked: float = 3e-2
-    # ... without a Gram matrix, where accuracy costs passes over the columns
-    accuracy_by_columns: float = 3e-2
-    accuracy_by_columns_kinked: float = 1e-1
-    # ... of coupled outputs, where another Newton step costs as little as few products
-    accuracy_by_products: float = 1e-1
+    # Accuracy of quadratic models: with a Gram matrix, where a step on a quadratic loss solves the
+    # problem, and the rows with curvature of a kinked one change anyway; without, where accuracy
+    # costs passes over the columns; and of coupled outputs, where another Newton step costs as
+    # little as few products
+    accuracy_by_matrix: Accuracy = Accuracy(1e-4, 1e-2, 3e-2)
+    accuracy_by_columns: Accuracy = Accuracy(3e-2, 3e-2, 1e-1)
+    accuracy_by_products: Accuracy = Accuracy(3e-2, 1e-1, 1e-1)
     # The share of the target gap that an error of the gradient may add, where it can be estimated
     gap_share: float = 0.1
     # The next step may use the last Gram matrix (a chord step) if the gap is expected to decrease
@@ -118,7 +118,7 @@ class MultiplierSettings:
 
     # Prediction along a path
 
-    # A step of log alpha of at most this times the last one is predicted from it
+    # A step of alpha of at most this times the last one is predicted from it
     most_change: float = 4.0
     # A feature may become active if its gradient is expected above this share of alpha
     coming: float = 0.98
@@ -145,22 +145,17 @@ class QuadraticSettings:
 
     # The largest number of turns of coordinate descent and Newton steps
     most_rounds: int = 20
-    # Columns up to which reusing a compiled factor in several steps is faster than LAPACK
-    compiled_columns: int = 2000
+    # Sweeps of coordinate descent between Newton steps, for small problems
+    sweeps: int = 5
     # Factor of the diagonal of a system that makes it positive definite in spite of rounding
     diagonal_factor: float = 1.0 + 1e-14
 
     # Without a Gram matrix, where accuracy costs passes over the columns
 
-    # Columns up to which a direct step forms their Gram matrix, whose factor later steps use
-    gram_columns: int = 1000
     # Sweeps of coordinate descent until conjugate gradients take their turn
-    sweeps: int = 10
-    # The relative residual at which conjugate gradients stop
+    sweeps_by_columns: int = 10
+    # The relative residual at which conjugate gradients stop, and their largest number of steps
     linear_accuracy: float = 0.5
-    # Bounds on the steps of conjugate gradients, of which there are as many as take the time of a
-    # direct step
-    fewest_linear_steps: int = 20
     most_linear_steps: int = 500
     # Passes over the columns after which a new Newton step is more effective
     most_passes: int = 300

@@ -12,7 +12,7 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array, Indices
 from ...designs import newton_cost
-from ...designs.gram import ROUNDING
+from ...designs.gram import ROUNDING, MatrixCurvature
 from ...kernels import dot
 from ...problems import Point, Problem
 from ...problems.shards.recipes import DualRecipe, SharedVector
@@ -81,10 +81,6 @@ class ShardedRows(AllRows):
         rows = cls(problem.rows.shards, problem.design, loss, variables, theta, gram)
         rows.dual_range = longest
         return rows
-
-    @property
-    def system(self) -> Any:
-        return self.gram.system
 
     def move_to(self, variables: Array, problem: Any = None) -> None:
         self.w = variables.copy()
@@ -223,12 +219,12 @@ class SharedGram:
         self._columns: Indices = np.empty(0, dtype=np.int64)
         self._matrix: Array = np.empty((0, 0))
         self._of: Any = None
-        self.system = kernels.SupportSystem()  # systems of the last curvature
+        self._system = kernels.SupportSystem()  # of the last matrix
 
     def curvature(
         self, rows: ShardedRows, columns: Indices, scale: float, ridge: Array | None, again: bool
-    ) -> tuple[Array, bool]:
-        """The curvature scale X_W' diag(h) X_W + diag(ridge), and whether h is the last one."""
+    ) -> MatrixCurvature:
+        """The curvature scale X_W' diag(h) X_W + diag(ridge)."""
         constant = rows.loss.constant_curvature
         state = None if constant else rows._at
         known = np.isin(columns, self._columns, assume_unique=True).all()
@@ -244,11 +240,11 @@ class SharedGram:
         if self.ones:
             places = np.append(places, len(self._columns))
         if not is_last or scale != 1.0 or ridge is not None:
-            self.system = kernels.SupportSystem()
+            self._system = kernels.SupportSystem()
         H = scale * self._matrix[np.ix_(places, places)]
         diagonal = H.ravel()[:: len(H) + 1]
         diagonal += (0.0 if ridge is None else ridge) + ROUNDING * diagonal
-        return H, is_last
+        return MatrixCurvature(H, self._system)
 
 
 ALL_COLUMNS = 500  # up to this number the Gram matrix of all columns is formed in a pass

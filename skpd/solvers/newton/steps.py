@@ -3,17 +3,13 @@
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...designs import ColumnCurvature
-from ...designs.outputs_curvature import OutputColumns
 from ...kernels import dot
-from ...penalties import Structure
 from ...problems import Problem
 from .envelope import Envelope
 from .iterate import Iterate
-from .path_prediction import PathPrediction
-from .quadratic import minimise_quadratic
+from .quadratic import QuadraticModel, quadratic_model
 from .settings import SETTINGS
-from .working_set import Chosen, WorkingSet
+from .working_set import Chosen
 
 
 class NewtonSteps:
@@ -23,7 +19,6 @@ class NewtonSteps:
     ----------
     problem : Problem
     envelope : Envelope
-    prediction : PathPrediction
     tol : float
         The relative gap at which the run ends.
 
@@ -33,21 +28,11 @@ class NewtonSteps:
         Whether the next step may use the last Gram matrix.
     """
 
-    def __init__(
-        self, problem: Problem, envelope: Envelope, prediction: PathPrediction, tol: float
-    ) -> None:
-        self.problem, self.envelope, self.prediction = problem, envelope, prediction
+    def __init__(self, problem: Problem, envelope: Envelope, tol: float) -> None:
+        self.problem, self.envelope = problem, envelope
         self.target = tol * problem.objective_unit
         self.is_chord = False
         self._last_gap = np.inf
-        # accuracies of models, as shares of the largest violation
-        self.by_matrix, self.by_columns = SETTINGS.accuracy, SETTINGS.accuracy_by_columns
-        if problem.loss.constant_curvature:
-            self.by_matrix = SETTINGS.accuracy_quadratic
-        if not envelope.exact:
-            self.by_columns = SETTINGS.accuracy_by_columns_kinked
-            if problem.penalty.structure is Structure.SEPARABLE:
-                self.by_matrix = SETTINGS.accuracy_kinked
 
     def expect_chord(self, gap: float) -> None:
         """Allow a chord step if a decrease of the gap as in the last step is sufficient."""
@@ -58,7 +43,7 @@ class NewtonSteps:
     def begin_round(self) -> None:
         self._last_gap = np.inf
 
-    def take(self, iterate: Iterate, g: Array, chosen: Chosen, working_set: WorkingSet) -> None:
+    def take(self, iterate: Iterate, g: Array, chosen: Chosen) -> None:
         """Take a step from an iterate, where the smoothed problem has the gradient g."""
         problem, rows, envelope = self.problem, iterate.rows, self.envelope
         columns, quadratic = chosen.columns, problem.loss.constant_curvature
@@ -68,17 +53,13 @@ class NewtonSteps:
         inside: Indices = np.append(
             columns, np.arange(problem.n_coefficients, problem.n_variables)
         )
-        H, is_last = rows.curvature(columns, *envelope.ridge(inside), self.is_chord)
-        if not is_last:
-            self.prediction.matrix_alpha = problem.alpha
+        ridge = envelope.ridge(inside)
+        model = quadratic_model(rows.curvature(columns, *ridge, self.is_chord))
         iterate.near_solution = envelope.exact and (self.is_chord or quadratic)
         self.is_chord = False
         w = iterate.w[inside]
-        tol = self._accuracy(H, chosen.violation, working_set.settled, iterate.upper)
-        p = minimise_quadratic(
-            H, g[inside], w, problem.penalty, problem.alpha, columns, tol, system=rows.system
-        )
-        p = self.prediction.beside_tangent(iterate.w, inside, p)
+        tol = self._accuracy(model, chosen, iterate.upper)
+        p = model.minimise(g[inside], w, problem.penalty, problem.alpha, columns, tol)
         if quadratic and chosen.complete:  # probably the last step
             iterate.w[inside] = p
             iterate.all_rows.move_to(iterate.w, problem)  # with the certificate's products
@@ -88,39 +69,36 @@ class NewtonSteps:
         rows.go_along(direction)
         length = 1.0
         if not quadratic:
-            descent = dot(g[inside], p - w)
-            length = self._step_length(iterate, direction, descent, working_set)
+            length = self._step_length(iterate, direction, dot(g[inside], p - w))
         if length < 1.0:
             p = w + length * (p - w)
             rows.go_back(length)
         iterate.w[inside] = p
 
-    def _accuracy(self, H, violation: float, settled: bool, upper: float) -> float:
+    def _accuracy(self, model: QuadraticModel, chosen: Chosen, upper: float) -> float:
         """The largest change of a gradient at which to stop minimising a model."""
-        problem = self.problem
-        if isinstance(H, OutputColumns) and not problem.loss.constant_curvature:
-            tol, enough = violation * SETTINGS.accuracy_by_products, 0.0
-            if self.envelope.exact and problem.penalty.is_quadratic:
-                # an error of the gradient adds half its square over alpha to the gap
-                enough = 2.0 * problem.alpha * SETTINGS.gap_share * self.target
-            return max(tol, np.sqrt(enough / problem.n_coefficients))
-        by_columns = isinstance(H, (ColumnCurvature, OutputColumns))
-        tol = violation * (self.by_columns if by_columns else self.by_matrix)
-        if problem.loss.constant_curvature and settled and problem.penalty.is_norm:
+        problem, penalty = self.problem, self.problem.penalty
+        if problem.loss.constant_curvature:
+            tol = chosen.violation * model.accuracy.quadratic
             # the model is exact: an error of a gradient adds the error times the radius to the gap
-            tol = min(tol, self.target * problem.alpha / upper)
-        return tol
+            last = chosen.complete and penalty.is_norm
+            return min(tol, self.target * problem.alpha / upper) if last else tol
+        if not self.envelope.exact:
+            return chosen.violation * model.accuracy.kinked
+        # an error of the gradient adds half its square over alpha to the gap
+        enough = 2.0 * problem.alpha * SETTINGS.gap_share * self.target * penalty.is_quadratic
+        return max(
+            chosen.violation * model.accuracy.smooth, np.sqrt(enough / problem.n_coefficients)
+        )
 
-    def _step_length(
-        self, iterate: Iterate, direction: Array, descent: float, working_set: WorkingSet
-    ) -> float:
+    def _step_length(self, iterate: Iterate, direction: Array, descent: float) -> float:
         """The step length, from 1 downwards; ``descent`` is g.d.
 
         As R(w + t d) <= (1 - t) R(w) + t R(w + d), the search minimises a convex upper bound on
         the smoothed objective along the direction, by its slope.
         """
         rows, sigma = iterate.rows, self.envelope.sigma
-        rise = iterate.penalty_at(iterate.w + direction, working_set.columns)
+        rise = iterate.penalty_at(iterate.w + direction)
         rise -= iterate.penalty_value
         pull, pull_rise = self.envelope.pull_along(iterate, direction)
         beginning = abs(descent + rise)

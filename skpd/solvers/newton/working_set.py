@@ -1,4 +1,4 @@
-"""The features that a Newton step changes, and those whose gradients are kept up to date."""
+"""The features that a Newton step changes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,28 +35,13 @@ class Chosen:
 class WorkingSet:
     """The features that are active or violate optimality.
 
-    Temporarily, only the gradients of these features (``columns``) may be kept up to date, until
-    the gap on them is small in comparison with that on all features.
-
     Parameters
     ----------
     problem : Problem
-
-    Attributes
-    ----------
-    columns : ndarray or None
-        The features whose gradients are kept up to date; None for all.
-    until : float
-        The gap at which to return to all features.
-    settled : bool
-        Whether the working set hardly changes any more.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.columns: Indices | None = None
-        self.until = 0.0
-        self.settled = False
         # whether the penalty sets features to 0; otherwise all features join at once
         penalty: Any = problem.penalty
         self.selects = penalty.structure is Structure.GROUPED or np.any(penalty.terms[0] > 0.0)
@@ -121,22 +106,6 @@ class WorkingSet:
             columns = _whole_groups(penalty, columns)
         largest = max(largest, kernels.max_abs(gradient[problem.n_coefficients :]))
         return Chosen(columns, largest, complete)
-
-    def restrict(self, chosen: Chosen, gap: float, target: float) -> None:
-        """Restrict gradients to the chosen features, if that saves work."""
-        problem = self.problem
-        quadratic = problem.loss.constant_curvature
-        if chosen.complete and quadratic and problem.has_incremental_products:
-            return  # one step solves for the chosen features, and the others are cheap
-        most = SETTINGS.inner_work_quadratic if quadratic else SETTINGS.inner_work
-        if problem.design.work_on(chosen.columns) <= most:
-            near = chosen.complete and self.settled
-            self.columns = chosen.columns
-            self.until = target if near else max(SETTINGS.inner_gap * gap, target)
-
-    def release(self) -> None:
-        """Return to the gradients of all features."""
-        self.columns = None
 
 
 def _grouped(
