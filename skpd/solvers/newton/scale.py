@@ -9,8 +9,8 @@ from ...penalties import SquaredL2
 from ...problems import Solution, linear_problem
 from ...problems.scaled_huber import ConcomitantHuber
 from .. import solve
-from .damped import damped_step
-from .settings import DAMPED
+from ..conjugate_gradients import conjugate_gradients
+from .settings import SCALE
 
 
 def scaled_huber_bounds(
@@ -26,7 +26,7 @@ def scaled_huber_bounds(
     upper, lower, rounding : float
         The bounds, and the allowance for rounding errors in the lower one.
     """
-    least = DAMPED.least_scale * tol * problem.objective_unit / problem.epsilon**2
+    least = SCALE.least_scale * tol * problem.objective_unit / problem.epsilon**2
     least = max(least, np.finfo(float).tiny)
     state = _Newton(problem, np.append(coef, intercept), least)
     upper, lower, rounding = np.inf, 0.0, 0.0
@@ -38,12 +38,12 @@ def scaled_huber_bounds(
         if found[0] > lower:
             lower, rounding = found
         gap = (upper - lower) / problem.objective_unit
-        fallen = state.value < value - DAMPED.objective_progress * (upper - lower)
-        if gap < DAMPED.progress * smallest or fallen:
+        fallen = state.value < value - SCALE.objective_progress * (upper - lower)
+        if gap < SCALE.progress * smallest or fallen:
             smallest, value, improved_at = min(gap, smallest), state.value, n_iter
         if gap <= tol:
             return upper, lower, rounding
-        if problem.epsilon == 1.0 or n_iter - improved_at > DAMPED.patience or not state.step(gap):
+        if problem.epsilon == 1.0 or n_iter - improved_at > SCALE.patience or not state.step(gap):
             break
     flat = _at_scale_zero(problem, tol, max_iter)
     scale = problem.best_scale(problem.residuals(flat.coef, flat.intercept), least)
@@ -84,8 +84,6 @@ class _Newton:
         self.problem, self.least = problem, least
         self.ones = float(problem.fit_intercept)
         self.penalised = np.append(np.full(len(v) - 1, problem.alpha), 0.0)
-        self.squares = np.append(problem.design.column_norms(problem.weights) ** 2, self.ones)
-        self.damping = 0.0
         self.move_to(v)
 
     def evaluate(self, v: Array) -> tuple[float, Array, float]:
@@ -123,7 +121,7 @@ class _Newton:
             return self.rmatvec(rows) / scale + self.penalised * d
 
         hessian = products
-        if len(self.v) <= DAMPED.largest_hessian:  # products by an explicit matrix
+        if len(self.v) <= SCALE.largest_hessian:  # products by an explicit matrix
             columns = np.arange(len(self.v) - 1)
             matrix = problem.design.gram(weights * inside, columns, problem.fit_intercept)
             turn = self.rmatvec(inside * theta)[: len(matrix)]
@@ -139,26 +137,23 @@ class _Newton:
         squares = problem.design.column_norms(weights * inside) ** 2
         diagonal = np.append(squares, self.ones * float(np.sum(weights * inside))) / scale
         diagonal += self.penalised
-        accuracy = min(DAMPED.coarsest_accuracy, DAMPED.accuracy_of_gap * gap)
-        damping = damped_step(
-            hessian, -slope, diagonal, self.squares / scale + self.penalised,
-            accuracy, self.damping, lambda move: self.search(slope, move),
+        accuracy = min(SCALE.coarsest_accuracy, SCALE.accuracy_of_gap * gap)
+        # a least curvature for variables without any, such as the coefficients of empty columns
+        floor = SCALE.least_curvature * float(np.max(diagonal)) + np.finfo(float).tiny
+        found = conjugate_gradients(
+            lambda d: hessian(d) + floor * d, lambda d: d / (diagonal + floor), -slope,
+            most=min(SCALE.most_linear_steps, 2 * len(slope) + 10), share=accuracy,
         )  # fmt: skip
-        self.damping = 0.0 if damping is None else damping
-        return damping is not None
+        return self.search(slope, found.solution)
 
-    def search(self, slope: Array, move: Array) -> float:
-        """Take the first of the step lengths 1, 1/2, 1/4, ... with sufficient decrease.
-
-        Returns the decrease divided by the slope of the objective along the whole step.
-        """
+    def search(self, slope: Array, move: Array) -> bool:
+        """Take the first of the step lengths 1, 1/2, 1/4, ... with sufficient decrease, if any."""
         whole = -float(slope @ move)
-        for halving in range(DAMPED.search_halvings if whole > 0.0 else 0):
+        for halving in range(SCALE.search_halvings if whole > 0.0 else 0):
             v = self.v + 0.5**halving * move
             value = self.evaluate(v)[-1]
-            most = self.value * (1.0 + DAMPED.objective_rounding)
-            if value <= most - DAMPED.sufficient_decrease * 0.5**halving * whole:
-                gain = max((self.value - value) / whole, DAMPED.sufficient_decrease)
+            most = self.value * (1.0 + SCALE.objective_rounding)
+            if value <= most - SCALE.sufficient_decrease * 0.5**halving * whole:
                 self.move_to(v)
-                return gain
-        return 0.0
+                return True
+        return False

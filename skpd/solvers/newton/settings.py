@@ -162,8 +162,8 @@ class QuadraticSettings:
 
 
 @dataclass(frozen=True)
-class DampedSettings:
-    """Settings of the damped Newton steps for the last digits of bounds."""
+class ScaleSettings:
+    """Settings of Newton's method for a Huber model with its scale."""
 
     # Stopping: the number of steps without a decrease of the gap to a share of the least one, or
     # of the objective by a share of the gap
@@ -171,17 +171,6 @@ class DampedSettings:
     progress: float = 0.9
     objective_progress: float = 0.1
 
-    # The damping, a multiple of a bound on the curvature, starts at 0. If the decrease of the
-    # objective is more than a good share of that predicted by the slope (1/2 for a quadratic
-    # function), the next step has less damping, and none below the least. With a fair share the
-    # damping does not change; otherwise it increases, to at least the least.
-    good_gain: float = 0.3
-    fair_gain: float = 0.1
-    damping_decrease: float = 0.1
-    damping_increase: float = 10.0
-    least_damping: float = 1e-6
-    # The most dampings to try; with the last one a step is along the scaled gradient
-    most_dampings: int = 12
     # Curvature, relative to the largest, that is added for variables without curvature, such as
     # the coefficients of empty columns
     least_curvature: float = 1e-12
@@ -198,7 +187,7 @@ class DampedSettings:
     # the slope, up to a relative increase by rounding, and tries a number of halvings.
     sufficient_decrease: float = 1e-4
     objective_rounding: float = 1e-14
-    search_halvings: int = 6
+    search_halvings: int = 20
 
     # The least scale of a Huber model, as a share of the tolerance; its effect is at most that
     # share of the requested gap
@@ -207,7 +196,7 @@ class DampedSettings:
 
 SETTINGS = MultiplierSettings()
 QUADRATIC = QuadraticSettings()
-DAMPED = DampedSettings()
+SCALE = ScaleSettings()
 
 
 @dataclass(frozen=True)
