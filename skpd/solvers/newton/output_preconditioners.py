@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..._typing import Array, Indices
 from ...designs.outputs_curvature import OutputColumns
 from .settings import OUTPUT_QUADRATIC as SETTINGS
+from .settings import QUADRATIC
 
 
 class Preconditioner(ABC):
@@ -127,19 +128,6 @@ class _Averaged(Preconditioner):
         return found
 
 
-class _ByOutput(Preconditioner):
-    """The inverse of M + diag(ridge) for each output, on a different set of rows."""
-
-    def __init__(self, parts: list[tuple[Indices, Any]]) -> None:
-        self.parts = parts
-
-    def times(self, table: Array) -> Array:
-        out = np.zeros_like(table)
-        for k, (rows, factor) in enumerate(self.parts):
-            out[rows, k] = cho_solve(factor, table[rows, k], check_finite=False)
-        return out
-
-
 class _ByRows(Preconditioner):
     """The inverse of A'A + diag(ridge) for each output, by a system over the rows of A.
 
@@ -189,11 +177,6 @@ def preconditioner_on_rows(
             if common:
                 M *= H.n_outputs / (H.n_outputs - 1.0)
             return _Averaged(M, more[support], support, common)
-        rows_of = [np.flatnonzero(own) for own in inside.T]
-        if not whole and max(map(len, rows_of)) <= SETTINGS.newton_rows:
-            return _ByOutput([
-                (rows, _factor(H.averaged[np.ix_(rows, rows)], more[rows])) for rows in rows_of
-            ])  # fmt: skip
     if whole:
         return _Rowwise(H.scales[support], H.of_outputs, more[support], support)
     return _diagonal(H, inside, ridge)
@@ -233,7 +216,7 @@ def without_rows(inner: Preconditioner, rows: Indices, D: Array, u: Array) -> Pr
 def _factor(M: Array, ridge: Array) -> Any:
     """The Cholesky factor of M + diag(ridge), in the place of M."""
     M.ravel()[:: len(M) + 1] += ridge
-    M.ravel()[:: len(M) + 1] *= SETTINGS.diagonal_factor
+    M.ravel()[:: len(M) + 1] *= QUADRATIC.diagonal_factor
     return cho_factor(M, lower=True, check_finite=False)
 
 

@@ -15,6 +15,7 @@ from ...designs.threads import blas_threads_for
 from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
 from .settings import OUTPUT_QUADRATIC as SETTINGS
+from .settings import QUADRATIC
 
 
 def minimise_blocks(
@@ -29,8 +30,8 @@ def minimise_blocks(
     terms = Terms(penalty, alpha, columns[::K] // K, K)
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
     with blas_threads_for(len(P)):
-        for _ in range(SETTINGS.most_rounds):
-            most = SETTINGS.sweeps
+        for _ in range(QUADRATIC.most_rounds):
+            most = QUADRATIC.sweeps_by_columns
             if H.descend(terms.given, P, R, sweeps=most, tol=tol) <= tol:
                 break
             support = terms.support(P)
@@ -52,7 +53,7 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
     curved = np.flatnonzero(D > 0.0)
     blocks, among = H.blocks(support), np.arange(len(support))
     blocks[:, among, among] += D + terms.l2 * (support < terms.n_penalised)
-    blocks[:, among, among] *= SETTINGS.diagonal_factor
+    blocks[:, among, among] *= QUADRATIC.diagonal_factor
     try:
         inverses = np.linalg.inv(blocks).astype(np.float64, copy=False)
         step = _of_outputs(inverses, slope)
@@ -117,8 +118,8 @@ def minimise_by_products(
         _minimise_by_gram(H, G, P, terms, tol)
         return np.append(P[places], P[n_features:])
     exact, by_sweeps = not H.e.any(), False  # exact: sweeps use the exact curvature of a row
-    for _ in range(SETTINGS.most_rounds):
-        sweeps = SETTINGS.sweeps if by_sweeps else SETTINGS.sweeps_by_products
+    for _ in range(QUADRATIC.most_rounds):
+        sweeps = QUADRATIC.sweeps_by_columns if by_sweeps else SETTINGS.sweeps_by_products
         if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
             break
         by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
@@ -143,8 +144,8 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
     larger than that of the majorant, they are repeated with a multiple of it, so that the step
     decreases the model.
     """
-    R, scale, turns = R.copy(), 1.0, SETTINGS.sweeps
-    for _ in range(SETTINGS.most_rounds):
+    R, scale, turns = R.copy(), 1.0, QUADRATIC.sweeps_by_columns
+    for _ in range(QUADRATIC.most_rounds):
         for _ in range(SETTINGS.most_bounds):
             after, gradient = P.copy(), R.copy()
             for _ in range(turns):  # each ends when the set of non-zero rows does not change
@@ -163,7 +164,7 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
         if terms.l1 > 0.0 and terms.l2 == 0.0 and H.is_shift_free:
             _shift_to_zero(P[: len(H.features)])
         moved = newton_step_by_products(H, P, R, terms, tol)
-        turns = SETTINGS.sweeps if moved else SETTINGS.sweeps_without_steps
+        turns = QUADRATIC.sweeps_by_columns if moved else SETTINGS.sweeps_without_steps
 
 
 def _shift_to_zero(P: Array) -> None:

@@ -10,7 +10,7 @@ from ...problems import Solution, linear_problem
 from ...problems.scaled_huber import ConcomitantHuber
 from .. import solve
 from ..conjugate_gradients import conjugate_gradients
-from .settings import SCALE
+from .settings import QUADRATIC, SCALE, SETTINGS
 
 
 def scaled_huber_bounds(
@@ -39,7 +39,7 @@ def scaled_huber_bounds(
             lower, rounding = found
         gap = (upper - lower) / problem.objective_unit
         fallen = state.value < value - SCALE.objective_progress * (upper - lower)
-        if gap < SCALE.progress * smallest or fallen:
+        if gap < SETTINGS.progress * smallest or fallen:
             smallest, value, improved_at = min(gap, smallest), state.value, n_iter
         if gap <= tol:
             return upper, lower, rounding
@@ -142,7 +142,7 @@ class _Newton:
         floor = SCALE.least_curvature * float(np.max(diagonal)) + np.finfo(float).tiny
         found = conjugate_gradients(
             lambda d: hessian(d) + floor * d, lambda d: d / (diagonal + floor), -slope,
-            most=min(SCALE.most_linear_steps, 2 * len(slope) + 10), share=accuracy,
+            most=min(QUADRATIC.most_linear_steps, 2 * len(slope) + 10), share=accuracy,
         )  # fmt: skip
         return self.search(slope, found.solution)
 

@@ -144,7 +144,7 @@ class QuadraticSettings:
     """Settings of the penalised quadratic problems that Newton steps solve."""
 
     # The largest number of turns of coordinate descent and Newton steps
-    most_rounds: int = 20
+    most_rounds: int = 50
     # Sweeps of coordinate descent between Newton steps, for small problems
     sweeps: int = 5
     # Factor of the diagonal of a system that makes it positive definite in spite of rounding
@@ -165,10 +165,9 @@ class QuadraticSettings:
 class ScaleSettings:
     """Settings of Newton's method for a Huber model with its scale."""
 
-    # Stopping: the number of steps without a decrease of the gap to a share of the least one, or
-    # of the objective by a share of the gap
+    # Stopping: the number of steps without progress of the gap (see `progress` above), or without
+    # a decrease of the objective by a share of the gap
     patience: int = 20
-    progress: float = 0.9
     objective_progress: float = 0.1
 
     # Curvature, relative to the largest, that is added for variables without curvature, such as
@@ -176,10 +175,9 @@ class ScaleSettings:
     least_curvature: float = 1e-12
 
     # Conjugate gradients: the squared norm of the final residual, as a share of the relative gap,
-    # and at most; and the largest number of steps
+    # and at most
     accuracy_of_gap: float = 0.1
     coarsest_accuracy: float = 0.01
-    most_linear_steps: int = 500
     # The most variables for which the Hessian is formed, which saves products
     largest_hessian: int = 1000
 
@@ -203,16 +201,11 @@ SCALE = ScaleSettings()
 class OutputQuadraticSettings:
     """Settings of the penalised quadratic problems in a matrix of coefficients."""
 
-    # The most turns of coordinate descent and Newton steps, and the sweeps in a turn
-    most_rounds: int = 50
-    sweeps: int = 10
     # Sweeps if each reads X; they find the support, and conjugate gradients the values
     sweeps_by_products: int = 1
     # The most rows for a Newton step, whose cost is cubic in their number
     newton_rows: int = 600
     halvings: int = 7
-    # Factor of the diagonal of a system that makes it positive definite in spite of rounding
-    diagonal_factor: float = 1.0 + 1e-14
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
     sweeps_without_steps: int = 100
     # Additional factor of a curvature that was not an upper bound, the largest number of such
@@ -226,8 +219,6 @@ class OutputQuadraticSettings:
     # The relative residual at which conjugate gradients stop, and the largest number of steps
     linear_accuracy: float = 0.1
     most_linear_steps: int = 100
-    # ... for problems without kinks, where a Newton step is one linear system
-    most_smooth_steps: int = 500
 
 
 OUTPUT_QUADRATIC = OutputQuadraticSettings()
