@@ -180,11 +180,11 @@ class OutputColumns:
         weights = np.ascontiguousarray(np.mean(self.d - self.e * self.e, axis=1))
         return self.design.gram(weights, self.features, self.ones)
 
-    def scaled_table(self, places: Indices) -> Array:
-        """A factor A with A'A the average curvature of an output on a subset of the features."""
+    def scaled_table(self) -> Array:
+        """A factor A with A'A the average curvature of an output."""
         weights = np.maximum(np.mean(self.d - self.e * self.e, axis=1), 0.0)
-        table = self.design.table(self.features[places[places < len(self.features)]])
-        if self.ones and len(places) and places[-1] == len(self.features):
+        table = self.design.table(self.features)
+        if self.ones:
             table = np.column_stack([table, np.ones(len(table))])
         return np.sqrt(weights)[:, np.newaxis] * table
 

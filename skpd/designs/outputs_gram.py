@@ -47,7 +47,6 @@ class OutputsGram:
     ) -> None:
         self.n_outputs, self.ones, self.agree = n_outputs, ones, agree
         self.all_at_once, self.of_rows = all_at_once, of_rows
-        self.last_h: Array = np.empty(0)
         self._empty()
 
     def _empty(self) -> None:
@@ -94,7 +93,6 @@ class OutputsGram:
         if again and ridge is None and last is not None and kernels.equal(last[0], columns):
             self._last = last
             return last[1]
-        self.last_h = h.copy()
         K, features = self.n_outputs, design.features_of(columns)
         m = len(features)
         if e is None:

@@ -189,7 +189,7 @@ def preconditioner_of_squares(H: OutputColumns, ridge: Array) -> Preconditioner:
     fewer = H.design.shape[0] < min(len(ridge), SETTINGS.newton_rows + 1)
     with suppress(LinAlgError):
         if fewer and bool(np.all(more > 0.0)):
-            return _ByRows(H.scaled_table(everywhere), more)
+            return _ByRows(H.scaled_table(), more)
         if len(ridge) <= SETTINGS.newton_rows:
             return _Averaged(H.averaged.copy(), more, everywhere, False)
     return _diagonal(H, H.mask, ridge)
