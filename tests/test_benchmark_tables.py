@@ -74,7 +74,6 @@ def test_bars_show_all_ratios():
 
 
 def test_tables_of_ratios():
-    pytest.importorskip("sphinx")
     rows = runpy.run_path(str(DOC / "extensions" / "benchmark_tables.py"))["ROWS"]
     content = json.loads(RATIOS.read_text(encoding="utf-8"))
     for part, entries in content.items():

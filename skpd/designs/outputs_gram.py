@@ -112,14 +112,17 @@ class OutputsGram:
     ) -> bool:
         """Whether to form a matrix over all entries, with which systems are solved more reliably.
 
-        Losses with kinks need this, whose curvature has a ridge. Products are used where they
-        have a Gram matrix of the features for other losses, and where a matrix would cost much
-        more: for many dense rows, and for sparse rows if all outputs of the features are in the
-        working set. If only some are, conjugate gradients would need many steps.
+        Losses with kinks need this, whose curvature has a ridge, and a small matrix costs next to
+        nothing. Products are used where they have a Gram matrix of the features for other losses,
+        and where a matrix would cost much more: for many dense rows, and for sparse rows if all
+        outputs of the features are in the working set. If only some are, conjugate gradients
+        would need many steps.
         """
         if not self.of_rows:
             return n_entries <= LARGEST_OF_GROUPS
-        if n_entries > LARGEST_MATRIX or (ridge is None and self._has_gram(design, n_features, e)):
+        if n_entries > LARGEST_MATRIX:
+            return False
+        if n_entries > PASSES and ridge is None and self._has_gram(design, n_features, e):
             return False
         if design.dense:
             return bool(design.base.shape[0] * n_entries**2 <= LARGEST_FORMING)

@@ -277,15 +277,17 @@ def own_objective(
         Data.of(estimator, X, y, sample_weight).labels(estimator.classes_)
     problems = estimator._fitted_problems(X, y, sample_weight)
     n_outputs = [problem.n_outputs for problem in problems]
-    name, n_features = type(estimator).__name__, int(np.prod(problems[0].rows.coef_shape))
-    coef, intercept = coefficients(estimator, name, n_features // n_outputs[0], sum(n_outputs))
+    name, n_features = type(estimator).__name__, problems[0].table_shape[-1]
+    coef, intercept = coefficients(estimator, name, n_features, sum(n_outputs))
     found, last = [], np.cumsum(n_outputs)
     for problem, n, end in zip(problems, n_outputs, last, strict=True):
         rows = slice(end - n, end)
-        w = np.ascontiguousarray(coef[rows].T).reshape(problem.rows.coef_shape)
-        found.append(
-            LinearFit(problem, w, intercept[rows].reshape(problem.rows.intercept_shape)[()])
-        )
+        w, b = coef[rows].T, intercept[rows].reshape(problem.rows.intercept_shape)[()]
+        if problem.lift is None:
+            w = np.ascontiguousarray(w).reshape(problem.rows.coef_shape)
+        else:
+            w = problem.completed(w[:, 0], b)
+        found.append(LinearFit(problem, w, b))
     return found
 
 

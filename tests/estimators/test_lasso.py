@@ -123,7 +123,7 @@ def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng)
 class Trace:
     """A monitor that keeps the iterates instead of judging them."""
 
-    done, n_iter = False, 0
+    done, n_iter, tol = False, 0, 0.0
 
     def __init__(self):
         self.points = {}

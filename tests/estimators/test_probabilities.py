@@ -19,7 +19,7 @@ from skpd import (
 )
 
 ALPHA = 0.01
-RIDGE = {"loss": "logistic", "penalty": "l2", "tol": 1e-10}
+RIDGE = {"loss": "logistic", "penalty": "l2", "tol": 1e-12}
 
 
 @pytest.fixture(scope="module")
