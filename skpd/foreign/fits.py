@@ -17,7 +17,6 @@ from ..certificates import (
 from ..certificates.objective import Objective
 from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
 from ..problems import Point, Problem
-from ..problems.scaled_huber import ConcomitantHuber
 from ..solvers import solve
 from ..solvers.newton.scale import scaled_huber_bounds
 
@@ -79,9 +78,9 @@ class LinearFit:
 
 @dataclass(frozen=True)
 class ConcomitantFit:
-    """Coefficients, an intercept and a scale from any source, as a point of `ConcomitantHuber`."""
+    """Coefficients, an intercept and a scale from any source, for `skpd.losses.scaled_huber`."""
 
-    problem: ConcomitantHuber
+    problem: Problem
     coef: Array
     intercept: float
     scale: float
@@ -90,13 +89,16 @@ class ConcomitantFit:
         """The certificate of the model, and the relative gap of the best model and lower bound."""
         problem = self.problem
         with np.errstate(over="ignore", invalid="ignore"):
-            primal, above = rigorous_primal(problem, self.coef, (self.intercept, self.scale))
+            loss = replace(problem.loss, scale=self.scale)
+            own = problem.of_rows(replace(problem.rows, loss=loss))
+            primal, above = rigorous_primal(own, self.coef, self.intercept)
         coef, intercept = self.coef, self.intercept
         if not primal <= problem.objective_unit:
-            coef, intercept = np.zeros(len(coef)), problem.null_model[0]
+            coef, intercept = np.zeros(len(coef)), problem.null_point.intercept
         upper, dual, below = scaled_huber_bounds(problem, coef, intercept, tol, max_iter)
         upper = float(min(upper, primal))
-        radius = float(problem.intercept_radius(upper)) if problem.fit_intercept else 0.0
+        lowest, highest = problem.free_intervals(upper)[0]
+        radius = 0.5 * (highest - lowest)
         bound = DualBound(float(dual), "exact", None, upper / problem.alpha, radius)
         return _between(problem, primal, upper, bound, float(above + below) if rigorous else None)
 

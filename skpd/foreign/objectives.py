@@ -33,8 +33,9 @@ from ..losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
+from ..losses.scaled_huber import ScaledHuber
 from ..penalties import L1, Penalty, SquaredL2
-from ..problems.scaled_huber import ConcomitantHuber
+from ..problems.score_rows import scores_problem
 from .celer_skglm import CELER, SKGLM
 from .data import Data, coefficients, fits, positive, shares, signed
 from .families import (
@@ -194,19 +195,16 @@ def _sgd_alpha(estimator: Any, total: float, n_rows: int) -> float:
 def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
     """The fit of the objective sum_i s_i (sigma + 2 sigma h(r_i / sigma)) + alpha ||w||^2.
 
-    Here h is the Huber loss and sigma > 0 the scale (`ConcomitantHuber`).
+    Here h is the Huber loss and sigma > 0 the scale (`skpd.losses.scaled_huber`).
     """
     n_features, n_targets = data.X.shape[1], data.targets.shape[1]
     coef, intercept = coefficients(estimator, data.name, n_features, n_targets)
     weights, total = shares(data.sample_weight, data.name)
-    problem = ConcomitantHuber(
-        design=data.design,
-        y=np.ascontiguousarray(data.targets[:, 0]),
-        weights=weights,
-        epsilon=float(estimator.epsilon),
-        alpha=positive(float(estimator.alpha) / total, data.name),
-        fit_intercept=bool(estimator.fit_intercept),
-    )
+    y = np.ascontiguousarray(data.targets[:, 0])
+    problem = scores_problem(
+        data.design, ScaledHuber(y, weights, float(estimator.epsilon)), SquaredL2(),
+        positive(float(estimator.alpha) / total, data.name), bool(estimator.fit_intercept),
+    )  # fmt: skip
     return [ConcomitantFit(problem, coef[0], float(intercept[0]), float(estimator.scale_))]
 
 

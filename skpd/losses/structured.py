@@ -113,6 +113,8 @@ class StructuredLoss(ABC):
     opposed : tuple of Mixture
         Mixtures whose theta have sums of both signs, which bound an intercept; empty for losses of
         models without an intercept.
+    largest_target : float
+        The size of targets, for bounds on the rounding of an intercept.
     """
 
     weights: Array
@@ -123,6 +125,7 @@ class StructuredLoss(ABC):
     has_radius: ClassVar[bool] = False
     constant_curvature: ClassVar[bool] = False
     opposed: ClassVar[tuple[Mixture, ...]] = ()
+    largest_target: ClassVar[float] = 1.0
 
     @property
     def n_scores(self) -> int:

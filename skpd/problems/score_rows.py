@@ -63,7 +63,6 @@ class RowsOfScores(Rows):
     fit_intercept: bool = False
     n_labels: int | None = None
     of_scores = True
-    largest_target = 1.0
 
     def __post_init__(self) -> None:
         if self.fit_intercept and not self.loss.opposed:
@@ -71,6 +70,10 @@ class RowsOfScores(Rows):
                 "fit_intercept must be False for this loss: a constant added to all scores is "
                 "of no use to it."
             )
+
+    @property
+    def largest_target(self) -> float:  # type: ignore[override]
+        return self.loss.largest_target
 
     @property
     def n_samples(self) -> int:

@@ -50,10 +50,11 @@ from skpd.certificates import dual_bound
 from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Softmax, Squared
+from skpd.losses.scaled_huber import ScaledHuber
 from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation
 from skpd.problems import linear_problem
 from skpd.problems.output_rows import outputs_problem
-from skpd.problems.scaled_huber import ConcomitantHuber
+from skpd.problems.score_rows import scores_problem
 from skpd.solvers import METHODS
 from skpd.solvers.newton.scale import scaled_huber_bounds
 from tests.oracles.reference import concomitant_programme, linear_pieces, multinomial_programme
@@ -558,10 +559,13 @@ def test_crammer_singer(n_classes, fit_intercept):
 def test_concomitant_weak_duality(diabetes, rng):
     X, y = diabetes
     n = len(y)
-    problem = ConcomitantHuber(Design(X), y, np.full(n, 1 / n), 1.35, 1e-3, True)
+    loss = ScaledHuber(y, np.full(n, 1 / n), 1.35)
+    problem = scores_problem(Design(X), loss, SquaredL2(), 1e-3, fit_intercept=True)
     optimum = concomitant_programme(X, y, np.full(n, 1 / n), 1.35, 1e-3, True)
     for scale in (0.1, 1.0, 100.0):
-        assert rigorous_dual(problem, scale * rng.normal(size=n), 1e9)[0] <= optimum
+        assert (
+            rigorous_dual(problem, loss.dual_point(scale * rng.normal(size=n)), 1e9)[0] <= optimum
+        )
     upper, lower, _ = scaled_huber_bounds(problem, np.zeros(10), 0.0, 1e-9, 100)
     assert_allclose([upper, lower], optimum, rtol=1e-8)
 

@@ -6,15 +6,14 @@ from ..._typing import Array
 from ...certificates.rigorous import rigorous_dual, rigorous_primal
 from ...losses import Absolute
 from ...penalties import SquaredL2
-from ...problems import Solution, linear_problem
-from ...problems.scaled_huber import ConcomitantHuber
+from ...problems import Problem, Solution, linear_problem
 from .. import solve
 from ..conjugate_gradients import conjugate_gradients
 from .settings import QUADRATIC, SCALE, SETTINGS
 
 
 def scaled_huber_bounds(
-    problem: ConcomitantHuber, coef: Array, intercept: float, tol: float, max_iter: int
+    problem: Problem, coef: Array, intercept: float, tol: float, max_iter: int
 ) -> tuple[float, float, float]:
     """The best bounds on the optimal value found by Newton's method from a given model.
 
@@ -26,15 +25,15 @@ def scaled_huber_bounds(
     upper, lower, rounding : float
         The bounds, and the allowance for rounding errors in the lower one.
     """
-    least = SCALE.least_scale * tol * problem.objective_unit / problem.epsilon**2
+    loss = problem.loss
+    least = SCALE.least_scale * tol * problem.objective_unit / loss.epsilon**2
     least = max(least, np.finfo(float).tiny)
     state = _Newton(problem, np.append(coef, intercept), least)
     upper, lower, rounding = np.inf, 0.0, 0.0
     smallest, value, improved_at = np.inf, np.inf, 0
     for n_iter in range(max_iter):
-        free = float(state.v[-1]), state.scale
-        upper = min(upper, rigorous_primal(problem, state.v[:-1], free)[0])
-        found = rigorous_dual(problem, state.theta, upper)
+        upper = min(upper, rigorous_primal(problem, state.v[:-1], float(state.v[-1]))[0])
+        found = rigorous_dual(problem, loss.dual_point(state.theta), upper)
         if found[0] > lower:
             lower, rounding = found
         gap = (upper - lower) / problem.objective_unit
@@ -43,18 +42,17 @@ def scaled_huber_bounds(
             smallest, value, improved_at = min(gap, smallest), state.value, n_iter
         if gap <= tol:
             return upper, lower, rounding
-        if problem.epsilon == 1.0 or n_iter - improved_at > SCALE.patience or not state.step(gap):
+        if loss.epsilon == 1.0 or n_iter - improved_at > SCALE.patience or not state.step(gap):
             break
     flat = _at_scale_zero(problem, tol, max_iter)
-    scale = problem.best_scale(problem.residuals(flat.coef, flat.intercept), least)
-    upper = min(upper, rigorous_primal(problem, flat.coef, (flat.intercept, scale))[0])
-    found = rigorous_dual(problem, problem.epsilon * flat.dual_coef, upper)
+    upper = min(upper, rigorous_primal(problem, flat.coef, flat.intercept)[0])
+    found = rigorous_dual(problem, loss.dual_point(loss.epsilon * flat.dual_coef), upper)
     if found[0] > lower:
         lower, rounding = found
     return upper, lower, rounding
 
 
-def _at_scale_zero(problem: ConcomitantHuber, tol: float, max_iter: int) -> Solution:
+def _at_scale_zero(problem: Problem, tol: float, max_iter: int) -> Solution:
     """The solution for sigma = 0, where P is epsilon times the mean absolute deviation.
 
     This non-smooth problem has the optimal solution if epsilon is 1, or if so many residuals are 0
@@ -62,14 +60,14 @@ def _at_scale_zero(problem: ConcomitantHuber, tol: float, max_iter: int) -> Solu
     """
     flat = linear_problem(
         design=problem.design,
-        y=problem.y,
-        weights=problem.weights,
+        y=problem.loss.y,
+        weights=problem.loss.weights,
         loss=Absolute(),
         penalty=SquaredL2(),
-        alpha=problem.alpha / problem.epsilon,
+        alpha=problem.alpha / problem.loss.epsilon,
         fit_intercept=problem.fit_intercept,
     )
-    tol *= problem.objective_unit / (problem.epsilon * (flat.objective_unit or 1.0))
+    tol *= problem.objective_unit / (problem.loss.epsilon * (flat.objective_unit or 1.0))
     random_state = np.random.RandomState(0)
     found = solve(flat, tol=tol, max_iter=max_iter, random_state=random_state)
     if found.interrupted:
@@ -80,19 +78,19 @@ def _at_scale_zero(problem: ConcomitantHuber, tol: float, max_iter: int) -> Solu
 class _Newton:
     """Newton's method for the minimum of P over sigma, a smooth function of v = (w, b)."""
 
-    def __init__(self, problem: ConcomitantHuber, v: Array, least: float) -> None:
-        self.problem, self.least = problem, least
+    def __init__(self, problem: Problem, v: Array, least: float) -> None:
+        self.problem, self.loss, self.least = problem, problem.loss, least
         self.ones = float(problem.fit_intercept)
         self.penalised = np.append(np.full(len(v) - 1, problem.alpha), 0.0)
         self.move_to(v)
 
     def evaluate(self, v: Array) -> tuple[float, Array, float]:
         """The best scale, the dual point theta and P at v."""
-        problem, edge = self.problem, self.problem.epsilon
-        r = problem.residuals(v[:-1], self.ones * float(v[-1]))
-        scale = problem.best_scale(r, self.least)
+        loss, edge = self.loss, self.loss.epsilon
+        r = self.problem.rows.scores(v[:-1], self.ones * float(v[-1])) - loss.y
+        scale = loss.best_scale(r, self.least)
         theta = np.clip(r / scale, -edge, edge)
-        value = float(np.sum(problem.weights * (theta * r - 0.5 * scale * theta**2)))
+        value = float(np.sum(loss.weights * (theta * r - 0.5 * scale * theta**2)))
         return scale, theta, 0.5 * scale + value + 0.5 * float(np.sum(self.penalised * v**2))
 
     def move_to(self, v: Array) -> None:
@@ -100,7 +98,7 @@ class _Newton:
         self.scale, self.theta, self.value = self.evaluate(v)
 
     def rmatvec(self, rows: Array) -> Array:
-        rows = self.problem.weights * rows
+        rows = self.loss.weights * rows
         return np.append(self.problem.design.rmatvec(rows), self.ones * float(np.sum(rows)))
 
     def step(self, gap: float) -> bool:
@@ -108,10 +106,10 @@ class _Newton:
 
         Linear systems are solved more accurately for smaller relative gaps.
         """
-        problem, weights, theta, scale = self.problem, self.problem.weights, self.theta, self.scale
-        inside = np.abs(theta) < problem.epsilon
+        problem, weights, theta, scale = self.problem, self.loss.weights, self.theta, self.scale
+        inside = np.abs(theta) < self.loss.epsilon
         # the derivative of sigma: total d(sigma) = sum over rows inside of c_i theta_i d(r_i)
-        total = 1.0 - problem.epsilon**2 * float(np.sum(weights[~inside]))
+        total = 1.0 - self.loss.epsilon**2 * float(np.sum(weights[~inside]))
         follows = 1.0 / total if scale > self.least and total > 0.0 else 0.0
 
         def products(d: Array) -> Array:
