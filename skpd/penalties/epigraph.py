@@ -1,15 +1,15 @@
 """A norm written with its radius as an additional variable (`NormEpigraph`)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from .base import Norm, Penalty, _half_square, _product
+from .base import FreeFeatures, Norm, Penalty, _half_square, _product
 from .norms import L2Norm, LInf
 from .separable import L1
 
@@ -23,7 +23,7 @@ class NormEpigraph(Penalty):
 
     The variables are (w, lam), with lam the last of them. With weight 0 the penalty is a gauge
     whose polar is ``R°(v, t) = max(R°(v) + t, 0)``. The conjugate is infinite at dual points
-    (v, t) with t > alpha.
+    (v, t) with t > alpha. Between w and lam there may be coefficients that are free within bounds.
 
     Parameters
     ----------
@@ -31,6 +31,8 @@ class NormEpigraph(Penalty):
         The norm.
     weight : float, default=0.0
         Weight of half the squared Euclidean norm, at least 0.
+    lower, upper : ndarray of shape (n_free,), default=()
+        The bounds on the free coefficients, which hold 0.
 
     Examples
     --------
@@ -45,8 +47,24 @@ class NormEpigraph(Penalty):
 
     q: float
     weight: float = 0.0
+    lower: Any = ()
+    upper: Any = ()
+    n_variables: int = field(default=0, repr=False)
     even: ClassVar[bool] = False
     is_finite: ClassVar[bool] = False
+
+    def bind(self, n_features: int) -> "NormEpigraph":
+        return replace(self, n_variables=n_features)
+
+    @property
+    def free_features(self) -> FreeFeatures:  # type: ignore[override]
+        last = self.n_variables - 1
+        columns = np.arange(last - len(self.lower), last)
+        return FreeFeatures(columns, np.asarray(self.lower), np.asarray(self.upper))
+
+    def of_norm(self, v: Array) -> Array:
+        """The part w of variables (w, lam), or of a dual point."""
+        return np.ascontiguousarray(v[: len(v) - 1 - len(self.lower)])
 
     @property
     def norm(self) -> Norm:
@@ -58,8 +76,9 @@ class NormEpigraph(Penalty):
         return self.weight == 0.0
 
     def value(self, w: Array) -> float:
-        coef, radius = np.ascontiguousarray(w[:-1]), float(w[-1])
-        if not self.norm.value(coef) <= radius:
+        coef, radius = self.of_norm(w), float(w[-1])
+        free = w[len(coef) : -1]
+        if not (self.norm.value(coef) <= radius and np.array_equal(free, self._clipped(free))):
             return inf
         size = kernels.euclidean_norm(coef)
         return radius + 0.5 * size * (self.weight * size)
@@ -69,14 +88,20 @@ class NormEpigraph(Penalty):
         step = float(np.max(step))
         grow = 1.0 + step * self.weight
         coef, radius = kernels.project_epigraph(
-            np.ascontiguousarray(w[:-1]) / grow, (float(w[-1]) - step) / np.sqrt(grow), self.q,
+            self.of_norm(w) / grow, (float(w[-1]) - step) / np.sqrt(grow), self.q,
             np.sqrt(grow),
         )  # fmt: skip
-        return np.append(coef, np.sqrt(grow) * radius)
+        free = self._clipped(w[len(coef) : -1])
+        return np.concatenate([coef, free, [np.sqrt(grow) * radius]])
 
     def feasible(self, w: Array) -> Array:
         """A feasible point: w with the radius max(lam, ||w||_q)."""
-        return np.append(w[:-1], max(float(w[-1]), self.norm.value(np.ascontiguousarray(w[:-1]))))
+        coef = self.of_norm(w)
+        free = self._clipped(w[len(coef) : -1])
+        return np.concatenate([coef, free, [max(float(w[-1]), self.norm.value(coef))]])
+
+    def _clipped(self, free: Array) -> Array:
+        return np.clip(free, self.lower, self.upper) if len(free) else free
 
     def dual_norm(self, v: Array) -> float:
         """The polar R°(v, t) = max(R°(v) + t, 0), for weight 0."""
@@ -84,7 +109,7 @@ class NormEpigraph(Penalty):
 
     def _of_coefficients(self, v: Array) -> float:
         """The dual norm R°(v) of the part v of a dual point (v, t), rounded up."""
-        return self.norm.dual_norm(np.ascontiguousarray(v[:-1])) * (1.0 + ROUNDING)
+        return self.norm.dual_norm(self.of_norm(v)) * (1.0 + ROUNDING)
 
     def _room(self, v: Array, alpha: float) -> float:
         """The difference alpha - t at a dual point (v, t), rounded down."""
@@ -105,7 +130,7 @@ class NormEpigraph(Penalty):
             return bound
         if room >= 0.0:
             return min(bound, self.conjugate(v, alpha))
-        size = kernels.euclidean_norm(np.ascontiguousarray(v[:-1])) * (1.0 + ROUNDING)
+        size = kernels.euclidean_norm(self.of_norm(v)) * (1.0 + ROUNDING)
         return min(bound, _half_square(size, alpha * self.weight) - radius * room)
 
     def support(self, v: Array, radius: float) -> float:
@@ -113,10 +138,11 @@ class NormEpigraph(Penalty):
 
     def _distance(self, v: Array, room: float) -> float:
         """An upper bound on the Euclidean distance of v from the dual ball of radius room."""
-        v, norm = np.ascontiguousarray(v[:-1]), self.norm
+        norm = self.norm
         room *= 1.0 - ROUNDING
         if self.q == 2:
-            return max(self._of_coefficients(np.append(v, 0.0)) - room, 0.0)
+            return max(self._of_coefficients(v) - room, 0.0)
+        v = self.of_norm(v)
         if self.q == 1:
             left = np.maximum(np.abs(v) - room, 0.0)
         else:

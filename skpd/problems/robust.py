@@ -18,13 +18,13 @@ interval of b for the hinge loss is valid here as well.
 """
 
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Indices
 from ..designs import Design
 from ..losses import Hinge
 from ..losses.worst_case import WorstCaseHinge
@@ -84,21 +84,39 @@ class Radius(Lift):
     ----------
     q, kappa, ridge : float
         See `RobustTerms`.
+    order : ndarray of shape (n_features,) or None
+        The features in the order of the problem, in which those without a penalty are the last.
+        None if all have a penalty.
+    lower, upper : ndarray of shape (n_free,)
+        The bounds on the coefficients without a penalty.
     """
 
     q: float
     kappa: float
     ridge: float
+    order: Indices | None = None
+    lower: Any = ()
+    upper: Any = ()
+
+    def of_model(self, variables: Array) -> Array:
+        if self.order is None:
+            return variables[:-1]
+        coef = np.empty(len(self.order), dtype=variables.dtype)
+        coef[self.order] = variables[:-1]
+        return coef
 
     def completed(self, problem: Any, variables: Array, intercept: Any) -> Array:
         """The variables (w, lam), with the least lam that minimises the objective."""
+        if self.order is not None and len(variables) == len(self.order):
+            variables = variables[self.order]
         coef = np.ascontiguousarray(variables[: problem.design.shape[1]])
         margins = problem.y * problem.predictions(coef, intercept)[0]
-        return np.append(coef, best_radius(problem, margins, NORMS[self.q]().value(coef)))
+        size = NORMS[self.q]().value(coef[: len(coef) - len(self.lower)])
+        return np.append(coef, best_radius(problem, margins, size))
 
     def columns_at(self, alpha: float) -> Columns:
         weight = self.ridge / alpha if alpha > 0.0 else 0.0  # see `plain_problem` for alpha = 0
-        return Columns(NormEpigraph(self.q, weight), alpha)
+        return Columns(NormEpigraph(self.q, weight, self.lower, self.upper), alpha)
 
     def null(self, rows: Any, alpha: float) -> NullModel:
         """The best constant prediction, with multipliers that prove that it is the best.
@@ -135,6 +153,8 @@ class Radius(Lift):
         choices is returned: kappa / 2 for p = r = 1/2, or ||v||° + kappa rho for r = 0 in the
         smaller class and equal r_i in the other.
         """
+        if len(self.lower):
+            return nan
         rows = problem.rows
         share = np.ones(rows.n_samples)  # p - r
         if rows.fit_intercept:
@@ -195,6 +215,7 @@ def robust_problem(
     ridge: float = 0.0,
     fit_intercept: bool = True,
     total_weight: float | None = None,
+    bounds_of_free: dict[int, tuple[float, float]] | None = None,
 ) -> Problem:
     """The distributionally robust SVM as a problem.
 
@@ -208,14 +229,22 @@ def robust_problem(
         See `RobustTerms`.
     norm : {1, 2, inf}
         The q of the norm on w.
+    bounds_of_free : dict, default=None
+        The features that the norm leaves out, which are known exactly, with bounds on their
+        coefficients that hold 0.
 
     Returns
     -------
     problem : Problem
     """
-    loss = WorstCaseHinge(float(kappa))
+    loss, free, order = WorstCaseHinge(float(kappa)), bounds_of_free or {}, None
+    if free:
+        others = np.setdiff1d(np.arange(design.shape[1]), list(free))
+        order = np.concatenate([others, list(free)]).astype(np.int64)
+        design = design.columns(order)
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
-    lift = Radius(norm, float(kappa), float(ridge))
+    lower, upper = (np.array([pair[k] for pair in free.values()]) for k in (0, 1))
+    lift = Radius(norm, float(kappa), float(ridge), order, lower, upper)
     return Problem(rows, lift.columns_at(float(epsilon)), lift=lift)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Sum
 from ..losses import Hinge
 from ..losses.base import Stratum
@@ -28,8 +28,8 @@ class TrianglePoint(DualPoint):
 
     linear, quadratic, only_precise = True, False, True
 
-    def __init__(self, rows: Any, theta: Array) -> None:
-        self.rows, self.theta = rows, theta
+    def __init__(self, rows: Any, theta: Array, columns: Indices) -> None:
+        self.rows, self.theta, self.columns = rows, theta, columns
 
     def value(self, scale: float) -> Sum:
         value, rounding = self._value
@@ -45,8 +45,9 @@ class TrianglePoint(DualPoint):
         rows, (p, r) = self.rows, self.theta
         u, error = rows.design.rmatvec_compensated(rows.weights, (r - p) * rows.y)
         flipped, rounding = kernels.compensated_dot(rows.weights, r)
-        of_radius = rows.loss.kappa * flipped
-        rounding = rows.loss.kappa * rounding + EPSILON * abs(of_radius)
+        kappa = rows.loss.kappa if rows.loss.kappa < inf else 0.0
+        of_radius = kappa * flipped
+        rounding = kappa * rounding + EPSILON * abs(of_radius)
         return np.append(u, -of_radius), np.append(error, rounding)
 
     def sums_without_products(self) -> list[Sum]:
@@ -56,7 +57,8 @@ class TrianglePoint(DualPoint):
         return [kernels.compensated_dot(rows.weights, r - p, rows.y)]
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        return self.sums_without_products()
+        of_features = products[self.columns].tolist(), errors[self.columns].tolist()
+        return [*self.sums_without_products(), *zip(*of_features, strict=True)]
 
     def largest_scale(self) -> float:
         size = float(np.max(self.theta[0] + self.theta[1], initial=0.0))
@@ -92,10 +94,15 @@ class FreeWithRadius(FreeDirections):
         means = [(np.append(mean, 0.0), np.append(error, 0.0)) for mean, error in given]
         return self.rows.strata, self._supports(means)
 
+    @property
+    def _is_hinge(self) -> bool:
+        """Whether dual points are those of the hinge loss and the norm of all coefficients."""
+        return self.rows.loss.kappa == inf and not len(self.columns)
+
     def point_of(self, problem: Any, theta: Array) -> DualPoint:
         """The dual point of multipliers in the triangle; without flips that of a hinge loss."""
-        if self.rows.loss.kappa < inf:
-            return TrianglePoint(self.rows, theta)
+        if not self._is_hinge:
+            return TrianglePoint(self.rows, theta, self.columns)
         inner: Any = self._hinge(problem).feasible_point(-self.rows.y * theta[0])
         return HingePoint(self.rows.y, inner)
 
@@ -109,7 +116,7 @@ class FreeWithRadius(FreeDirections):
     def projected(self, problem: Any, point: Any) -> Any:
         """The point with the nearest p on the grid for which s is 0, or nearly 0."""
         rows = self.rows
-        if rows.loss.kappa == inf:
+        if self._is_hinge:
             return HingePoint(rows.y, self._hinge(problem).projected(point.inner))
         if not rows.fit_intercept:
             return point
@@ -121,10 +128,10 @@ class FreeWithRadius(FreeDirections):
             )  # fmt: skip
         except ValueError:  # there may be no p that balances r
             return point
-        return TrianglePoint(rows, np.stack([np.floor(p * GRID) / GRID, r]))
+        return TrianglePoint(rows, np.stack([np.floor(p * GRID) / GRID, r]), self.columns)
 
     def balanced(self, problem: Any, point: Any, near: Array | None) -> Any:
-        if self.rows.loss.kappa < inf:
+        if not self._is_hinge:
             return point
         # optimal products by coefficients near the optimum do not include the ridge
         near = near[:-1] if near is not None and problem.penalty.weight == 0.0 else None

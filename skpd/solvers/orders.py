@@ -342,6 +342,8 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     4. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
        of 3. after it.
     """
+    if len(problem.free_columns):
+        return [Try("interior-point")]
     few = min(problem.design.shape) <= INTERIOR.largest_system
     cost = cost_of_run(problem.design)
     last = Try(

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -254,3 +255,31 @@ def test_without_doubt_the_bounds_are_those_of_the_hinge_loss(q, fit_intercept, 
         norm = L1() if q == 1 else LInf()
         best = linear_programme(X, y, rows, Hinge(), norm, 1e-7, fit_intercept)
         assert abs(found.certificate.primal - best) <= 1e-7
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("kappa", [0.5, np.inf])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_features_without_a_penalty_and_with_bounds(norm, kappa, fit_intercept, rng):
+    """Against Clarabel: features 1 and 4 are known exactly, so that the norm leaves them out."""
+    X, ridge = rng.normal(size=(50, 6)), float(rng.choice([0.0, 0.1]))
+    y = np.where(X[:, 0] + X[:, 1] - X[:, 2] + rng.normal(size=50) > 0.0, 1.0, -1.0)
+    c = rng.uniform(0.5, 1.5, 50) / 50.0
+    c /= c.sum()
+    w, lam, b = cp.Variable(6), cp.Variable(), cp.Variable() if fit_intercept else 0.0
+    m, penalised = cp.multiply(y, X @ w + b), w[[0, 2, 3, 5]]
+    loss = cp.maximum(1.0 - m, 0.0)
+    if kappa < np.inf:
+        loss = cp.maximum(loss, 1.0 + m - kappa * lam)
+    objective = 0.05 * lam + c @ loss + 0.5 * ridge * cp.sum_squares(penalised)
+    allowed = [cp.norm(penalised, norm) <= lam, w[1] >= -0.1, w[1] <= 0.3, w[4] >= 0, w[4] <= 2]
+    best = cp.Problem(cp.Minimize(objective), allowed).solve(solver=cp.CLARABEL)
+    problem = robust_problem(
+        Design(X), y, c, epsilon=0.05, kappa=kappa, norm=norm, ridge=ridge,
+        fit_intercept=fit_intercept, bounds_of_free={1: (-0.1, 0.3), 4: (0.0, 2.0)},
+    )  # fmt: skip
+    found = solve(problem, tol=1e-8, max_iter=500, random_state=np.random.RandomState(0))
+    assert found.converged and abs(found.certificate.primal - best) <= 1e-7
+    assert found.certificate.dual <= best + 1e-8
+    coef = problem.of_model(found.coef)
+    assert -0.1 <= coef[1] <= 0.3 and 0.0 <= coef[4] <= 2.0

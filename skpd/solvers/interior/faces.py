@@ -73,7 +73,7 @@ def _programme(
     place = programme.new_unknown(height, problem.alpha)
     programme.predictions = PredictionsBeside(programme.design, column, place)
     problem.loss.add_cones(programme)
-    programme.bound_coefficients(place, problem.alpha)
+    programme.bound_coefficients(programme.n_coefficients, place, problem.alpha)
     return programme, place
 
 

@@ -241,11 +241,10 @@ class Programme(LossCones, PenaltyCones):
 
     def add_largest_size(self, weight: float) -> None:
         place = self.new_unknown(float(np.max(self.width)), weight)
-        self.bound_coefficients(place, weight)
+        self.bound_coefficients(self.n_coefficients, place, weight)
 
-    def bound_coefficients(self, place: int, multiplier: float) -> None:
-        """Add the constraints abs(w_j) <= t, where t is the unknown at the index ``place``."""
-        d = self.n_coefficients
+    def bound_coefficients(self, d: int, place: int, multiplier: float) -> None:
+        """Add the constraints abs(w_j) <= t for the first d coefficients, t at index ``place``."""
         for sign in (1.0, -1.0):
             self._add(
                 Coefficients(np.arange(d), place, -sign), sign=sign, lower=0.0, upper=inf,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import inf, sqrt
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,10 +23,15 @@ class RobustProgramme(Programme):
     """The programme of the robust SVM, with two multipliers p and r for each row."""
 
     def posed(self) -> Self:
-        d = self.n_coefficients
+        penalty: Any = self.problem.penalty
+        d = self.n_coefficients - len(penalty.lower)
         q, epsilon, kappa, ridge = terms = terms_of(self.problem)
         self.ridge[:d] = ridge
-        if kappa == inf:
+        if d < self.n_coefficients:
+            free = np.full((2, self.n_coefficients), [[-inf], [inf]])
+            free[:, d:] = penalty.lower, penalty.upper
+            self.add_separable(lower=free[0], upper=free[1])
+        elif kappa == inf:
             self.problem.loss.add_cones(self)
             terms.norm.add_cones(self, epsilon)
             return self
@@ -35,10 +40,14 @@ class RobustProgramme(Programme):
         flipped = first_flip(self.problem)
         place = self.new_unknown(lam, epsilon)
         rows = self.predictions, self.y, self.weights
-        self.losses = [DoubtfulLabels(*rows, kappa, place, flipped, self.x)]
-        multiplier = epsilon - kappa * flipped
+        multiplier = epsilon
+        if kappa == inf:
+            self.problem.loss.add_cones(self)
+        else:
+            self.losses = [DoubtfulLabels(*rows, kappa, place, flipped, self.x)]
+            multiplier -= kappa * flipped
         if q == inf:
-            self.bound_coefficients(place, multiplier)
+            self.bound_coefficients(d, place, multiplier)
             return self
         epigraph = SumEpigraph if q == 1 else EuclideanEpigraph
         height = self.new_unknown(0.0)
