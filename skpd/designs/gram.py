@@ -201,9 +201,7 @@ class WeightedGram:
         if n_known < len(columns):
             self._extend(design, columns[~known])
         places = self._with_ones(self._places[np.searchsorted(self._columns, columns)])
-        out = np.empty((len(places), len(places)))
-        kernels.principal_submatrix(self._matrix, places, out)
-        return out
+        return self._matrix.take(places, axis=0).take(places, axis=1)
 
     def knows(self, columns: Indices) -> np.ndarray:
         """A mask of the given columns that are in the cached matrix."""

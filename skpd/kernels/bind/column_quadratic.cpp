@@ -63,20 +63,6 @@ void bind_methods(nb::class_<ScaledColumns>& bound) {
         },
         "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "most"_a, "accuracy"_a,
         "A Newton step on the support of p by at most so many conjugate gradients; their number.");
-    bound.def(
-        "step_along",
-        [](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s,
-           Indices support, In step) {
-            const std::size_t k = support.shape(0);
-            require(step.shape(0) == k, "support and step differ in length");
-            require_within(support, p.shape(0), "the support must increase and lie among the coordinates", 0, true);
-            return Model{self, places, g, w, ridge, p, s}(penalty, [&](auto quadratic) {
-                const std::vector<std::size_t> chosen(support.data(), support.data() + k);
-                return step_along(quadratic, penalty, chosen, {step.data(), step.data() + k}) > 0.0;
-            });
-        },
-        "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "support"_a, "step"_a,
-        "Moves the support along a step as far as that lowers the objective; whether it does.");
 }
 
 }  // namespace
@@ -125,35 +111,8 @@ void bind_column_quadratic(nb::module_& m) {
                      matrix.layout());
              },
              "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(), "Puts some columns of the same matrix, scaled, behind those at hand.")
-        .def(
-            "gram",
-            [](const ScaledColumns& self, Indices places, OutTable out) {
-                const std::size_t n = places.shape(0);
-                require(have_shape(n, n, out), "out has the wrong shape");
-                require_within(places, self.size(), "a place lies outside the columns");
-                nb::gil_scoped_release release;
-                self.gram(places.data(), n, out.data());
-            },
-            "places"_a, "out"_a, "Writes the Gram matrix of some of the columns.")
-        .def(
-            "table",
-            [](const ScaledColumns& self, Indices places, OutTable out) {
-                require(have_shape(places.shape(0), self.n_rows(), out), "out has the wrong shape");
-                require_within(places, self.size(), "a place lies outside the columns");
-                nb::gil_scoped_release release;
-                std::fill_n(out.data(), out.shape(0) * out.shape(1), 0.0);
-                self.visit([&](const auto& columns) {
-                    for (std::size_t a = 0; a < places.shape(0); ++a)
-                        columns.for_each(static_cast<std::size_t>(places.data()[a]), [&](std::size_t t, double x) {
-                            out.data()[a * self.n_rows() + t] = x;
-                        });
-                });
-            },
-            "places"_a, "out"_a, "Writes some of the columns as the rows of a table.")
         .def_prop_ro("n_rows", &ScaledColumns::n_rows)
-        .def_prop_ro("n_entries", &ScaledColumns::n_entries)
         .def_prop_ro("size", &ScaledColumns::size, "How many columns.")
-        .def_prop_ro("dense", &ScaledColumns::dense)
         .def("squares", [](const ScaledColumns& self) { return as_numpy(self.squares()); }, "||A_a||^2 of every column.");
     bind_methods<SeparableCoordinates>(columns);
     bind_methods<GroupedCoordinates>(columns);

@@ -61,14 +61,6 @@ SeparableCoordinates penalty(const SeparableTerms& terms, std::size_t n_penalise
     return {terms, n_penalised};
 }
 
-double sweep_coordinates(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Out p, Out r, int sweeps,
-                         double tol) {
-    GramQuadratic quadratic = model(H, p, r);
-    const SeparableCoordinates coordinates = penalty(terms, n_penalised, p);
-    nb::gil_scoped_release release;
-    return quadratic.descend(coordinates, sweeps, tol);
-}
-
 double sweep_blocks(InTable H, Indices starts, In weights, double l1, Out p, Out r, int sweeps, double tol) {
     const std::size_t n_groups = weights.shape(0);
     GramQuadratic quadratic = model(H, p, r);
@@ -81,18 +73,6 @@ double sweep_blocks(InTable H, Indices starts, In weights, double l1, Out p, Out
     return quadratic.descend(GroupedCoordinates{l1, weights.data(), starts.data(), n_groups}, sweeps, tol);
 }
 
-void move_support(InTable H, std::size_t n_penalised, const SeparableTerms& terms, Indices support, In step, Out p,
-                  Out r) {
-    GramQuadratic quadratic = model(H, p, r);
-    const SeparableCoordinates coordinates = penalty(terms, n_penalised, p);
-    const std::size_t k = support.shape(0);
-    require(step.shape(0) == k, "support and step differ in length");
-    require_within(support, p.shape(0), "an index lies outside the matrix");
-    nb::gil_scoped_release release;
-    const std::vector<std::size_t> chosen(support.data(), support.data() + k);
-    step_along(quadratic, coordinates, chosen, {step.data(), step.data() + k});
-}
-
 void minimise(SupportSystem& system, InTable H, Indices columns, const SeparableTerms& terms, Out p, Out r, int sweeps,
               double tol, int rounds) {
     const GramQuadratic quadratic = model(H, p, r);
@@ -100,17 +80,6 @@ void minimise(SupportSystem& system, InTable H, Indices columns, const Separable
     nb::gil_scoped_release release;
     system.name(columns.data(), columns.shape(0), p.shape(0));
     minimise_separable(quadratic, coordinates, sweeps, tol, rounds, system);
-}
-
-void principal_submatrix(InTable H, Indices indices, OutTable out) {
-    const std::size_t n = H.shape(0), k = indices.shape(0);
-    require(H.shape(1) == n && have_shape(k, k, out), "H or out has the wrong shape");
-    require_within(indices, n, "an index lies outside the matrix");
-    nb::gil_scoped_release release;
-    for (std::size_t a = 0; a < k; ++a) {
-        const double* row = H.data() + static_cast<std::size_t>(indices.data()[a]) * n;
-        for (std::size_t b = 0; b < k; ++b) out.data()[a * k + b] = row[indices.data()[b]];
-    }
 }
 
 void add_to_submatrix(OutTable H, Indices indices, InTable part) {
@@ -152,14 +121,10 @@ auto active_or_violating(In w, In gradient, const SeparableTerms& terms, double 
 void bind_quadratic(nb::module_& m) {
     bind_separable_terms(m);
     nb::class_<SupportSystem>(m, "SupportSystem", "Factors of a matrix on one support after another.").def(nb::init<>());
-    m.def("coordinate_descent", &sweep_coordinates, "H"_a, "n_penalised"_a, "terms"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
-          "Coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest change.");
     m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "starts"_a, "weights"_a, "l1"_a, "p"_a, "r"_a, "sweeps"_a,
           "tol"_a,
           "Block coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest "
           "change.");
-    m.def("step_on_support", &move_support, "H"_a, "n_penalised"_a, "terms"_a, "support"_a, "step"_a, "p"_a, "r"_a,
-          "A step of the support's coordinates that lowers a quadratic with gradient r at p; updates both.");
     m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "terms"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "rounds"_a,
           "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both. The columns "
@@ -169,8 +134,6 @@ void bind_quadratic(nb::module_& m) {
           "Where w is not 0 or a proximal gradient step moves it, one along an expected gradient as well if that is given: "
           "the coordinates, how far over the length of the step, and the most that is of any. The length is step, times "
           "the steps of the coordinates if they are given.");
-    m.def("principal_submatrix", &principal_submatrix, "H"_a, "indices"_a, "out"_a,
-          "The rows and columns of H with these indices.");
     m.def("add_to_submatrix", &add_to_submatrix, "H"_a, "indices"_a, "part"_a,
           "Adds to the rows and columns of H with these indices.");
 }

@@ -29,7 +29,6 @@ struct DenseColumns {
         for (std::size_t a = 0; a < count; ++a) starts.push_back(begin + a * n_rows);
         return begin;
     }
-    std::size_t n_entries() const { return starts.size() * n_rows; }
     double dot(std::size_t a, const double* v) const { return scale * dense_dot(starts[a], v, n_rows); }
     double dot(std::size_t a, const double* v, std::size_t next) const {  // column next comes after it
         return scale * dense_dot(starts[a], v, n_rows, starts[next]);
@@ -55,10 +54,6 @@ struct DenseColumns {
         return {starts[some[k]], starts[some[k + 1]], starts[some[k + 2]], starts[some[k + 3]]};
     }
     double square(std::size_t a) const { return scale * dot(a, starts[a]); }
-    template <class Visit>
-    void for_each(std::size_t a, Visit visit) const {
-        for (std::size_t t = 0; t < n_rows; ++t) visit(t, scale * starts[a][t]);
-    }
 };
 
 struct SparseColumns {
@@ -67,7 +62,6 @@ struct SparseColumns {
     std::vector<std::uint32_t> places;
     std::vector<double> entries;
 
-    std::size_t n_entries() const { return entries.size(); }
     double dot(std::size_t a, const double* v) const {
         double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
         std::size_t p = starts[a];
@@ -94,10 +88,6 @@ struct SparseColumns {
         double sum = 0.0;
         for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) sum += entries[p] * entries[p];
         return sum;
-    }
-    template <class Visit>
-    void for_each(std::size_t a, Visit visit) const {
-        for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) visit(places[p], entries[p]);
     }
 };
 
@@ -225,35 +215,15 @@ class ScaledColumns {
     template <class Visit>
     decltype(auto) visit(Visit visit) const { return std::visit(visit, columns_); }
     bool fits(const AnyLayout& layout) const {
-        return std::visit([&](const auto& of) { return is_dense<std::remove_cvref_t<decltype(of)>> == dense(); }, layout);
-    }
-    // out (n x n) = A_W' A_W over some columns
-    void gram(const std::int64_t* places, std::size_t n, double* out) const {
-        visit([&](const auto& columns) {
-            std::vector<double> column(rows_.size());
-            std::vector<std::size_t> until;
-            for (std::size_t a = 0; a < n; ++a) {
-                until.push_back(static_cast<std::size_t>(places[a]));
-                columns.axpy(until[a], 1.0, column.data());
-                columns.dots(until, column.data(), out + a * n);
-                for (std::size_t b = 0; b < a; ++b) out[b * n + a] = out[a * n + b];
-                columns.axpy(until[a], -1.0, column.data());
-            }
-        });
+        const bool dense = std::holds_alternative<DenseColumns>(columns_);
+        return std::visit([&](const auto& of) { return is_dense<std::remove_cvref_t<decltype(of)>> == dense; }, layout);
     }
     std::size_t n_samples() const { return n_samples_; }
     std::size_t n_rows() const { return rows_.size(); }
     std::size_t size() const { return squares_.size(); }
     const std::vector<double>& squares() const { return squares_; }  // ||A_a||^2
-    bool dense() const { return std::holds_alternative<DenseColumns>(columns_); }
-    std::size_t n_entries() const {
-        return std::visit([](const auto& columns) { return columns.n_entries(); }, columns_);
-    }
 
    private:
-    template <class M>
-    static constexpr bool is_dense = std::is_same_v<M, Dense<double>> || std::is_same_v<M, Dense<float>>;
-
     void measure(std::size_t n_new) {
         visit([&](const auto& columns) {
             for (std::size_t k = 0; k < n_new; ++k) {

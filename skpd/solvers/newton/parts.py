@@ -50,8 +50,7 @@ class GroupedPart:
         k = len(support)
         if k == 0:
             return
-        system = np.empty((k, k))
-        kernels.principal_submatrix(H, support, system)
+        system = H.take(support, axis=0).take(support, axis=1)
         slope = r[support] + self.add_derivatives(p[support], support, system)
         system.ravel()[:: k + 1] *= QUADRATIC.diagonal_factor
         _, step, info = dposv(system.T, slope, lower=True, overwrite_a=True)
