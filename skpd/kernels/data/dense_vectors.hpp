@@ -70,11 +70,8 @@ SKPD_CLONES double squared_norm(const T* x, std::size_t n) {
 }
 
 // out += a x
-SKPD_CLONES inline void dense_axpy(double a, const double* x, double* out, std::size_t n) {
-#pragma omp simd
-    for (std::size_t j = 0; j < n; ++j) out[j] += a * x[j];
-}
-SKPD_CLONES inline void dense_axpy(double a, const float* x, double* out, std::size_t n) {
+template <class T>
+SKPD_CLONES void dense_axpy(double a, const T* x, double* out, std::size_t n) {
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
 }
@@ -86,16 +83,17 @@ template <class T>
 using Four = std::array<const T*, together>;
 
 // out_k = x_k . v
-template <class T>
-SKPD_CLONES void dense_dots(const Four<T>& x, const double* v, std::size_t n, double* out) {
+template <class T, class V>
+SKPD_CLONES void dense_dots(const Four<T>& x, const V* v, std::size_t n, double* out) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     double sum_a = 0.0, sum_b = 0.0, sum_c = 0.0, sum_d = 0.0;
 #pragma omp simd reduction(+ : sum_a, sum_b, sum_c, sum_d)
     for (std::size_t j = 0; j < n; ++j) {
-        sum_a += static_cast<double>(a[j]) * v[j];
-        sum_b += static_cast<double>(b[j]) * v[j];
-        sum_c += static_cast<double>(c[j]) * v[j];
-        sum_d += static_cast<double>(d[j]) * v[j];
+        const double in = static_cast<double>(v[j]);
+        sum_a += static_cast<double>(a[j]) * in;
+        sum_b += static_cast<double>(b[j]) * in;
+        sum_c += static_cast<double>(c[j]) * in;
+        sum_d += static_cast<double>(d[j]) * in;
     }
     out[0] = sum_a;
     out[1] = sum_b;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include "data/layouts.hpp"
@@ -52,28 +53,24 @@ struct Lanes {
 };
 #endif
 
-// The entries of a row, by their places in it
-template <class T>
-struct DenseEntries {
-    const T* x;
-    std::size_t n;
-    std::size_t feature(std::size_t q) const { return q; }
-    double value(std::size_t q) const { return static_cast<double>(x[q]); }
-};
+// The entries of a row, by their places in it; without indices a place is its feature
 template <class T, class I>
-struct SparseEntries {
+struct Entries {
     const T* x;
     const I* indices;
     std::size_t n;
-    std::size_t feature(std::size_t q) const { return static_cast<std::size_t>(indices[q]); }
+    std::size_t feature(std::size_t q) const {
+        if constexpr (std::is_void_v<I>) return q;
+        else return static_cast<std::size_t>(indices[q]);
+    }
     double value(std::size_t q) const { return static_cast<double>(x[q]); }
 };
 template <class T>
-DenseEntries<T> entries_of(const Dense<T>& matrix, std::size_t i) {
-    return {matrix.major(i), matrix.n_minor};
+Entries<T, void> entries_of(const Dense<T>& matrix, std::size_t i) {
+    return {matrix.major(i), nullptr, matrix.n_minor};
 }
 template <class T, class I>
-SparseEntries<T, I> entries_of(const Sparse<T, I>& matrix, std::size_t i) {
+Entries<T, I> entries_of(const Sparse<T, I>& matrix, std::size_t i) {
     return {matrix.data + matrix.indptr[i], matrix.indices + matrix.indptr[i], matrix.length(i)};
 }
 

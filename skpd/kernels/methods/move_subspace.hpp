@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "data/compensated.hpp"
+#include "data/dense_vectors.hpp"
 #include "maths/small_system.hpp"
 #include "methods/active_rows.hpp"
 
@@ -64,15 +65,6 @@ SKPD_CLONES inline std::pair<double, double> dot_and_square(const double* d, con
     }
     return {dot, square};
 }
-SKPD_CLONES inline void dense_axpy_twice(double a, const double* d, double* v, double* w, std::size_t n) {
-#pragma omp simd
-    for (std::size_t j = 0; j < n; ++j) {
-        const double change = a * d[j];
-        v[j] += change;
-        w[j] += change;
-    }
-}
-
 template <class Iterate>
 class MoveSubspace {
    public:
@@ -256,7 +248,8 @@ class MoveSubspace {
             const auto& [i, piece] = face_[m];
             iterate.advance(i, piece, length, change_.data() + m * stride, moves_[last].data() + i * stride);
         }
-        dense_axpy_twice(length, direction_.data(), iterate.v.data(), v_moves_[last].data(), direction_.size());
+        for (Vector* moved : {&iterate.v, &v_moves_[last]})
+            dense_axpy(length, direction_.data(), moved->data(), direction_.size());
     }
 
     std::array<Vector, most> moves_, v_moves_;  // p_a and q_a, the last one last
