@@ -20,8 +20,8 @@ double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, doubl
                 weights.shape(0) <= m && shares.shape(0) == K,
             "H, shares, mask, weights, P and R differ in shape");
     nb::gil_scoped_release release;
-    return descend_rows(H.data(), blocks, m, K, shares.data(), mask.data(), {weights.data(), weights.shape(0), l1, l2},
-                        P.data(), R.data(), sweeps, tol);
+    RowsByMatrices rows{H.data(), blocks, m, K, shares.data(), mask.data(), R.data()};
+    return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol);
 }
 
 double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,
@@ -35,9 +35,10 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
     nb::gil_scoped_release release;
     return std::visit(
         [&](const auto& columns) {
-            return descend_outputs(columns, features.data(), m, ones, n, K, d.data(), e.data(), diagonal.data(),
-                                   ridge.data(), G.data(), W.data(), {weights.data(), weights.shape(0), l1, l2}, P.data(),
-                                   U.data(), sweeps, tol);
+            RowsByColumns<std::remove_cvref_t<decltype(columns)>> rows{
+                {columns, n, K, d.data(), e.data(), U.data()}, features.data(), features.shape(0),
+                diagonal.data(), ridge.data(), G.data(), W.data()};
+            return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol);
         },
         X.layout());
 }

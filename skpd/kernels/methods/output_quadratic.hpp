@@ -69,80 +69,69 @@ struct RowPenalty {
     }
 };
 
-// Sweeps with H given by matrices of the features: one for all outputs (blocks = 1), times the shares of the
-// outputs, or one for each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date.
-// Entries of outputs whose mask is 0 stay at 0. Returns the largest change of a gradient in the last sweep.
-SKPD_CLONES inline double descend_rows(const double* H, std::size_t blocks, std::size_t m, std::size_t K,
-                                       const double* shares, const double* mask, const RowPenalty& penalty, double* P,
-                                       double* R, int sweeps, double tol) {
-    double largest = 0.0;
-    std::vector<double> L(K), x(K), change(K);
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-        largest = 0.0;
-        bool settled = true;
-        for (std::size_t j = 0; j < m; ++j) {
-            double *p = P + j * K, *r = R + j * K;
-            const double* diagonal = H + (j * m + j) * blocks;
-            double curvature = 0.0;
-            bool was = false, is = false;
-            for (std::size_t k = 0; k < K; ++k) {
-                L[k] = diagonal[blocks == 1 ? 0 : k] * shares[k] * mask[j * K + k];
-                curvature = std::max(curvature, L[k]);
-                x[k] = L[k] > 0.0 ? p[k] - r[k] / L[k] : p[k];
-                was |= p[k] != 0.0;
-            }
-            if (!(curvature > 0.0)) continue;
-            penalty.minimise(j, L.data(), K, x.data());
-            double moved = 0.0;
-            for (std::size_t k = 0; k < K; ++k) {
-                change[k] = x[k] - p[k];
-                moved = std::max(moved, std::fabs(change[k]) * L[k]);
-                p[k] = x[k];
-                is |= x[k] != 0.0;
-            }
-            settled &= was == is;
-            if (moved == 0.0) continue;
-            largest = std::max(largest, moved);
-            const double* row = H + j * m * blocks;
-            if (blocks == 1) {
-                for (std::size_t k = 0; k < K; ++k) change[k] *= shares[k];
-                for (std::size_t i = 0; i < m; ++i) {
-                    const double h = row[i];
-                    add_multiple(h, change.data(), R + i * K, K);
-                }
-            } else {
-                for (std::size_t i = 0; i < m; ++i)
-                    for (std::size_t k = 0; k < K; ++k) R[i * K + k] += row[i * K + k] * change[k];
-            }
-        }
-        if (largest <= tol || settled) break;
-    }
-    return largest;
-}
+// H given by matrices of the features: one for all outputs (blocks = 1), times the shares of the outputs, or one for
+// each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date. Entries of outputs
+// whose mask is 0 stay at 0.
+struct RowsByMatrices {
+    const double* H;
+    std::size_t blocks, m, K;
+    const double *shares, *mask;
+    double* R;
 
-// Sweeps over the rows of P, H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') by the columns of X, of which ``features``
-// are the rows of P and a column of ones may be the last. U = (diag(d_i) - e_i e_i') (X (P - W))_i
-// is kept up to date; ridge is added to the diagonal. d majorises the curvature of a row.
+    // The curvatures and the gradient of row j, which is p
+    void look(std::size_t j, const double*, double* L, double* r) const {
+        const double* diagonal = H + (j * m + j) * blocks;
+        for (std::size_t k = 0; k < K; ++k) L[k] = diagonal[blocks == 1 ? 0 : k] * shares[k] * mask[j * K + k];
+        std::copy_n(R + j * K, K, r);
+    }
+    // Takes a change of row j, which it overwrites.
+    SKPD_CLONES void take(std::size_t j, double* change) const {
+        const double* row = H + j * m * blocks;
+        if (blocks == 1) {
+            for (std::size_t k = 0; k < K; ++k) change[k] *= shares[k];
+            for (std::size_t i = 0; i < m; ++i) add_multiple(row[i], change, R + i * K, K);
+        } else {
+            for (std::size_t i = 0; i < m; ++i)
+                for (std::size_t k = 0; k < K; ++k) R[i * K + k] += row[i * K + k] * change[k];
+        }
+    }
+};
+
+// H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') by the columns of X, of which ``features`` are the rows of P and a
+// column of ones may be the last. The responses have U = (diag(d_i) - e_i e_i') (X (P - W))_i; ridge is added to the
+// diagonal. d majorises the curvature of a row.
 template <class M>
-double descend_outputs(const M& columns, const std::int64_t* features, std::size_t m, bool ones, std::size_t n,
-                       std::size_t K, const double* d, const double* e, const double* diagonal, const double* ridge,
-                       const double* G, const double* W, const RowPenalty& penalty, double* P, double* U, int sweeps,
-                       double tol) {
+struct RowsByColumns {
+    Responses<M> responses;
+    const std::int64_t* features;
+    std::size_t n_features;
+    const double *diagonal, *ridge, *G, *W;
+
+    void look(std::size_t j, const double* p, double* L, double* r) const {
+        const std::size_t K = responses.K, first = j * K;
+        for (std::size_t k = 0; k < K; ++k) {
+            L[k] = diagonal[first + k] + ridge[first + k];
+            r[k] = G[first + k] + ridge[first + k] * (p[k] - W[first + k]);
+        }
+        responses.add_products(column(j), j == n_features, r);
+    }
+    void take(std::size_t j, double* change) { responses.change(column(j), j == n_features, change); }
+    std::size_t column(std::size_t j) const { return j == n_features ? 0 : static_cast<std::size_t>(features[j]); }
+};
+
+// Sweeps over the m rows of P. Returns the largest change of a gradient in the last sweep.
+template <class Rows>
+double descend(Rows& rows, std::size_t m, std::size_t K, const RowPenalty& penalty, double* P, int sweeps, double tol) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), r(K);
-    Responses<M> responses{columns, n, K, d, e, U};
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         largest = 0.0;
         bool settled = true;
         for (std::size_t j = 0; j < m; ++j) {
             double* p = P + j * K;
-            for (std::size_t k = 0; k < K; ++k) r[k] = G[j * K + k] + ridge[j * K + k] * (p[k] - W[j * K + k]);
-            const bool is_ones = ones && j == m - 1;
-            const std::size_t column = is_ones ? 0 : static_cast<std::size_t>(features[j]);
-            responses.add_products(column, is_ones, r.data());
+            rows.look(j, p, L.data(), r.data());
             bool was = false, is = false, any = false;
             for (std::size_t k = 0; k < K; ++k) {
-                L[k] = diagonal[j * K + k] + ridge[j * K + k];
                 x[k] = L[k] > 0.0 ? p[k] - r[k] / L[k] : p[k];
                 was |= p[k] != 0.0;
                 any |= L[k] > 0.0;
@@ -160,7 +149,7 @@ double descend_outputs(const M& columns, const std::int64_t* features, std::size
             settled &= was == is;
             if (moved == 0.0) continue;
             largest = std::max(largest, moved);
-            responses.change(column, is_ones, x.data());
+            rows.take(j, x.data());
         }
         if (largest <= tol || settled) break;
     }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/compensated.hpp"
-#include "data/layouts.hpp"
+#include "data/output_blocks.hpp"
 
 namespace skpd {
 
@@ -66,21 +66,11 @@ struct Responses {
 template <class T>
 SKPD_CLONES void add_dots(std::size_t n, std::size_t K, const T* x, const double* U, double* sums) {
     std::size_t k = 0;
-    for (; k + 4 <= K; k += 4) {
-        const double *u = U + k * n, *v = u + n, *w = v + n, *z = w + n;
-        double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
-#pragma omp simd reduction(+ : a, b, c, d)
-        for (std::size_t i = 0; i < n; ++i) {
-            const double xi = x[i];
-            a += xi * u[i];
-            b += xi * v[i];
-            c += xi * w[i];
-            d += xi * z[i];
-        }
-        sums[k] += a;
-        sums[k + 1] += b;
-        sums[k + 2] += c;
-        sums[k + 3] += d;
+    for (; k + together <= K; k += together) {
+        const double* u = U + k * n;
+        double found[together];
+        dense_dots(Four<double>{u, u + n, u + 2 * n, u + 3 * n}, x, n, found);
+        for (std::size_t q = 0; q < together; ++q) sums[k + q] += found[q];
     }
     for (; k < K; ++k) {
         const double* u = U + k * n;
@@ -98,12 +88,6 @@ SKPD_CLONES void multiply(std::size_t n, const T* x, const double* d, double* ou
     for (std::size_t i = 0; i < n; ++i) out[i] = x[i] * d[i];
 }
 
-// y += a x
-SKPD_CLONES inline void add_to(std::size_t n, double a, const double* x, double* y) {
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
-}
-
 // u += x (a d - e along)
 template <class T>
 SKPD_CLONES void add_coupled(std::size_t n, const T* x, double a, const double* d, const double* e, const double* along,
@@ -116,8 +100,10 @@ SKPD_CLONES void add_coupled(std::size_t n, const T* x, double a, const double* 
 template <class T>
 class Responses<Dense<T>> {
 public:
+    const std::size_t K;
+
     Responses(const Dense<T>& columns, std::size_t n, std::size_t K, const double* d, const double* e, double* U)
-        : columns_(columns), n_(n), K_(K), given_(U), d_(by_output(d)), e_(by_output(e)), U_(by_output(U)),
+        : K(K), columns_(columns), n_(n), given_(U), d_(by_output(d)), e_(by_output(e)), U_(by_output(U)),
           ones_(n, T(1)), product_(n) {
         const auto same = [&](std::size_t k) { return std::equal(d_.begin(), d_.begin() + n, d_.begin() + k * n); };
         for (std::size_t k = 1; k < K; ++k) agree_ = agree_ && same(k);
@@ -126,40 +112,38 @@ public:
     Responses(const Responses&) = delete;
     Responses& operator=(const Responses&) = delete;
     ~Responses() {
-        for (std::size_t i = 0; i < n_; ++i)
-            for (std::size_t k = 0; k < K_; ++k) given_[i * K_ + k] = U_[k * n_ + i];
+        to_rows(U_.data(), n_, n_, K, given_);
     }
 
     void add_products(std::size_t j, bool is_ones, double* sums) const {
-        add_dots(n_, K_, column(j, is_ones), U_.data(), sums);
+        add_dots(n_, K, column(j, is_ones), U_.data(), sums);
     }
     void change(std::size_t j, bool is_ones, const double* by) {
         const T* x = column(j, is_ones);
         double* product = product_.data();
         if (coupled_) {
             std::fill(product_.begin(), product_.end(), 0.0);
-            for (std::size_t k = 0; k < K_; ++k) add_to(n_, by[k], e_.data() + k * n_, product);
-            for (std::size_t k = 0; k < K_; ++k)
+            for (std::size_t k = 0; k < K; ++k) dense_axpy(by[k], e_.data() + k * n_, product, n_);
+            for (std::size_t k = 0; k < K; ++k)
                 add_coupled(n_, x, by[k], d_.data() + k * n_, e_.data() + k * n_, product, U_.data() + k * n_);
             return;
         }
-        for (std::size_t k = 0; k < K_; ++k) {
+        for (std::size_t k = 0; k < K; ++k) {
             if (k == 0 || !agree_) multiply(n_, x, d_.data() + k * n_, product);
-            if (by[k] != 0.0) add_to(n_, by[k], product, U_.data() + k * n_);
+            if (by[k] != 0.0) dense_axpy(by[k], product, U_.data() + k * n_, n_);
         }
     }
 
 private:
     const T* column(std::size_t j, bool is_ones) const { return is_ones ? ones_.data() : columns_.major(j); }
     std::vector<double> by_output(const double* table) const {
-        std::vector<double> out(n_ * K_);
-        for (std::size_t i = 0; i < n_; ++i)
-            for (std::size_t k = 0; k < K_; ++k) out[k * n_ + i] = table[i * K_ + k];
+        std::vector<double> out(n_ * K);
+        to_outputs(table, n_, K, out.data(), n_);
         return out;
     }
 
     const Dense<T>& columns_;
-    std::size_t n_, K_;
+    std::size_t n_;
     double* given_;
     std::vector<double> d_, e_, U_;
     std::vector<T> ones_;
