@@ -10,8 +10,8 @@
 //   (w0 + step (p - r) z, lam0 + step kappa r),    b = b0 + step (p - r) one,
 //
 // and (p, r) lies at a corner of that triangle (one piece active), on an edge (two) or inside (three).
-// The cases are tried one after the other, each with the conditions under which it is optimal:
-// Table 6 for q = 2, with the edge's multiplier from a quartic; Algorithm 2 for q = 1 and inf, by the
+// The cases are tried one after the other, each with the conditions under which it is optimal
+// (Table 6 for q = 2, Algorithm 2 for q = 1 and inf), with multipliers on the edges and inside by the
 // modified secant search of Algorithm 1. Where rounding at a kink fails them all, the
 // candidate with the least objective is the solution.
 #pragma once
@@ -26,60 +26,6 @@
 #include "maths/epigraph.hpp"
 
 namespace skpd {
-
-// The real roots of sum_k c_k x^k, found between those of the derivative; returns their number.
-inline int real_roots(const double* c, int degree, double* roots) {
-    double largest = 0.0;
-    for (int k = 0; k <= degree; ++k) largest = std::max(largest, std::fabs(c[k]));
-    while (degree > 0 && std::fabs(c[degree]) <= 1e-300 + 1e-15 * largest * 1e-15) --degree;
-    if (degree < 1) return 0;
-    if (degree == 1) {
-        roots[0] = -c[0] / c[1];
-        return 1;
-    }
-    const auto value = [&](double x) {
-        double sum = c[degree];
-        for (int k = degree - 1; k >= 0; --k) sum = sum * x + c[k];
-        return sum;
-    };
-    double bound = 0.0;  // Cauchy's
-    for (int k = 0; k < degree; ++k) bound = std::max(bound, std::fabs(c[k] / c[degree]));
-    bound += 1.0;
-    double derivative[5], points[6];
-    for (int k = 1; k <= degree; ++k) derivative[k - 1] = k * c[k];
-    int n_points = 0;
-    points[n_points++] = -bound;
-    double turns[4];
-    const int n_turns = real_roots(derivative, degree - 1, turns);
-    for (int k = 0; k < n_turns; ++k)
-        if (std::fabs(turns[k]) < bound) points[n_points++] = turns[k];
-    points[n_points++] = bound;
-    int n = 0;
-    for (int k = 0; k + 1 < n_points && n < degree; ++k) {
-        double low = points[k], high = points[k + 1];
-        double at_low = value(low);
-        const double at_high = value(high);
-        if (at_high == 0.0) continue;  // found as the next interval's start, or as its turn
-        if (at_low == 0.0) {
-            roots[n++] = low;
-            continue;
-        }
-        if ((at_low < 0.0) == (at_high < 0.0)) continue;
-        for (int step = 0; step < 200; ++step) {
-            const double middle = 0.5 * (low + high);
-            if (middle <= low || middle >= high) break;
-            const double at_middle = value(middle);
-            if (at_middle == 0.0) {
-                low = high = middle;
-                break;
-            }
-            if ((at_middle < 0.0) == (at_low < 0.0)) low = middle;
-            else high = middle;
-        }
-        roots[n++] = 0.5 * (low + high);
-    }
-    return n;
-}
 
 struct ProxResult {
     double p = 0.0, r = 0.0;
@@ -177,24 +123,22 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     if (none() || (!started_one && one()) || (!started_two && two())) return best;
 
     // two pieces: the edges, along each of which one function falls
-    const auto search = [&](int edge, auto at, auto gap, double at_zero, double at_one) {
+    const auto search = [&](auto at, auto gap, double at_zero, double at_one) {
         if (!(at_zero > 0.0 && at_one < 0.0)) return -1.0;
         const auto function = [&](double x) {
             at(x);
             return gap();
         };
-        const double proposed = trial.edge(edge);
-        if (proposed >= 0.0 && proposed <= 1.0 && std::fabs(function(proposed)) <= tol()) return proposed;
         const double x = secant_root(function, at_zero, at_one, tol);
         function(x);
         return x;
     };
-    double x = search(0, [&](double s) { trial.at(s, 0.0); }, first, first_none, first_one);
+    double x = search([&](double s) { trial.at(s, 0.0); }, first, first_none, first_one);
     if (x >= 0.0 && keep(x, 0.0, second() <= tol())) return best;
     if (!row.flips()) return best;
-    x = search(1, [&](double s) { trial.at(0.0, s); }, second, second_none, second_two);
+    x = search([&](double s) { trial.at(0.0, s); }, second, second_none, second_two);
     if (x >= 0.0 && keep(0.0, x, first() <= tol())) return best;
-    x = search(2, [&](double s) { trial.at(1.0 - s, s); }, [&] { return second() - first(); },
+    x = search([&](double s) { trial.at(1.0 - s, s); }, [&] { return second() - first(); },
                second_one - first_one, second_two - first_two);
     if (x >= 0.0 && keep(1.0 - x, x, first() >= -tol())) return best;
 
@@ -257,7 +201,6 @@ struct VectorTrial {
         w = keep_w, m = keep_m, lam = keep_lam, b = keep_b;
         return 0.5 * (low + high);
     }
-    static double edge(int) { return -1.0; }
     double objective() const {
         double square = (lam - row.lam0) * (lam - row.lam0) + (b - row.b0) * (b - row.b0);
         for (std::size_t j = 0; j < d; ++j) square += (w[j] - w0[j]) * (w[j] - w0[j]);
@@ -303,51 +246,6 @@ struct PlaneTrial {
         if (factor < 1.0) s = target * (1.0 + row.aperture * row.aperture) - row.aperture * norm();
         (void)t;
         return (s - row.lam0) / (row.step * row.kappa);
-    }
-    // The multiplier on an edge by Proposition 6.2: of the plane z.w + one b = a lam + c, from
-    // (w0 + start z, lam0), with and without the cone. Every root of the quartic is tried.
-    double edge(int which) const {
-        const double a = which == 0 ? 0.0 : (which == 1 ? row.kappa : 0.5 * row.kappa);
-        const double c = which == 0 ? 1.0 : (which == 1 ? -1.0 : 0.0);
-        const double start = which == 2 ? row.step : 0.0;
-        const double A1 = A + start * (2.0 * C + start * B), C1 = C + start * B;
-        const double e = row.one * (row.b0 + start * row.one) - c, f = row.one * row.one;
-        const auto to_edge = [&](double multiplier) {
-            return multiplier / row.step * (which == 0 ? -1.0 : (which == 1 ? 1.0 : 0.5));
-        };
-        const double free = (C1 + e - a * row.lam0) / (B + f + a * a);
-        const double size = A1 - 2.0 * free * C1 + free * free * B, radius = row.lam0 + a * free;
-        if (radius >= 0.0 && size <= row.aperture * row.aperture * radius * radius) return to_edge(free);
-        // with U = 1 + 2 mu, V = 1 - 2 aperture^2 mu: multiplier = N / D,
-        // A D^2 - 2 C N D + B N^2 = aperture^2 U^2 (lam0 B + a C + (lam0 f + a e) U)^2
-        using Quadratic = std::array<double, 3>;
-        const double g = row.aperture * row.aperture;
-        const Quadratic U{1.0, 2.0, 0.0}, V{1.0, -2.0 * g, 0.0}, UV{1.0, 2.0 - 2.0 * g, -4.0 * g};
-        Quadratic N, D, right;
-        for (int k = 0; k < 3; ++k) {
-            N[k] = C1 * V[k] + e * UV[k] - a * row.lam0 * U[k];
-            D[k] = B * V[k] + f * UV[k] + a * a * U[k];
-        }
-        const double constant = row.lam0 * B + a * C1, linear = row.lam0 * f + a * e;
-        for (int k = 0; k < 3; ++k) right[k] = 0.0;
-        const Quadratic inner{constant + linear, 2.0 * linear, 0.0};
-        right = {inner[0], inner[1] + 2.0 * inner[0], 2.0 * inner[1]};  // U times it
-        double quartic[5] = {};
-        for (int j = 0; j < 3; ++j)
-            for (int k = 0; k < 3; ++k)
-                quartic[j + k] += A1 * D[j] * D[k] - 2.0 * C1 * N[j] * D[k] + B * N[j] * N[k] - g * right[j] * right[k];
-        double roots[4];
-        const int n_roots = real_roots(quartic, 4, roots);
-        for (int k = 0; k < n_roots; ++k) {
-            const double mu = roots[k];
-            const double n = N[0] + mu * (N[1] + mu * N[2]), q = D[0] + mu * (D[1] + mu * D[2]);
-            const double multiplier = n / q, v = 1.0 - 2.0 * g * mu;
-            if (mu > 0.0 && q != 0.0 && (row.lam0 + a * multiplier) / v >= 0.0) {
-                const double x = to_edge(multiplier);
-                if (x >= 0.0 && x <= 1.0) return x;
-            }
-        }
-        return -1.0;
     }
     double objective() const {
         // w - w0 = (factor - 1) w0 + factor shift z
