@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "bind/arrays.hpp"
+#include "maths/epigraph.hpp"
 #include "maths/projections.hpp"
 #include "maths/total_variation.hpp"
 
@@ -34,27 +34,11 @@ void bind_projections(nb::module_& m) {
         "point"_a, "lower"_a, "upper"_a, "normal"_a, "metric"_a, "total"_a,
         "argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2.");
     m.def(
-        "project_simplex",
-        [](In point, double total) {
-            const std::size_t n = point.shape(0);
-            require(n > 0 && total >= 0.0, "a simplex needs a coordinate and a total of at least 0");
-            const std::vector<double> zeros(n, 0.0), ones(n, 1.0);
-            const std::vector<double> infinite(n, std::numeric_limits<double>::infinity());
-            const double eta = box_hyperplane_multiplier(point.data(), zeros.data(), infinite.data(), ones.data(),
-                                                         ones.data(), total, n);
-            std::vector<double> out(n);
-            for (std::size_t i = 0; i < n; ++i) out[i] = std::max(point.data()[i] - eta, 0.0);
-            return as_numpy(std::move(out));
-        },
-        "point"_a, "total"_a, "Projection onto {x >= 0, sum(x) = total}.");
-    m.def(
         "project_l1_ball",
         [](In point, double radius) {
             require(radius >= 0.0, "the radius of a ball must be at least 0");
-            const double eta = l1_ball_threshold(point.data(), radius, point.shape(0));
-            std::vector<double> out(point.shape(0));
-            for (std::size_t i = 0; i < out.size(); ++i)
-                out[i] = std::copysign(std::max(std::fabs(point.data()[i]) - eta, 0.0), point.data()[i]);
+            std::vector<double> out(point.data(), point.data() + point.shape(0)), work;
+            L1Epigraph::project_ball(out.data(), out.size(), radius, work);
             return as_numpy(std::move(out));
         },
         "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");

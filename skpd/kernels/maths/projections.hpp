@@ -83,19 +83,6 @@ inline double box_hyperplane_multiplier(const double* point, const double* lower
     return std::clamp(-constant / slope, left, right);
 }
 
-// Threshold eta >= 0 with sum_i max(|x_i| - eta, 0) = radius; 0 inside the ball.
-inline double l1_ball_threshold(const double* x, double radius, std::size_t n) {
-    double norm = 0.0;
-    std::vector<double> magnitude(n);
-    for (std::size_t i = 0; i < n; ++i) norm += magnitude[i] = std::fabs(x[i]);
-    if (norm <= radius) return 0.0;
-    const std::vector<double> zeros(n, 0.0), ones(n, 1.0);
-    const std::vector<double> infinite(n, std::numeric_limits<double>::infinity());
-    const double eta = box_hyperplane_multiplier(magnitude.data(), zeros.data(), infinite.data(), ones.data(),
-                                                 ones.data(), radius, n);
-    return std::max(eta, 0.0);  // rounding must not turn zeros into coefficients
-}
-
 // The dual norm of l1_ratio ||x||_1 + (1 - l1_ratio) weight ||x||_2 at x, that is the
 // least lambda with || soft(x, lambda l1_ratio) ||_2 <= lambda (1 - l1_ratio) weight.
 // Never below it: the closed form is checked against that inequality and raised until
