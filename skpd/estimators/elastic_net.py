@@ -16,6 +16,7 @@ from .cross_validation import L1RatioCrossValidation
 from .lasso_attributes import LassoAttributes, LassoLike
 from .names import elastic_net
 from .parameters import declared, penalty_by_feature
+from .shared_parameters import ClassifierParameters, CrossValidationParameters, SolverParameters
 from .svm import MarginClassifier
 
 PENALISED = ("auto", "agm", "cd", "approx")
@@ -69,7 +70,7 @@ class _ElasticNetModel(PrimalDualEstimator):
 
 
 @declared
-class ElasticNetPD(_ElasticNetModel, LassoLike):
+class ElasticNetPD(SolverParameters, _ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises, with the weighted mean over the samples,
@@ -143,18 +144,10 @@ class ElasticNetPD(_ElasticNetModel, LassoLike):
     l1_radius: float | None = None
     penalty_weights: ArrayLike | None = None
     bounds: Any = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
 
 @declared
-class ElasticNetPDClassifier(_ElasticNetModel, MarginClassifier):
+class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClassifier):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio)
@@ -221,20 +214,10 @@ class ElasticNetPDClassifier(_ElasticNetModel, MarginClassifier):
     penalty_weights: ArrayLike | None = None
     bounds: Any = None
     loss: str | MarginLoss = "smoothed_hinge"
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    class_weight: dict | str | None = None
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
 
 @declared
-class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
+class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, L1RatioCrossValidation):
     """`ElasticNetPD` with alpha and l1_ratio chosen by cross-validation along paths.
 
     For every l1_ratio and fold a path of models is fitted, each started from the one before; the
@@ -304,17 +287,6 @@ class ElasticNetPDCV(LassoAttributes, L1RatioCrossValidation):
     _: KW_ONLY
     l1_ratio: float | ArrayLike = 0.5
     positive: bool = False
-    eps: float = 1e-3
-    alphas: int | ArrayLike = 100
-    cv: Any = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _get_penalty(self) -> Penalty:
         return elastic_net(self._l1_ratios()[0], self.positive)

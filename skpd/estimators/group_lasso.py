@@ -3,8 +3,6 @@
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .._typing import ArrayLike
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import GroupL2, Penalty
@@ -13,6 +11,7 @@ from .groups import weights_of_groups
 from .overlapping import Copies, copies_of
 from .parameters import declared
 from .regression import WithResidualLoss
+from .shared_parameters import ClassifierParameters, SolverParameters
 from .svm import MarginClassifier
 
 
@@ -43,7 +42,7 @@ class WithGroups(PrimalDualEstimator):
 
 
 @declared
-class GroupLassoSVC(WithGroups, MarginClassifier):
+class GroupLassoSVC(ClassifierParameters, WithGroups, MarginClassifier):
     """Linear classifier with a group lasso penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times
@@ -103,20 +102,10 @@ class GroupLassoSVC(WithGroups, MarginClassifier):
     groups: Any = None
     group_weights: ArrayLike | None = None
     loss: str | MarginLoss = "hinge"
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    class_weight: dict | str | None = None
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
 
 @declared
-class GroupLassoPD(WithGroups, WithResidualLoss):
+class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
     """Linear regression with a group lasso penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times
@@ -179,14 +168,3 @@ class GroupLassoPD(WithGroups, WithResidualLoss):
     groups: Any = None
     group_weights: ArrayLike | None = None
     loss: str | ResidualLoss = "squared"
-    quantile: float | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0

@@ -1,6 +1,7 @@
 """Kernel machines with any convex loss, fitted with a certificate."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,9 +13,9 @@ from .._typing import Array, Indices
 from ..designs import KernelMatrix
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty, SquaredL2
-from .docstrings import documented
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, checked_matrix, gamma_of
+from .parameters import declared
 
 
 class _OneKernel(KernelModel):
@@ -63,7 +64,7 @@ class _OneKernel(KernelModel):
         return weights[0, 0] if classes is None else weights[:, 0]
 
 
-@documented
+@declared
 class KernelPdproxSVC(_OneKernel, KernelClassifier):
     """Classifier with a kernel and any margin loss, fitted with a certificate.
 
@@ -134,41 +135,17 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        kernel: str | Callable[..., float] = "rbf",
-        gamma: str | float = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
-        loss: str | MarginLoss = "hinge",
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        class_weight: dict | str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    kernel: str | Callable[..., float] = "rbf"
+    gamma: str | float = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    kernel_params: dict[str, Any] | None = None
+    loss: str | MarginLoss = "hinge"
 
 
-@documented
+@declared
 class KernelPdproxRegressor(_OneKernel, KernelRegressor):
     """Robust, quantile or least-squares regression with a kernel, fitted with a certificate.
 
@@ -217,37 +194,11 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
     0.000
     """
 
-    def __init__(
-        self,
-        alpha: float = 1e-3,
-        *,
-        kernel: str | Callable[..., float] = "rbf",
-        gamma: str | float = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: dict[str, Any] | None = None,
-        loss: str | ResidualLoss = "absolute",
-        quantile: float | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.delta = delta
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    kernel: str | Callable[..., float] = "rbf"
+    gamma: str | float = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    kernel_params: dict[str, Any] | None = None
+    loss: str | ResidualLoss = "absolute"

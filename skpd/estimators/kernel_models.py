@@ -16,6 +16,7 @@ from ..problems.kernel import KernelMachine, kernel_machines
 from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
 from .docstrings import documented
+from .parameters import shared
 from .posing import FitProblems, require_unit, shares_of
 from .regression import WithResidualLoss
 from .svm import MarginClassifier
@@ -136,6 +137,7 @@ class KernelModel(PrimalDualEstimator):
         return scores + outputs
 
 
+@shared
 class KernelClassifier(KernelModel, MarginClassifier):
     """Base class of classifiers with kernels, one-vs-rest for more than two classes.
 
@@ -143,6 +145,14 @@ class KernelClassifier(KernelModel, MarginClassifier):
     """
 
     _takes_blocks: ClassVar[bool] = False
+
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    class_weight: dict | str | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     @documented
     def decision_function(self, X: Any) -> Array:
@@ -159,8 +169,15 @@ class KernelClassifier(KernelModel, MarginClassifier):
         return scores.ravel() if scores.shape[1] == 1 else scores
 
 
+@shared
 class KernelRegressor(KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
+
+    tol: float = 1e-4
+    max_iter: int = 50_000
+    fit_intercept: bool = True
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     @documented
     def predict(self, X: Any) -> np.ndarray:

@@ -11,12 +11,13 @@ from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
 from .lasso_attributes import LassoAttributes, LassoLike
 from .parameters import declared, penalty_by_feature
+from .shared_parameters import SolverParameters
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
 @declared
-class LassoPDCertified(LassoLike):
+class LassoPDCertified(SolverParameters, LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
     Minimises scikit-learn's objective ::
@@ -77,14 +78,6 @@ class LassoPDCertified(LassoLike):
     positive: bool = False
     penalty_weights: ArrayLike | None = None
     bounds: Any = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()

@@ -16,12 +16,13 @@ from .multinomial import joint_problem
 from .names import PENALTIES
 from .parameters import SHARED_CONSTRAINTS, declared
 from .posing import one_vs_rest
+from .shared_parameters import FitParameters
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
 
 
 @declared
-class LogisticPD(PrimalDualClassifier):
+class LogisticPD(FitParameters, PrimalDualClassifier):
     """Logistic regression of two classes or more, fitted with a certificate.
 
     Minimises the weighted mean of the negative log likelihood of the classes plus ``alpha`` times
@@ -101,12 +102,6 @@ class LogisticPD(PrimalDualClassifier):
     l1_ratio: float | None = None
     groups: Any = None
     class_weight: dict | str | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _get_loss(self) -> Logistic:
         """The loss of two classes; more classes have the softmax."""

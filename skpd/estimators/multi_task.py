@@ -29,11 +29,12 @@ from .parameters import declared
 from .posing import FitProblems, problem_of_outputs, require_unit, shares_of
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
+from .shared_parameters import SolverParameters
 from .validation import checked_weights, finite_targets, validated, validated_array
 
 
 @declared
-class MultiTaskPD(PrimalDualRegressor):
+class MultiTaskPD(SolverParameters, PrimalDualRegressor):
     """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
 
     Minimises over W and b the weighted mean over the samples of the sum of the losses of their
@@ -102,14 +103,6 @@ class MultiTaskPD(PrimalDualRegressor):
     penalty: str | Penalty = "l21"
     l1_ratio: float = 1.0
     tasks: int | str | None = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -17,10 +17,11 @@ from .folds import Fold, checked_folds
 from .multi_task import MultiTaskPD
 from .outputs import output_penalty
 from .parameters import declared
+from .shared_parameters import CrossValidationParameters
 
 
 @declared
-class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
+class MultiTaskPDCV(CrossValidationParameters, L1RatioCrossValidation, MultiTaskPD):
     """`MultiTaskPD` with alpha, and l1_ratio, chosen by cross-validation along paths.
 
     For every l1_ratio and fold a path of models is fitted, each started from the one before; the
@@ -116,17 +117,6 @@ class MultiTaskPDCV(L1RatioCrossValidation, MultiTaskPD):
     penalty: str | Penalty = "l21"
     l1_ratio: float | ArrayLike = 1.0  # type: ignore[assignment]
     tasks: int | str | None = None
-    eps: float = 1e-3
-    alphas: int | ArrayLike = 100
-    cv: Any = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, self._l1_ratios()[0], n_features, n_outputs)

@@ -17,6 +17,7 @@ from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import declared
 from .posing import problem_of_outputs
+from .shared_parameters import SolverParameters
 
 LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,
@@ -43,7 +44,7 @@ def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Prob
 
 
 @declared
-class MultinomialPD(PrimalDualClassifier):
+class MultinomialPD(SolverParameters, PrimalDualClassifier):
     """Multinomial logistic regression or the multi-class SVM of Crammer and Singer, certified.
 
     Minimises over W and b the weighted mean of the loss plus ``alpha`` times the penalty of W,
@@ -121,14 +122,6 @@ class MultinomialPD(PrimalDualClassifier):
     penalty: str | Penalty = "l2"
     l1_ratio: float = 1.0
     class_weight: dict | str | None = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _get_loss(self) -> LabelLoss:
         return LOSSES[self.loss](len(self.classes_))

@@ -2,8 +2,6 @@
 
 from dataclasses import KW_ONLY
 
-import numpy as np
-
 from ..losses import MarginLoss, ResidualLoss
 from .kernel_models import KernelClassifier, KernelRegressor
 from .kernel_sums import KernelList, SeveralKernels
@@ -66,13 +64,6 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
     penalty: str = "sum"
     scale_kernels: bool = True
     loss: str | MarginLoss = "hinge"
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    class_weight: dict | str | None = None
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
 
 @declared
@@ -132,11 +123,3 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
     penalty: str = "sum"
     scale_kernels: bool = True
     loss: str | ResidualLoss = "absolute"
-    quantile: float | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0

@@ -25,6 +25,7 @@ from .fits import fit_problems
 from .parameters import declared
 from .posing import FitProblems
 from .predictions import linear_predictions
+from .shared_parameters import SolverParameters
 from .validation import validated
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
@@ -49,7 +50,7 @@ class _Training:
 
 
 @declared
-class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
+class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     """Linear classifier that optimises F1 or another score of all labels, with a certificate.
 
     Minimises, over the coefficients w and the n training samples (Joachims, 2005)::
@@ -165,14 +166,8 @@ class MultivariateSVC(ClassifierMixin, PrimalDualEstimator):
     penalty: str | Penalty = "l2"
     l1_ratio: float | None = None
     groups: Any = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
     max_iter: int = 10_000
     fit_intercept: bool = False
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

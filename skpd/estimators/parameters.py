@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from inspect import signature
+from inspect import get_annotations, signature
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, dataclass_transform
 
@@ -175,14 +175,38 @@ class ParameterValidation(PickledWithVersion):
         return self
 
 
+def _shared_of(kind: type) -> dict[str, Any]:
+    """The annotations of the parameters that the bases of a class share, the last base's first."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__bases__):
+        found |= getattr(base, "_shared_parameters", {})
+    return found
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True)
+def shared(kind: Any) -> Any:
+    """Let estimators derived from a class take the annotated names in its body that have values.
+
+    Their constructors take them by keyword, after the parameters of their own.
+    """
+    own = {name: kind_of for name, kind_of in get_annotations(kind).items() if name in vars(kind)}
+    values = {name: kind_of for name, kind_of in own.items() if not name.startswith("_")}
+    kind._shared_parameters = _shared_of(kind) | values
+    return kind
+
+
 @dataclass_transform(eq_default=False)
 def declared(kind: Any) -> Any:
     """Complete an estimator whose parameters are the annotated names in the body of its class.
 
-    The constructor takes these in their order and does nothing but keep them. The docstring gets
+    The constructor takes these in their order, then the `shared` ones of its bases, and does
+    nothing but keep them. The docstring gets
     the entries that it shares with others (`skpd.estimators.docstrings.documented`).
     """
-    text = kind.__doc__
+    text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
+    first = {name: own[name] for name in own if name not in inherited}
+    kind.__annotations__ = first | inherited | {n: own[n] for n in inherited if n in own}
+    kind._shared_parameters = {}  # a derived class declares all of its own
     kind = dataclass(eq=False, repr=False)(kind)
     kind.__doc__ = text  # none under ``python -OO``, where a dataclass describes itself
     # Others would take the fields for all that an estimator holds, as dask does where it makes the

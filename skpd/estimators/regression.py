@@ -3,21 +3,25 @@
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..losses import ResidualLoss
 from ..penalties import Penalty
 from .names import RESIDUAL_LOSSES, chosen
-from .parameters import declared
+from .parameters import declared, shared
 from .regressor import PrimalDualRegressor
+from .shared_parameters import SolverParameters
 
 
+@shared
 class WithResidualLoss(PrimalDualRegressor):
     """Base class of regressors with a loss, by its name and parameters or an object."""
 
     _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss]}
+
+    quantile: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
 
     def _get_loss(self) -> ResidualLoss:
         given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
@@ -25,7 +29,7 @@ class WithResidualLoss(PrimalDualRegressor):
 
 
 @declared
-class PdproxRegressor(WithResidualLoss):
+class PdproxRegressor(SolverParameters, WithResidualLoss):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
@@ -92,14 +96,3 @@ class PdproxRegressor(WithResidualLoss):
     bounds: Any = None
     constraints: Any = None
     loss: str | ResidualLoss = "absolute"
-    quantile: float | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0

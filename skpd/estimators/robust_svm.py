@@ -1,7 +1,7 @@
 """Support vector machines that are robust to changes of the distribution of the data."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -23,15 +23,16 @@ from ..problems.robust import (
 )
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .docstrings import documented
 from .fits import dual_coef_of, solve_problem
+from .parameters import declared
 from .posing import FitProblems, positive_classes, shares_of
+from .shared_parameters import ClassifierParameters
 from .validation import checked_weights, validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 
 
-@documented
-class DRSVMClassifier(PrimalDualClassifier):
+@declared
+class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
     Minimises the worst mean hinge loss over all distributions within a Wasserstein distance of
@@ -148,38 +149,12 @@ class DRSVMClassifier(PrimalDualClassifier):
         "solver": [StrOptions({"auto", "isg", "ippa", "hybrid"})],
     }
 
-    def __init__(
-        self,
-        epsilon: float = 0.01,
-        *,
-        kappa: float = 1.0,
-        norm: float = 2,
-        alpha: float = 0.0,
-        solver: str = "auto",
-        solver_options: dict[str, Any] | None = None,
-        tol: float = 1e-5,
-        max_iter: int = 50_000,
-        fit_intercept: bool = True,
-        class_weight: dict | str | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.kappa = kappa
-        self.norm = norm
-        self.alpha = alpha
-        self.solver = solver
-        self.solver_options = solver_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    epsilon: float = 0.01
+    _: KW_ONLY
+    kappa: float = 1.0
+    norm: float = 2
+    alpha: float = 0.0
+    tol: float = 1e-5
 
     def _get_loss(self) -> Hinge:
         return Hinge()

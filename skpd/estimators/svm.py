@@ -13,6 +13,7 @@ from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import MARGIN_LOSSES, chosen
 from .parameters import declared
+from .shared_parameters import ClassifierParameters
 
 
 class MarginClassifier(PrimalDualClassifier):
@@ -26,7 +27,7 @@ class MarginClassifier(PrimalDualClassifier):
 
 
 @declared
-class PdproxSVC(MarginClassifier):
+class PdproxSVC(ClassifierParameters, MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty. More than
@@ -118,13 +119,3 @@ class PdproxSVC(MarginClassifier):
     constraints: Any = None
     noise_budget: float | None = None
     loss: str | MarginLoss = "hinge"
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    class_weight: dict | str | None = None
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0

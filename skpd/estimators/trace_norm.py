@@ -16,6 +16,7 @@ from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .parameters import declared
 from .posing import FitProblems, problem_of_outputs
 from .regressor import PrimalDualRegressor
+from .shared_parameters import FitParameters
 from .validation import checked_weights, finite_targets, validated
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
@@ -24,7 +25,7 @@ NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the r
 
 
 @declared
-class TraceNormPD(PrimalDualRegressor):
+class TraceNormPD(FitParameters, PrimalDualRegressor):
     """Many outputs with a bound or a penalty on the trace norm, fitted with a certificate.
 
     Minimises the weighted mean over the samples of the sum of the losses of their outputs plus
@@ -109,12 +110,7 @@ class TraceNormPD(PrimalDualRegressor):
     step_size: str = "line-search"
     rank: int | None = None
     n_rows: int | None = None
-    tol: float = 1e-4
     max_iter: int = 5_000
-    fit_intercept: bool = True
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     @property
     def _by_frank_wolfe(self) -> bool:
