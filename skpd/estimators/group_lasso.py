@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 from .._typing import ArrayLike
-from ..losses import MarginLoss, ResidualLoss
+from ..losses import ResidualLoss
 from ..penalties import GroupL2, Penalty
 from .base import PrimalDualEstimator
 from .groups import weights_of_groups
@@ -101,7 +101,6 @@ class GroupLassoSVC(ClassifierParameters, WithGroups, MarginClassifier):
     _: KW_ONLY
     groups: Any = None
     group_weights: ArrayLike | None = None
-    loss: str | MarginLoss = "hinge"
 
 
 @declared

@@ -11,13 +11,13 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from .._compat import Interval, StrOptions
 from .._typing import Array, Indices
 from ..designs import KernelMatrix
-from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty, SquaredL2
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, checked_matrix, gamma_of
-from .parameters import declared
+from .parameters import declared, shared
 
 
+@shared
 class _OneKernel(KernelModel):
     """Base class of models with a function of the Hilbert space of one kernel."""
 
@@ -28,6 +28,12 @@ class _OneKernel(KernelModel):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
     }
+
+    kernel: str | Callable[..., float] = "rbf"
+    gamma: str | float = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    kernel_params: dict[str, Any] | None = None
 
     @property
     def _is_precomputed(self) -> bool:
@@ -65,7 +71,7 @@ class _OneKernel(KernelModel):
 
 
 @declared
-class KernelPdproxSVC(_OneKernel, KernelClassifier):
+class KernelPdproxSVC(KernelClassifier, _OneKernel):
     """Classifier with a kernel and any margin loss, fitted with a certificate.
 
     Minimises, over the functions f of the Hilbert space of the kernel and b, the weighted mean of
@@ -137,16 +143,10 @@ class KernelPdproxSVC(_OneKernel, KernelClassifier):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    kernel: str | Callable[..., float] = "rbf"
-    gamma: str | float = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    kernel_params: dict[str, Any] | None = None
-    loss: str | MarginLoss = "hinge"
 
 
 @declared
-class KernelPdproxRegressor(_OneKernel, KernelRegressor):
+class KernelPdproxRegressor(KernelRegressor, _OneKernel):
     """Robust, quantile or least-squares regression with a kernel, fitted with a certificate.
 
     Minimises, over the functions f of the Hilbert space of the kernel and b, the weighted mean of
@@ -196,9 +196,3 @@ class KernelPdproxRegressor(_OneKernel, KernelRegressor):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    kernel: str | Callable[..., float] = "rbf"
-    gamma: str | float = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    kernel_params: dict[str, Any] | None = None
-    loss: str | ResidualLoss = "absolute"

@@ -14,9 +14,8 @@ from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .fits import dual_coef_of
 from .kernel_models import KernelModel
 from .kernel_values import Kernel, checked_matrix, gamma_of
+from .parameters import shared
 from .posing import FitProblems
-
-KernelList = str | Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,7 @@ class _ScaledKernel:
     scale: float
 
 
+@shared
 class SeveralKernels(KernelModel):
     """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
 
@@ -39,6 +39,10 @@ class SeveralKernels(KernelModel):
         "penalty": [StrOptions({"sum", "half_square"})],
         "scale_kernels": ["boolean"],
     }
+
+    kernels: str | Sequence[Any] = ("linear", "rbf")
+    penalty: str = "sum"
+    scale_kernels: bool = True
 
     @property
     def _is_precomputed(self) -> bool:

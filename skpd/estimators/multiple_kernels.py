@@ -2,14 +2,13 @@
 
 from dataclasses import KW_ONLY
 
-from ..losses import MarginLoss, ResidualLoss
 from .kernel_models import KernelClassifier, KernelRegressor
-from .kernel_sums import KernelList, SeveralKernels
+from .kernel_sums import SeveralKernels
 from .parameters import declared
 
 
 @declared
-class MKLClassifier(SeveralKernels, KernelClassifier):
+class MKLClassifier(KernelClassifier, SeveralKernels):
     """Classifier with several kernels, of which it selects some, fitted with a certificate.
 
     Minimises, over a function f_k of the Hilbert space of each kernel and b, the weighted mean of
@@ -60,14 +59,10 @@ class MKLClassifier(SeveralKernels, KernelClassifier):
 
     alpha: float = 1e-2
     _: KW_ONLY
-    kernels: KernelList = ("linear", "rbf")
-    penalty: str = "sum"
-    scale_kernels: bool = True
-    loss: str | MarginLoss = "hinge"
 
 
 @declared
-class MKLRegressor(SeveralKernels, KernelRegressor):
+class MKLRegressor(KernelRegressor, SeveralKernels):
     """Regression with several kernels, of which it selects some, fitted with a certificate.
 
     Minimises, over a function f_k of the Hilbert space of each kernel and b, the weighted mean of
@@ -119,7 +114,3 @@ class MKLRegressor(SeveralKernels, KernelRegressor):
 
     alpha: float = 1e-2
     _: KW_ONLY
-    kernels: KernelList = ("linear", "rbf")
-    penalty: str = "sum"
-    scale_kernels: bool = True
-    loss: str | ResidualLoss = "absolute"

@@ -19,6 +19,7 @@ class WithResidualLoss(PrimalDualRegressor):
 
     _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss]}
 
+    loss: str | ResidualLoss = "absolute"
     quantile: float | None = None
     epsilon: float | None = None
     delta: float | None = None
@@ -95,4 +96,3 @@ class PdproxRegressor(SolverParameters, WithResidualLoss):
     penalty_weights: ArrayLike | None = None
     bounds: Any = None
     constraints: Any = None
-    loss: str | ResidualLoss = "absolute"

@@ -12,15 +12,18 @@ from ..losses import MarginLoss
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import MARGIN_LOSSES, chosen
-from .parameters import declared
+from .parameters import declared, shared
 from .shared_parameters import ClassifierParameters
 
 
+@shared
 class MarginClassifier(PrimalDualClassifier):
     """Base class of classifiers with a loss of margins, by its name or an object."""
 
     _takes_blocks: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss]}
+
+    loss: str | MarginLoss = "hinge"
 
     def _get_loss(self) -> MarginLoss:
         return chosen("loss", self.loss, MARGIN_LOSSES)
@@ -118,4 +121,3 @@ class PdproxSVC(ClassifierParameters, MarginClassifier):
     bounds: Any = None
     constraints: Any = None
     noise_budget: float | None = None
-    loss: str | MarginLoss = "hinge"
