@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.repairs import least_linear
 from ...problems import Problem
-from .settings import SETTINGS
-
-# A vector whose remainder is below this times its norm is in the span of the others
-NOTHING = 64.0 * EPSILON
 
 
 class Cuts:
@@ -45,8 +40,6 @@ class Cuts:
         self.losses = np.zeros(1)
         self._room = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
-        self._basis = _GrownBasis(problem.n_coefficients)
-        self._coordinates: list[Array] = []  # coordinates of slopes
 
     def __len__(self) -> int:
         return len(self.mixtures)
@@ -54,21 +47,6 @@ class Cuts:
     @property
     def slopes(self) -> Array:
         return self._room[: len(self)]
-
-    def in_basis(self) -> tuple[Array, Array]:
-        """The coordinates of the slopes in an orthonormal basis of their span, and the basis.
-
-        The slope of an intercept remains the last coordinate.
-        """
-        d = self.problem.n_coefficients
-        if len(self._basis) > SETTINGS.idle_directions * len(self):
-            self._basis, self._coordinates = _GrownBasis(d), []
-        new = self.slopes[len(self._coordinates) :, :d]
-        self._coordinates += [self._basis.coordinates(slope) for slope in new]
-        table = np.zeros((len(self), len(self._basis)))
-        for row, coordinates in zip(table, self._coordinates, strict=True):
-            row[: len(coordinates)] = coordinates
-        return np.hstack([table, self.slopes[:, d:]]), self._basis.directions
 
     def add(self, mixture: Any) -> None:
         problem, k = self.problem, len(self)
@@ -91,8 +69,6 @@ class Cuts:
             return
         self._room[: len(kept)] = self._room[kept]
         self.mixtures = [self.mixtures[k] for k in kept]
-        known = len(self._coordinates)
-        self._coordinates = [self._coordinates[k] for k in kept if k < known]
         self.losses, self._unused = self.losses[kept], self._unused[kept]
 
     def mixed(self, shares: Array) -> Any:
@@ -115,43 +91,3 @@ class Cuts:
             norm = penalty.largest_alpha(v)
             best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
         return best
-
-
-class _GrownBasis:
-    """An orthonormal basis that is extended by a direction when a vector is not in its span.
-
-    Parameters
-    ----------
-    size : int
-        The length of the vectors.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._room, self._count = np.zeros((16, size)), 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def directions(self) -> Array:
-        """The basis, of shape (len(self), size)."""
-        return self._room[: self._count]
-
-    def coordinates(self, vector: Array) -> Array:
-        """The coordinates of a vector, after extending the basis by a direction if necessary.
-
-        Gram-Schmidt orthogonalisation is done twice, so that directions are orthogonal up to
-        rounding.
-        """
-        found, rest = np.zeros(len(self)), vector
-        for _ in range(2):
-            part = self.directions @ rest
-            found, rest = found + part, rest - part @ self.directions
-        length = float(np.linalg.norm(rest))
-        if len(self) == len(vector) or length <= NOTHING * float(np.linalg.norm(vector)):
-            return found
-        if self._count == len(self._room):
-            self._room = np.vstack([self._room, np.zeros_like(self._room)])
-        self._room[self._count] = rest / length
-        self._count += 1
-        return np.append(found, length)

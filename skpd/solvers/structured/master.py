@@ -68,8 +68,8 @@ def minimised(
     reduced = problem.penalty.is_quadratic and rho == 0.0 and len(cuts) < d
     if reduced:
         # half the squared norm does not depend on the orthonormal basis of the slopes
-        slopes, basis = cuts.in_basis()
-        d = len(basis)
+        basis, coordinates = np.linalg.qr(slopes[:, :d].T)
+        slopes, d = np.hstack([coordinates.T, slopes[:, d:]]), len(cuts)
     penalty = _penalty_of_variables(problem, d).bind(slopes.shape[1])
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:
@@ -78,7 +78,7 @@ def minimised(
     variables, shares = programme.point().coef, programme.losses[0].multipliers
     shares = np.where(shares > SETTINGS.least_share, shares, 0.0)
     if reduced:
-        variables = np.append(variables[:d] @ basis, variables[d:])
+        variables = np.append(basis @ variables[:d], variables[d:])
     return variables, shares
 
 

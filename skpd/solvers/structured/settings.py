@@ -16,9 +16,6 @@ class BundleSettings:
     master_share: float = 0.05
     # Planes without a share in this number of successive solutions are dropped.
     patience: int = 30
-    # Ratio of the directions of the basis of slopes to planes, above which the basis is recomputed
-    # without the slopes of dropped planes
-    idle_directions: float = 2.0
     # Shares of a plane below this count as 0
     least_share: float = 1e-12
     # Golden sections of the line search from the best model to the minimiser of the planes
