@@ -188,19 +188,22 @@ def test_systems_against_their_matrices(largest, in_blocks, rng, monkeypatch):
         X[np.ix_(rows, columns)] = base
         outputs.append(OutputRows(rows, columns, Design(base)))
     system = OutputsSystem(Design(sp.csr_array(X)), outputs, d * K, 0)
-    dense, few = rng.normal(size=(5, d * K)), sp.csr_array(np.eye(d * K)[:3])
+    of_penalty, starts = rng.normal(size=(5, d * K)), np.arange(d + 1) * K
+    scales, v = np.array([0.1, 0.0, -0.3, -2.0]), rng.uniform(-0.5, 0.5, size=d * K)
+    in_groups = sp.block_diag([np.outer(own, own) for own in v.reshape(d, K)]).toarray()
+    in_groups *= np.repeat(scales, K)
     roots = rng.normal(size=(n, K, K))
     for _ in range(2):
         system.clear()
         system.diagonal[: d * K] += 0.1
         h = rng.uniform(0.1, 2.0, n * K)
         system.add_blocks(roots) if in_blocks else system.add_rows(h)
-        system.add_penalty_rows(dense)
-        system.add_penalty_rows(few)
+        system.add_penalty_rows(of_penalty)
+        system.take_groups(starts, scales, v)
         system.prepare()
         root = sp.block_diag(roots).toarray() if in_blocks else np.diag(np.sqrt(h))
         matrix = X.T @ root.T @ root @ X + np.diag(system.diagonal)
-        matrix[: d * K, : d * K] += dense.T @ dense + (few.T @ few).toarray()
+        matrix[: d * K, : d * K] += of_penalty.T @ of_penalty - in_groups
         right = rng.normal(size=len(matrix))
         assert_allclose(system.solve(right), np.linalg.solve(matrix, right), rtol=1e-6)
 

@@ -5,11 +5,9 @@ step, group by group.
 """
 
 from abc import abstractmethod
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._typing import Array, Indices
 from .cones import ConesChange, EuclideanNorms, Groups
@@ -75,8 +73,7 @@ class LargestSizes(_Sizes):
     """The term sum_g a_g max_j |w_gj|, with a bound t_g for each group.
 
     The curvature of a group is diag(h) - g g' / sum(h), where h are the sums and g the differences
-    of the ratios of multipliers to slacks. A root of it is (I - k u u') diag(h)^(1/2) for
-    u = g / h^(1/2) and k = (1 - (1 - u.u / sum(h))^(1/2)) / u.u.
+    of the ratios of multipliers to slacks.
 
     Parameters
     ----------
@@ -96,19 +93,9 @@ class LargestSizes(_Sizes):
 
     def factorise(self, system: Any) -> None:
         self._differentiate()
-        groups, h = self.groups, self.sums
-        self.totals = groups.sums(h)
-        # 1 - u.u / sum(h), without cancellation where all coefficients of a group are at its bound
-        left = groups.sums(4.0 * self.ratio[0] * self.ratio[1] / h) / self.totals
-        root = np.sqrt(h)
-        u = self.differences / root
-        k = 1.0 / (self.totals * (1.0 + np.sqrt(left)))
-        blocks = [
-            np.diag(root[first:last])
-            - k[g] * np.outer(u[first:last], self.differences[first:last])
-            for g, (first, last) in enumerate(pairwise(groups.starts))
-        ]
-        system.add_penalty_rows(sp.block_diag(blocks, format="csr"))
+        self.totals = self.groups.sums(self.sums)
+        system.diagonal[: self.size] += self.sums
+        system.take_groups(self.groups.starts, 1.0 / self.totals, self.differences)
 
     def _aim_bounds(self, wanted: Array) -> None:
         missing = self.norm_weights - self.groups.sums(self.dual[0] + self.dual[1])
@@ -145,13 +132,11 @@ class SquaredSums(_Sizes):
 
     def factorise(self, system: Any) -> None:
         self._differentiate()
-        twice, h, starts = 2.0 * self.weight, self.sums, self.groups.starts
+        twice, h = 2.0 * self.weight, self.sums
         self.beside = self.differences / h
         self.coupling = twice / (1.0 + twice * self.groups.sums(1.0 / h))
         system.diagonal[: self.size] += 4.0 * self.ratio[0] * self.ratio[1] / h
-        values = self.groups.spread(np.sqrt(self.coupling)) * self.beside
-        rows = sp.csr_array((values, np.arange(self.size), starts))
-        system.add_penalty_rows(rows)
+        system.take_groups(self.groups.starts, -self.coupling, self.beside)
 
     def _aim_bounds(self, wanted: Array) -> None:
         t = 0.5 * (self.slack[0] + self.slack[1])

@@ -1,15 +1,14 @@
 """The Newton systems of several outputs, with blocks of rows and penalties on matrices.
 
-    X' H X + D + sum_i B_i' B_i
+    X' H X + D + B'B
 
 X has a column for each coefficient of a matrix. H is diagonal plus, if the loss couples the
-predictions of a sample, a block for each sample. B_i are additional rows of a penalty.
+predictions of a sample, a block for each sample. B are additional rows of a penalty.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._typing import Array, Indices
 from ...designs import Design
@@ -47,7 +46,7 @@ class OutputsSystem(FeatureSystem):
     def clear(self) -> None:
         super().clear()
         self.blocks: Array | None = None
-        self.penalty_rows: list[Any] = []
+        self.penalty_rows = np.zeros((0, self.n_coefficients))
 
     def add_blocks(self, roots: Array) -> None:
         """Add X' H X by roots R of the blocks R'R of H.
@@ -56,9 +55,9 @@ class OutputsSystem(FeatureSystem):
         """
         self.blocks = roots
 
-    def add_penalty_rows(self, rows: Any) -> None:
-        """Add B'B for rows B over the first coefficients, given as an array or sparse matrix."""
-        self.penalty_rows.append(rows)
+    def add_penalty_rows(self, rows: Array) -> None:
+        """Add B'B for rows B over the coefficients."""
+        self.penalty_rows = rows
 
     @property
     def _largest_decomposition(self) -> float:
@@ -68,7 +67,7 @@ class OutputsSystem(FeatureSystem):
     def _n_rows(self) -> int:
         of_blocks = 0 if self.blocks is None else self.blocks.shape[0] * self.blocks.shape[1]
         of_data = of_blocks + (len(self.h) if self.h.any() or not of_blocks else 0)
-        return of_data + self.n_core + sum(rows.shape[0] for rows in self.penalty_rows)
+        return of_data + self.n_core + len(self.penalty_rows)
 
     def _gram(self) -> Array:
         """The matrix X' H X, computed output by output; with blocks, outputs share their data."""
@@ -95,18 +94,15 @@ class OutputsSystem(FeatureSystem):
 
     def _add_penalty(self, matrix: Array) -> None:
         super()._add_penalty(matrix)
-        for rows in self.penalty_rows:
-            square, d = rows.T @ rows, rows.shape[1]
-            matrix[:d, :d] += square.toarray() if sp.issparse(square) else square
+        if len(self.penalty_rows):
+            d = self.n_coefficients
+            matrix[:d, :d] += self.penalty_rows.T @ self.penalty_rows
 
     def _penalty_root(self) -> tuple[Array, list[Array]]:
         diagonal, matrices = super()._penalty_root()
-        for rows in self.penalty_rows:
-            wide = np.zeros((rows.shape[0], self.n_core))
-            wide[:, : rows.shape[1]] = rows.toarray() if sp.issparse(rows) else rows
-            diagonal += np.sum(wide * wide, axis=0)
-            matrices.append(wide)
-        return diagonal, matrices
+        rows = np.zeros((len(self.penalty_rows), self.n_core))
+        rows[:, : self.n_coefficients] = self.penalty_rows
+        return diagonal + np.sum(rows * rows, axis=0), [*matrices, rows]
 
     def _regularised(self, table: Array, free: Array) -> Array:
         """The regularised rows; intercepts of different outputs count as independent."""

@@ -195,13 +195,12 @@ class FeatureSystem(NewtonSystem):
         root = np.sqrt(np.maximum(diagonal, 0.0))
         penalty = np.diag(root)
         if self.groups is not None:
-            # the square of I - k u u' is I - scale u u' for k = (1 - sqrt(1 - scale u.u)) / u.u
+            # the square of I - k u u' is I - scale u u' for k = scale / (1 + sqrt(1 - scale u.u))
             starts, scales, v = self.groups
             for g, scale in enumerate(scales):
                 some = slice(starts[g], starts[g + 1])
                 u = v[some] / root[some]
-                size = float(u @ u)
-                k = (1.0 - np.sqrt(max(1.0 - scale * size, 0.0))) / (size or 1.0)
+                k = scale / (1.0 + np.sqrt(max(1.0 - scale * float(u @ u), 0.0)))
                 penalty[some, some] -= k * np.outer(u, v[some])
         return diagonal, [*rows, penalty]
 
