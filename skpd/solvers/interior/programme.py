@@ -15,6 +15,7 @@ from ...penalties.cones import PenaltyCones
 from ...problems import Point, Problem
 from .bases import basis_of
 from .cones import EuclideanNorms
+from .constraints import constraint_terms
 from .epigraphs import SquareEpigraph, SumEpigraph
 from .maps import Coefficients, Combinations, Map, Predictions
 from .settings import SETTINGS
@@ -74,14 +75,16 @@ class Programme(LossCones, PenaltyCones):
         sizes = self.sizes
         sizes = np.where(sizes > 0.0, sizes, float(np.max(sizes, initial=0.0)) or 1.0)
         self.width = problem.prediction_scale / sizes
-        if self._has_mean_unknown and problem.penalty.is_norm:
-            # coefficients of features far from 0 may be small, as they contribute to the mean of
-            # the predictions; an upper bound on R at the optimum bounds their size
+        is_small = self._has_mean_unknown or problem.constraints is not None
+        if is_small and problem.penalty.is_norm:
+            # coefficients may be small for their features, as they contribute to the mean of the
+            # predictions or obey constraints; an upper bound on R at the optimum bounds their size
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         self.predictions = Predictions(self.design)
         self.rows_beside = np.empty((0, self.n_coefficients))
         self.losses: list[Any] = []
         self.penalties: list[Any] = []
+        self.constraints: list[tuple[Equality | Intervals, Indices]] = []
         if self._has_mean_unknown:
             for normal in self._normals():
                 self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x, d))
@@ -140,10 +143,16 @@ class Programme(LossCones, PenaltyCones):
         return len(self.x) - 1
 
     def posed(self) -> Self:
-        """The programme, after the terms of the loss and the penalty of its problem were added."""
+        """The programme with the terms of its problem: loss, penalty and constraints."""
+        if self.problem.constraints is not None:
+            self.constraints = constraint_terms(self)
+            self.penalties += [term for term, _ in self.constraints]
+        self._add_loss_and_penalty()
+        return self
+
+    def _add_loss_and_penalty(self) -> None:
         self.problem.loss.add_cones(self)
         self.problem.penalty.add_cones(self, self.problem.alpha)
-        return self
 
     @property
     def terms(self) -> list[Term]:
@@ -183,7 +192,13 @@ class Programme(LossCones, PenaltyCones):
 
     def _point_of(self, x: Array) -> Point:
         coef = self.basis.coef(x[: self.n_coefficients])
-        return Point(coef, self._intercept(x), self._dual_coef())
+        theta = self._dual_coef()
+        if self.problem.constraints is not None:
+            mu = np.zeros(len(self.problem.constraints))
+            for term, some in self.constraints:
+                mu[some] += term.multipliers
+            theta = np.append(theta, mu)
+        return Point(coef, self._intercept(x), theta)
 
     def _intercept(self, x: Array) -> Any:
         d = self.n_coefficients

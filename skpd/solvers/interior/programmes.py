@@ -4,7 +4,6 @@ from math import inf
 
 from ...designs import Design, newton_cost
 from ...problems import Problem
-from .constraints import ConstrainedProgramme
 from .outputs import OutputsProgramme, expected_cost_of_outputs
 from .programme import Programme, needs_features
 from .robust import RobustProgramme
@@ -16,8 +15,6 @@ def programme_of(problem: Problem) -> Programme:
     kind: type[Programme] = Programme
     if problem.loss.has_radius:
         kind = RobustProgramme
-    elif problem.constraints is not None:
-        kind = ConstrainedProgramme
     elif problem.rows.of_outputs:
         kind = OutputsProgramme
     return kind(problem).posed()

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import inf, sqrt
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def first_flip(problem: Problem) -> float:
 class RobustProgramme(Programme):
     """The programme of the robust SVM, with two multipliers p and r for each row."""
 
-    def posed(self) -> Self:
+    def _add_loss_and_penalty(self) -> None:
         penalty: Any = self.problem.penalty
         d = self.n_coefficients - len(penalty.lower)
         q, epsilon, kappa, ridge = terms = terms_of(self.problem)
@@ -34,7 +34,7 @@ class RobustProgramme(Programme):
         elif kappa == inf:
             self.problem.loss.add_cones(self)
             terms.norm.add_cones(self, epsilon)
-            return self
+            return
         size = sqrt(float(np.sum(self.problem.squares[:d])))
         lam = SETTINGS.first_radius / max(epsilon, size)
         flipped = first_flip(self.problem)
@@ -48,11 +48,10 @@ class RobustProgramme(Programme):
             multiplier -= kappa * flipped
         if q == inf:
             self.bound_coefficients(d, place, multiplier)
-            return self
+            return
         epigraph = SumEpigraph if q == 1 else EuclideanEpigraph
         height = self.new_unknown(0.0)
         self.penalties.append(epigraph(d, place, height, lam, multiplier, self.share))
-        return self
 
     def _point_of(self, x: Array) -> Point:
         point = super()._point_of(x)

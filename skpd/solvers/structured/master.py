@@ -86,7 +86,7 @@ class _Planes:
     """Planes and a penalty, with the interface of a problem whose rows are the planes."""
 
     fit_intercept = True
-    total_weight = None
+    total_weight = constraints = None
 
     def __init__(self, slopes: Array, losses: Array, penalty: Penalty, problem: Problem) -> None:
         self.design, self.y, self.penalty = Design(slopes), losses, penalty
