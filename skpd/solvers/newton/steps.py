@@ -83,13 +83,8 @@ class NewtonSteps:
             # the model is exact: an error of a gradient adds the error times the radius to the gap
             last = chosen.complete and penalty.is_norm
             return min(tol, self.target * problem.alpha / upper) if last else tol
-        if not self.envelope.exact:
-            return chosen.violation * model.accuracy.kinked
-        # an error of the gradient adds half its square over alpha to the gap
-        enough = 2.0 * problem.alpha * SETTINGS.gap_share * self.target * penalty.is_quadratic
-        return max(
-            chosen.violation * model.accuracy.smooth, np.sqrt(enough / problem.n_coefficients)
-        )
+        accuracy = model.accuracy
+        return chosen.violation * (accuracy.smooth if self.envelope.exact else accuracy.kinked)
 
     def _step_length(self, iterate: Iterate, direction: Array, descent: float) -> float:
         """The step length, from 1 downwards; ``descent`` is g.d.
