@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from math import inf, nan
 
 from ..certificates import relative_gap
-from .monitor import Patience
 from .run import Run
 
 # The estimated gap at which a method certifies its iterate, as a share of the requested gap
@@ -13,6 +12,35 @@ NEAR = 0.9
 FINER = 0.5
 # Entries of X in steps between two checks for Ctrl-C, at most a second
 PAUSE_ENTRIES = 2e8
+
+
+PROGRESS = 0.9  # a gap below this times the least one before counts as progress
+
+
+class Patience:
+    """How long a method goes on while no gap is noticeably below all earlier ones.
+
+    Parameters
+    ----------
+    most : float
+        The largest number of iterations without progress.
+    first : int, default=0
+        The number of iterations before this one.
+    share : float, default=0.0
+        Patience lasts at least for this share of the iterations until the last progress, so that
+        slow methods do not end before rounding errors limit the gap.
+    """
+
+    def __init__(self, most: float, first: int = 0, share: float = 0.0) -> None:
+        self.most, self.first, self.share = most, first, share
+        self.least_gap, self.improved_at = inf, first
+
+    def is_over(self, n_iter: int, gap: float) -> bool:
+        """Whether there was no progress for too long, with a gap at this iteration."""
+        if gap < PROGRESS * self.least_gap:
+            self.least_gap, self.improved_at = gap, n_iter
+        most = max(self.most, self.share * (self.improved_at - self.first))
+        return n_iter - self.improved_at > most
 
 
 @dataclass(frozen=True)
@@ -29,11 +57,12 @@ class CadenceSettings:
     decrease: float = 0.0
     # After a certificate, wait for this share of all iterations even if the gap is small
     wait: float = 0.0
-    # Iterations between two certificates otherwise: at least, and as a share of all iterations
+    # Iterations between two certificates otherwise, at least
     every: int = 10
-    share: float = 0.1
     # Iterations without progress of the estimated gap after which the method ends (`Patience`)
     patience: float = inf
+    # The least of both numbers as a share of all iterations
+    share: float = 0.1
 
 
 # For iterations that are passes over X, or cost as much as certificates
@@ -64,9 +93,9 @@ class Cadence:
         self.run, self.settings = run, settings
         self.most = run.max_iter if most is None else most
         self.first = self.checked_at = run.monitor.n_iter
-        self.checked_gap, self.is_last = nan, False
+        self.checked_gap, self.is_last = nan, self.first >= self.most
         self.next = self.first + settings.every
-        self.patience = Patience(settings.patience, self.first)
+        self.patience = Patience(settings.patience, self.first, settings.share)
 
     def is_due(self, n_iter: int, gap: float = inf) -> bool:
         """Whether to certify an iterate with an estimated gap, as the caller then does."""

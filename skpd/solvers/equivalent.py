@@ -35,9 +35,9 @@ class EquivalentMonitor:
         Maps of points of the original problem to those of the equivalent one, and back.
     """
 
-    tol, done, stopped, stalled = map(_forwarded, ("tol", "done", "stopped", "stalled"))
+    tol, done, stopped, method = map(_forwarded, ("tol", "done", "stopped", "method"))
     n_iter, primal, dual = map(_forwarded, ("n_iter", "primal", "dual"))
-    method, relative_gap, watch = map(_forwarded, ("method", "relative_gap", "watch"))
+    relative_gap = _forwarded("relative_gap")
 
     def __init__(self, original: Monitor, problem: Problem, there: Map, back: Map) -> None:
         self.original, self.problem, self.there, self.back = original, problem, there, back

@@ -22,34 +22,6 @@ HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_
 SHARES = (1.0, 1.0 - 1e-7, 1.0 - 1e-6, 1.0 - 1e-5)  # factors that restore feasibility in float32
 HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HISTORY_FIELDS)])
 
-PROGRESS = 0.9  # a gap below this times the least one before counts as progress
-
-
-class Patience:
-    """How long a method goes on while no gap is noticeably below all earlier ones.
-
-    Parameters
-    ----------
-    most : float
-        The largest number of iterations without progress.
-    first : int, default=0
-        The number of iterations before this one.
-    share : float, default=0.0
-        Patience lasts at least for this share of the iterations until the last progress, so that
-        slow methods do not end before rounding errors limit the gap.
-    """
-
-    def __init__(self, most: float, first: int = 0, share: float = 0.0) -> None:
-        self.most, self.first, self.share = most, first, share
-        self.least_gap, self.improved_at = inf, first
-
-    def is_over(self, n_iter: int, gap: float) -> bool:
-        """Whether there was no progress for too long, with a gap at this iteration."""
-        if gap < PROGRESS * self.least_gap:
-            self.least_gap, self.improved_at = gap, n_iter
-        most = max(self.most, self.share * (self.improved_at - self.first))
-        return n_iter - self.improved_at > most
-
 
 class Monitor:
     """The best primal and the best dual point of a run, with the interval between their bounds.
@@ -93,16 +65,7 @@ class Monitor:
         self._bound: Any = None
         self._bound_given = np.nan  # the objective value that the bound assumes
         self._history: list[tuple] = []
-        self.watch(inf)
         self._start = time.perf_counter()
-
-    def watch(self, patience: float) -> None:
-        """Start to watch for stagnation of the gaps of the iterates.
-
-        ``stalled`` is set when patience is over (`Patience`). The monitor does not end the run, as
-        another method may follow.
-        """
-        self._patience, self.stalled = Patience(patience, self.n_iter, share=1.0), False
 
     @property
     def relative_gap(self) -> float:
@@ -157,7 +120,6 @@ class Monitor:
         interval = self.primal, self.dual, self.primal - self.dual
         self._history.append((n_iter, seconds, *interval, primal, dual))
         self.done = self.relative_gap <= self.tol
-        self.stalled = self._patience.is_over(n_iter, primal - dual)
         if self.on_check is not None and self.on_check(self):
             self.stopped = not self.done
             self.done = True

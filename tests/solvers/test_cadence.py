@@ -8,9 +8,8 @@ from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problems import Point, linear_problem
 from skpd.solvers import Monitor, Run
-from skpd.solvers.cadence import Cadence, CadenceSettings
+from skpd.solvers.cadence import Cadence, CadenceSettings, Patience
 from skpd.solvers.equivalent import EquivalentMonitor
-from skpd.solvers.monitor import Patience
 
 
 @pytest.fixture

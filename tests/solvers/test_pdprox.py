@@ -32,7 +32,7 @@ def problem(rng):
 class Trace:
     """A monitor that keeps the iterates instead of judging them."""
 
-    done, n_iter = False, 0
+    done, n_iter, tol = False, 0, 0.0
 
     def __init__(self):
         self.points = {}
@@ -266,27 +266,3 @@ def test_double_primal_needs_algorithm_3(problem):
             problem, "pdprox-dual", tol=1e-3, max_iter=10, random_state=np.random.RandomState(0),
             implementation="double-primal", algorithm=1,
         )  # fmt: skip
-
-
-def test_a_monitor_sees_when_gaps_no_longer_fall():
-    """Not before the patience is over, nor in as many iterations as it took to the last fall."""
-    labels = np.array([1.0, -1.0, 1.0, -1.0])
-    problem = linear_problem(Design(np.eye(4)), labels, np.ones(4), Hinge(), L1(), 0.01)
-    monitor = Monitor(problem, 0.0)
-    poor = Point(np.zeros(4), 0.0, np.zeros(4))
-    better = Point(problem.y / 2.0, 0.0, np.zeros(4))
-    monitor.watch(10)
-    seen = []
-    for n_iter, point in (
-        (1, poor),
-        (11, poor),
-        (12, poor),
-        (50, better),
-        (100, poor),
-        (101, poor),
-    ):
-        monitor.check(n_iter, point)
-        seen.append(monitor.stalled)
-    assert seen == [False, False, True, False, False, True]
-    monitor.watch(10)  # another method
-    assert not monitor.stalled and not monitor.done

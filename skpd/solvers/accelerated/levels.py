@@ -11,7 +11,7 @@ from ...problems import Point
 from ..run import Run
 from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from .progress import Progress, Result
-from .settings import GRADIENTS, SETTINGS
+from .settings import GRADIENTS, PUBLISHED, SETTINGS
 
 
 class SmoothedObjectives(ABC):
@@ -29,7 +29,7 @@ class SmoothedObjectives(ABC):
     def __init__(self, run: Run, memory: str, adaptive: bool) -> None:
         self.run, self.problem, self.adaptive = run, run.problem, adaptive
         self.method = infinite_memory if memory == "infinite" else one_memory
-        self.progress = Progress(run, patience=inf)
+        self.progress = Progress(run, PUBLISHED)
 
     @abstractmethod
     def composite(self, w: Array, mu: float) -> Composite:
@@ -65,7 +65,7 @@ class SmoothedObjectives(ABC):
         last = SETTINGS.last_level * tol * problem.objective_unit / largest
         gap = monitor.primal - monitor.dual
         mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
-        while not self.progress.ended:
+        while not self.progress.is_over:
             final = mu <= last
             w = self.minimise(w, mu, 0.0 if final else SETTINGS.level_gap * mu * largest)
             mu = mu / SETTINGS.level_factor if final else max(mu / SETTINGS.level_factor, last)
@@ -78,7 +78,7 @@ class SmoothedObjectives(ABC):
             for n_averaged, iterate in enumerate(self.method(composite, x)):
                 progress.n_iter, x = before + composite.n_gradients, iterate.x
                 gap = progress.report(self.result(iterate, n_averaged), error)
-                if progress.ended or gap <= error != 0.0:
+                if progress.is_over or gap <= error != 0.0:
                     return self.coef(x)
             # after failed searches, restart; without searches if there was no progress
             if lowest - iterate.objective <= GRADIENTS.rounding * abs(iterate.objective):

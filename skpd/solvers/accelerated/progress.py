@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...problems import Point
+from ..cadence import Cadence, CadenceSettings
 from ..run import Run
-from .settings import CADENCE as SETTINGS
+from .settings import CADENCE, GRADIENTS
 
 
 class Result(NamedTuple):
@@ -24,14 +25,8 @@ class Result(NamedTuple):
     point: Callable[[], Point]
 
 
-class Progress:
+class Progress(Cadence):
     """The iterations of a run, with a certificate where the gap is estimated to be small enough.
-
-    Parameters
-    ----------
-    run : Run
-    patience : float, default=2000
-        Iterations without progress, at least, after which it ends unfinished (`Monitor.watch`).
 
     Attributes
     ----------
@@ -39,19 +34,14 @@ class Progress:
         The number of iterations, which the method counts.
     """
 
-    def __init__(self, run: Run, patience: float = SETTINGS.patience) -> None:
-        self.run, self.n_iter = run, run.monitor.n_iter
-        self._next_check, self._next_near = self.n_iter + SETTINGS.first_check, 0
-        run.monitor.watch(patience)
+    def __init__(self, run: Run, settings: CadenceSettings = CADENCE) -> None:
+        super().__init__(run, settings)
+        self.n_iter = self.first
 
     @property
-    def is_due(self) -> bool:
+    def is_estimated(self) -> bool:
         """Whether the gap should be estimated, where an estimate costs a part of an iteration."""
-        return self.n_iter % SETTINGS.estimate_every == 0 or self.n_iter >= self.run.max_iter
-
-    @property
-    def ended(self) -> bool:
-        return self.run.is_over(self.n_iter) or self.run.monitor.stalled
+        return self.n_iter % GRADIENTS.estimate_every == 0 or self.n_iter >= self.most
 
     def report(self, result: Result, enough: float = 0.0) -> float:
         """Certify a point if its estimated gap is small, or the last certificate is long ago.
@@ -67,13 +57,10 @@ class Progress:
         gap : float
             The estimated gap of the best points.
         """
-        monitor, n = self.run.monitor, self.n_iter
+        monitor = self.run.monitor
         gap = min(result.primal, monitor.primal) - max(result.dual, monitor.dual)
-        near = gap <= max(enough, SETTINGS.near_goal * self.run.goal) and n >= self._next_near
-        if near or n >= min(self._next_check, self.run.max_iter):
-            monitor.check(n, result.point())
-            self._next_check = int(SETTINGS.check_growth * n) + 1
-            self._next_near = int((1.0 + SETTINGS.check_share) * n)
+        if self.is_due(self.n_iter, gap if gap > enough else 0.0):
+            monitor.check(self.n_iter, result.point())
         return gap
 
 
@@ -82,5 +69,5 @@ def within(run: Run, budget: float, overhead: float) -> Run:
 
     ``overhead`` is the fixed cost of an iteration.
     """
-    cost = SETTINGS.step_cost * run.problem.design.n_entries + overhead
+    cost = GRADIENTS.step_cost * run.problem.design.n_entries + overhead
     return run._replace(max_iter=run.monitor.n_iter + int(min(budget / cost, run.left)))

@@ -113,10 +113,10 @@ def proximal_gradients(model: SmoothModel, run: Run) -> None:
     progress = Progress(run)
     iterate = _Iterate(model, run.first)
     try:
-        while not progress.ended:
+        while not progress.is_over:
             iterate.step()
             progress.n_iter += 1
-            if progress.is_due:
+            if progress.is_estimated:
                 progress.report(model.result(iterate.x, iterate.of_x))
     except KeyboardInterrupt:
         point = model.result(iterate.x, iterate.of_x).point()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ..cadence import CadenceSettings
+
 
 @dataclass(frozen=True)
 class AcceleratedSettings:
@@ -87,32 +89,17 @@ class GradientSettings:
     measurable: float = 100.0
     # The largest cost of a Gram matrix, in passes over X for all outputs
     gram_passes: float = 50.0
-    # The fixed cost of an iteration, in multiplications of dense vectors
+    # The cost of an iteration in multiplications of dense vectors: fixed, and for each entry of X
     step_overhead: float = 2e5
+    step_cost: float = 4.0
+    # Iterations between estimates of the gap, which cost a decomposition or some products
+    estimate_every: int = 5
 
 
 GRADIENTS = GradientSettings()
 
-
-@dataclass(frozen=True)
-class CadenceSettings:
-    """Settings of estimates of the gap and of certificates, which no proof depends on."""
-
-    # Iterations between estimates of the gap, which cost a decomposition or some products
-    estimate_every: int = 5
-    # A certificate is computed if the estimated gap is this share of the requested one; otherwise
-    # when the number of iterations has grown by a factor, so that a run that ends early has one
-    near_goal: float = 0.9
-    check_growth: float = 1.5
-    first_check: int = 50
-    # After a certificate that was not good enough in spite of the estimate, the next one waits for
-    # this share of all iterations, as one of the averages of a published method, and a number
-    check_share: float = 0.1
-    published_every: int = 10
-    # Iterations without progress, at least, after which it ends unfinished (`Monitor.watch`)
-    patience: int = 2000
-    # The cost of an iteration for each entry of X, in multiplications of dense vectors
-    step_cost: float = 4.0
-
-
-CADENCE = CadenceSettings()
+# Certificates become rarer, so that a run that ends early has one; after one that was not good
+# enough in spite of the estimate, the next one waits
+CADENCE = CadenceSettings(every=50, share=0.5, wait=0.1, patience=2000)
+# Published methods do not end unfinished
+PUBLISHED = CadenceSettings(every=50, share=0.5, wait=0.1)

@@ -7,8 +7,7 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs.threads import one_blas_thread
-from ..cadence import Cadence
-from ..monitor import Patience
+from ..cadence import Cadence, Patience
 from ..run import Run
 from .programme import Programme
 from .programmes import programme_of

@@ -78,7 +78,7 @@ def pdprox_adaptive(run: Run) -> None:
     z = space.matvec(w)
     anchor = z, theta
     try:
-        while not progress.ended:
+        while not progress.is_over:
             w = space.prox(w, space.gradient(theta), 1.0 / (model.square_of_map * ratio))
             before, z = z, space.matvec(w)
             theta = problem.prox_dual(theta + ratio * (2.0 * z - before), ratio)
@@ -88,7 +88,7 @@ def pdprox_adaptive(run: Run) -> None:
                 norms = [sqrt(float(problem.weights @ x**2)) for x in moved]
                 ratio = balanced_weight(ratio, *norms)
                 anchor, next_balance = (z, theta), 2 * next_balance
-            if progress.is_due:
+            if progress.is_estimated:
                 progress.report(model.result_of(w.M, w.free, model.mean_loss(z), theta))
     except KeyboardInterrupt:
         run.monitor.check(progress.n_iter, space.point(w, theta))

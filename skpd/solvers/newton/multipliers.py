@@ -22,6 +22,7 @@ import numpy as np
 from ... import kernels
 from ...penalties import Structure
 from ...problems import Point, Problem
+from ..cadence import Cadence
 from ..monitor import Monitor
 from ..run import Run
 from .envelope import Envelope
@@ -29,9 +30,8 @@ from .in_memory import InMemory
 from .iterate import Iterate
 from .output_rows import CoupledRows, OutputRows
 from .path_prediction import PathPrediction, PathSolution
-from .progress import Progress
 from .rows import AllRows
-from .settings import SETTINGS
+from .settings import CADENCE, SETTINGS
 from .sharded_rows import ShardedRows
 from .shrinking import Shrinking
 from .steps import NewtonSteps
@@ -51,32 +51,33 @@ def method_of_multipliers(run: Run, *, budget: float = np.inf) -> None:
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished.
     """
-    problem, monitor, start = run.problem, run.monitor, run.start
-    own = _Rounds(problem, monitor, start) if start is not None else _begin(problem, monitor)
-    own.progress.budget = budget
+    own = _begin(run)
+    own.budget = budget
     try:
-        own.rounds(run.max_iter)
+        own.rounds()
         own.certify_the_last()
     except KeyboardInterrupt:  # the last iterate is certified, as it may be the best
-        monitor.consider(own.iterate.point())
+        run.monitor.consider(own.iterate.point())
         raise
 
 
-def _begin(problem: Problem, monitor: Monitor, kind: "type[_Rounds] | None" = None) -> "_Rounds":
+def _begin(run: Run) -> "_Rounds":
     """The run at its start: from a solution on a sample of rows if there are many per feature."""
-    run = (kind or _Rounds)(problem, monitor, None)
-    if problem.loss.constant_curvature:  # one Newton step takes all rows at once
-        return run
+    problem, own = run.problem, _Rounds(run)
+    # one Newton step on a quadratic loss takes all rows at once
+    if run.start is not None or problem.loss.constant_curvature:
+        return own
     n = problem.rows.n_weighty
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
     size = int(min(size, problem.design.most_copied_rows))
     if SETTINGS.sample_worth * size > n:
-        return run
+        return own
     sample = problem.of_rows(problem.rows.random_sample(size))
-    other = _begin(sample, Monitor(sample, SETTINGS.sample_gap), _SampleRounds)
-    other.rounds(SETTINGS.sample_steps)
-    run.go_on_from(other)
-    return run
+    monitor = Monitor(sample, SETTINGS.sample_gap)
+    other = _begin(run._replace(problem=sample, monitor=monitor, max_iter=SETTINGS.sample_steps))
+    other.rounds()
+    own.go_on_from(other)
+    return own
 
 
 def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
@@ -90,9 +91,19 @@ def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
 
 
 class _Rounds:
-    """One run of the method: its parts, and the order in which they are executed."""
+    """One run of the method: its parts, and the order in which they are executed.
 
-    def __init__(self, problem: Problem, monitor: Monitor, start: Point | None) -> None:
+    Attributes
+    ----------
+    n_iter : int
+    budget : float
+        The largest cost of the steps that are left.
+    stalled : bool
+        Whether the run has to end unfinished.
+    """
+
+    def __init__(self, run: Run) -> None:
+        problem, monitor, start = run.problem, run.monitor, run.start
         problem = problem if problem.workspace else problem.in_workspace()
         assert problem.workspace is not None
         self.problem, self.monitor, self.workspace = problem, monitor, problem.workspace
@@ -107,8 +118,9 @@ class _Rounds:
         self.prediction = PathPrediction(problem, last)
         self.steps = NewtonSteps(problem, self.envelope, monitor.tol)
         grouped = problem.penalty.structure is Structure.GROUPED
-        overhead = SETTINGS.grouped_overhead if grouped else 0.0
-        self.progress = Progress(monitor, overhead)
+        self.overhead = SETTINGS.grouped_overhead if grouped else 0.0
+        self.cadence = Cadence(run._replace(problem=problem), CADENCE)
+        self.n_iter, self.budget, self.stalled = monitor.n_iter, np.inf, False
         if last is not None:
             self.iterate.known_gradient = last.gradient
             self.steps.is_chord = True  # similar to the last run
@@ -133,16 +145,15 @@ class _Rounds:
 
     @property
     def is_over(self) -> bool:
-        return self.monitor.done or self.monitor.stalled or self.progress.stalled
+        return self.stalled or self.cadence.is_over
 
-    def rounds(self, max_iter: int) -> None:
+    def rounds(self) -> None:
         """Iterate multiplier steps, with sigma such that each takes a few Newton steps."""
-        envelope, progress = self.envelope, self.progress
-        self.monitor.watch(SETTINGS.certified_patience)
-        while progress.n_iter < max_iter and not self.is_over:
-            before = progress.n_iter
-            self.minimise(max_iter)
-            steps = progress.n_iter - before
+        envelope, most = self.envelope, self.cadence.most
+        while self.n_iter < most and not self.is_over:
+            before = self.n_iter
+            self.minimise(most)
+            steps = self.n_iter - before
             if envelope.exact:
                 if self.is_on_all:
                     self.workspace.solved = self.prediction.solution(self.iterate)
@@ -156,8 +167,8 @@ class _Rounds:
 
     def minimise(self, max_iter: int) -> None:
         """Take Newton steps on the smoothed problem until only new multipliers reduce the gap."""
-        iterate, envelope, progress = self.iterate, self.envelope, self.progress
-        first, most = progress.n_iter, max_iter
+        iterate, envelope = self.iterate, self.envelope
+        first, most = self.n_iter, max_iter
         if not envelope.exact:
             most = min(max_iter, first + SETTINGS.longest_round)
         self.steps.begin_round()
@@ -168,17 +179,19 @@ class _Rounds:
             if self.is_over:
                 return
             g = envelope.gradient(iterate)
-            if progress.n_iter > first and envelope.needs_update(iterate, g):
+            if self.n_iter > first and envelope.needs_update(iterate, g):
                 return
-            if progress.n_iter >= most:
+            if self.n_iter >= most:
                 return
             chosen = self.choose(g)
             if not iterate.rows.may_hold(len(chosen.columns)):
-                progress.stalled = True
+                self.stalled = True
                 return
             self.leave_out()
             self.steps.take(iterate, g, chosen)
-            progress.count_step(iterate.rows.cost(len(chosen.columns)))
+            self.n_iter += 1
+            self.budget -= iterate.rows.cost(len(chosen.columns)) + self.overhead
+            self.stalled |= self.budget < 0.0
 
     def choose(self, g: np.ndarray) -> Chosen:
         """The features whose coefficients the next step changes."""
@@ -202,21 +215,18 @@ class _Rounds:
             self.shrinking.restore(iterate, sigma)
             iterate.evaluate(sigma)
         iterate.differentiate()
-        if self.is_on_all:
-            self.progress.note_gap(iterate.gap)
 
     def leave_out(self) -> None:
         """Restrict the run to few rows, if that saves work."""
         if self.is_on_all and not self.problem.loss.constant_curvature:
-            self.shrinking.shrink(self.iterate, self.envelope, self.progress.n_iter)
+            self.shrinking.shrink(self.iterate, self.envelope, self.n_iter)
 
     def return_to_all(self) -> None:
         """Return to all rows, once the restricted problem is solved well enough."""
         iterate = self.iterate
         self.steps.expect_chord(iterate.gap)
         if not self.is_on_all and (
-            iterate.is_within(self.monitor.tol)
-            or self.shrinking.is_due(iterate.gap, self.progress.n_iter)
+            iterate.is_within(self.monitor.tol) or self.shrinking.is_due(iterate.gap, self.n_iter)
         ):
             self.shrinking.restore(iterate, self.envelope.sigma)
             self.evaluate()
@@ -225,28 +235,13 @@ class _Rounds:
 
     def certify_if_due(self) -> None:
         """Compute a certificate if it may end the run, and from time to time."""
-        if not self.is_on_all:
-            return
-        gap = self.iterate.gap
-        if self.iterate.is_within(self.monitor.tol) or self.progress.is_check_due(gap):
-            self.certify()
-
-    def certify(self) -> None:
-        self.monitor.check(self.progress.n_iter, self.iterate.point())
-        self.progress.note_check(self.iterate.gap)
+        if self.is_on_all and self.cadence.is_due(self.n_iter, self.iterate.gap):
+            self.monitor.check(self.n_iter, self.iterate.point())
 
     def certify_the_last(self) -> None:
         """Certify the last iterate, unless the run has ended with a certificate."""
-        if self.monitor.done or self.progress.is_checked:
+        if self.monitor.done or self.n_iter <= self.cadence.checked_at:
             return
         self.shrinking.restore(self.iterate, self.envelope.sigma)
         self.evaluate()
-        self.certify()
-
-
-class _SampleRounds(_Rounds):
-    """A run on a sample of rows, which ends by its estimated gap without a certificate."""
-
-    def certify_if_due(self) -> None:
-        if self.is_on_all:
-            self.monitor.done = self.iterate.is_within(self.monitor.tol)
+        self.monitor.check(self.n_iter, self.iterate.point())

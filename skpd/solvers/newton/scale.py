@@ -8,8 +8,9 @@ from ...losses import Absolute
 from ...penalties import SquaredL2
 from ...problems import Problem, Solution, linear_problem
 from .. import solve
+from ..cadence import Patience
 from ..conjugate_gradients import conjugate_gradients
-from .settings import QUADRATIC, SCALE, SETTINGS
+from .settings import QUADRATIC, SCALE
 
 
 def scaled_huber_bounds(
@@ -30,19 +31,16 @@ def scaled_huber_bounds(
     least = max(least, np.finfo(float).tiny)
     state = _Newton(problem, np.append(coef, intercept), least)
     upper, lower, rounding = np.inf, 0.0, 0.0
-    smallest, value, improved_at = np.inf, np.inf, 0
+    patience = Patience(SCALE.patience)
     for n_iter in range(max_iter):
         upper = min(upper, rigorous_primal(problem, state.v[:-1], float(state.v[-1]))[0])
         found = rigorous_dual(problem, loss.dual_point(state.theta), upper)
         if found[0] > lower:
             lower, rounding = found
         gap = (upper - lower) / problem.objective_unit
-        fallen = state.value < value - SCALE.objective_progress * (upper - lower)
-        if gap < SETTINGS.progress * smallest or fallen:
-            smallest, value, improved_at = min(gap, smallest), state.value, n_iter
         if gap <= tol:
             return upper, lower, rounding
-        if loss.epsilon == 1.0 or n_iter - improved_at > SCALE.patience or not state.step(gap):
+        if loss.epsilon == 1.0 or patience.is_over(n_iter, gap) or not state.step(gap):
             break
     flat = _at_scale_zero(problem, tol, max_iter)
     upper = min(upper, rigorous_primal(problem, flat.coef, flat.intercept)[0])

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ..cadence import CadenceSettings
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -74,8 +76,6 @@ class MultiplierSettings:
     accuracy_by_matrix: Accuracy = Accuracy(1e-4, 1e-2, 3e-2)
     accuracy_by_columns: Accuracy = Accuracy(3e-2, 3e-2, 1e-1)
     accuracy_by_products: Accuracy = Accuracy(3e-2, 1e-1, 1e-1)
-    # The share of the target gap that an error of the gradient may add, where it can be estimated
-    gap_share: float = 0.1
     # The next step may use the last Gram matrix (a chord step) if the gap is expected to decrease
     # below this share of the target, by the same factor as in the last step
     chord_margin: float = 0.3
@@ -86,18 +86,6 @@ class MultiplierSettings:
     line_search_halvings: int = 40
     # Rounding error of a slope along a line, as a share of the objective
     slope_rounding: float = 1e-13
-
-    # Certificates, which cost several products with the data
-
-    # Newton steps between certificates: at least, if the gap has fallen to this share; and at most
-    check_every: int = 8
-    check_progress: float = 0.05
-    check_at_last: int = 30
-    # Newton steps without a decrease of the gap by a tenth after which the method ends
-    patience: int = 200
-    # and steps without progress of the certified gaps (`Monitor.watch`), if estimates are 0
-    certified_patience: int = 1000
-    progress: float = 0.9
 
     # Rows left out, while their losses stay linear
 
@@ -165,10 +153,8 @@ class QuadraticSettings:
 class ScaleSettings:
     """Settings of Newton's method for a Huber model with its scale."""
 
-    # Stopping: the number of steps without progress of the gap (see `progress` above), or without
-    # a decrease of the objective by a share of the gap
+    # Steps without progress of the gap after which the method ends (`Patience`)
     patience: int = 20
-    objective_progress: float = 0.1
 
     # Curvature, relative to the largest, that is added for variables without curvature, such as
     # the coefficients of empty columns
@@ -193,6 +179,7 @@ class ScaleSettings:
 
 
 SETTINGS = MultiplierSettings()
+CADENCE = CadenceSettings(near=1.0, every=30, patience=200)
 QUADRATIC = QuadraticSettings()
 SCALE = ScaleSettings()
 

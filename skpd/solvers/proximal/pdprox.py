@@ -20,7 +20,7 @@ import numpy as np
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
-from ..accelerated.settings import CADENCE
+from ..cadence import Cadence, CadenceSettings
 from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
 from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
@@ -195,18 +195,17 @@ class _Reports:
     def __init__(self, space: Any, average: bool) -> None:
         self.space, self.run, self.average = space, space.run, average
         self.sums: list[Any] = [0.0, 0.0]
-        self.next = 1
+        self.cadence = Cadence(self.run, CadenceSettings())
+        self.cadence.next = 1
 
     def __call__(self, t: int, w: Any, theta: Array) -> bool:
         if self.average:
             self.sums = [self.sums[0] + w, self.sums[1] + theta]
-        if t < self.next and t < self.run.max_iter:
-            return False
-        self.next = t + max(CADENCE.published_every, int(CADENCE.check_share * t))
-        if self.average:
-            w, theta = self.sums[0] / t, self.sums[1] / t
-        self.run.monitor.check(t, self.space.point(w, theta))
-        return self.run.monitor.done
+        if self.cadence.is_due(t):
+            if self.average:
+                w, theta = self.sums[0] / t, self.sums[1] / t
+            self.run.monitor.check(t, self.space.point(w, theta))
+        return self.cadence.is_over
 
 
 def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:

@@ -18,6 +18,7 @@ from ..._typing import Array
 from ...problems import Point
 from ..accelerated.progress import within
 from ..accelerated.settings import CADENCE
+from ..cadence import Patience
 from ..run import Run
 from .settings import SETTINGS
 
@@ -112,14 +113,14 @@ def iterate_with_restarts(
     monitor, most = run.monitor, within(run, budget, SETTINGS.step_overhead).left
     first, next_check = monitor.n_iter, SETTINGS.first_check
     restarted_at, gap_at_restart, last_gap = 0, np.inf, np.inf
-    monitor.watch(CADENCE.patience)
+    patience = Patience(CADENCE.patience, first, CADENCE.share)
     for t in range(1, most + 1):
         stretch = t - restarted_at
         variables.step(primal_weight, stretch / (stretch + 1.0))
         if t < next_check and t < most:
             continue
         gap = monitor.check(first + t, variables.point())
-        if monitor.done or monitor.stalled:
+        if monitor.done or patience.is_over(first + t, gap):
             return
         next_check = t + min(SETTINGS.check_every, t)
         if (

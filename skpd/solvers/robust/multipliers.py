@@ -27,9 +27,8 @@ from ...designs.threads import one_blas_thread
 from ...losses.worst_case import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, terms_of
-from ..cadence import FINER
+from ..cadence import FINER, Patience
 from ..interior.robust import first_flip
-from ..monitor import Patience
 from ..run import Run
 from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows

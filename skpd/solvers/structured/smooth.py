@@ -89,7 +89,7 @@ def _quasi_newton(run: Run, ridge: float) -> None:
         gap = float(gradient_at @ gradient_at) / (2.0 * ridge)
         progress.n_iter += 1
         progress.report(Result(value, value - gap, lambda: point(x.copy())))
-        if progress.ended:
+        if progress.is_over:
             raise _Done
 
     options = {
