@@ -74,26 +74,26 @@ def _at_scale_zero(problem: Problem, tol: float, max_iter: int) -> Solution:
 
 
 class _Newton:
-    """Newton's method for the minimum of P over sigma, a smooth function of v = (w, b)."""
+    """Newton's method for the minimum of P over sigma, a smooth function of v = (w, b).
+
+    At models that interpolate some rows the best sigma is near 0, where the function is nearly as
+    steep as the absolute loss. A step therefore decreases sigma at most by a factor.
+    """
 
     def __init__(self, problem: Problem, v: Array, least: float) -> None:
         self.problem, self.loss, self.least = problem, problem.loss, least
         self.ones = float(problem.fit_intercept)
         self.penalised = np.append(np.full(len(v) - 1, problem.alpha), 0.0)
-        self.move_to(v)
+        self.v, (self.scale, self.theta, self.value) = v, self.evaluate(v, least)
 
-    def evaluate(self, v: Array) -> tuple[float, Array, float]:
-        """The best scale, the dual point theta and P at v."""
+    def evaluate(self, v: Array, least: float) -> tuple[float, Array, float]:
+        """The best scale that is not below the least, with the dual point theta and P at v."""
         loss, edge = self.loss, self.loss.epsilon
         r = self.problem.rows.scores(v[:-1], self.ones * float(v[-1])) - loss.y
-        scale = loss.best_scale(r, self.least)
+        scale = loss.best_scale(r, least)
         theta = np.clip(r / scale, -edge, edge)
         value = float(np.sum(loss.weights * (theta * r - 0.5 * scale * theta**2)))
         return scale, theta, 0.5 * scale + value + 0.5 * float(np.sum(self.penalised * v**2))
-
-    def move_to(self, v: Array) -> None:
-        self.v = v
-        self.scale, self.theta, self.value = self.evaluate(v)
 
     def rmatvec(self, rows: Array) -> Array:
         rows = self.loss.weights * rows
@@ -145,11 +145,12 @@ class _Newton:
     def search(self, slope: Array, move: Array) -> bool:
         """Take the first of the step lengths 1, 1/2, 1/4, ... with sufficient decrease, if any."""
         whole = -float(slope @ move)
+        least = max(self.least, SCALE.scale_decrease * self.scale)
         for halving in range(SCALE.search_halvings if whole > 0.0 else 0):
             v = self.v + 0.5**halving * move
-            value = self.evaluate(v)[-1]
+            scale, theta, value = self.evaluate(v, least)
             most = self.value * (1.0 + SCALE.objective_rounding)
             if value <= most - SCALE.sufficient_decrease * 0.5**halving * whole:
-                self.move_to(v)
+                self.v, self.scale, self.theta, self.value = v, scale, theta, value
                 return True
         return False

@@ -155,6 +155,9 @@ class ScaleSettings:
 
     # Steps without progress of the gap after which the method ends (`Patience`)
     patience: int = 20
+    # The largest decrease of the scale in a step: with 1/10 or without a limit, fits of few rows
+    # may end at kinks
+    scale_decrease: float = 0.25
 
     # Curvature, relative to the largest, that is added for variables without curvature, such as
     # the coefficients of empty columns
