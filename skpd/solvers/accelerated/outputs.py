@@ -92,7 +92,7 @@ class _ByRows(VectorModel):
         """
         problem = self.problem
         coef, intercept = problem.split(x)
-        primal = self.mean_loss(z) + problem.alpha * problem.penalty.value(coef)
+        primal = self.smooth_part(z) + problem.alpha * problem.penalty.value(coef)
         value = -float(self.weights @ problem.loss.conjugate(problem.y, theta))
         dual = dual_estimate(problem, value, problem.split(slope)[0], primal)
         return Result(primal, dual, lambda: Point(coef, intercept, theta))

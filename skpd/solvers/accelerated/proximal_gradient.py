@@ -81,12 +81,13 @@ class SmoothModel(ABC):
     def predictions(self, image: Array) -> Array:
         return image
 
-    def mean_loss(self, z: Array) -> float:
+    def smooth_part(self, z: Array) -> float:
+        """The part of the objective that has gradients: the mean loss at predictions z."""
         return float(self.weights @ self.problem.loss.value(self.problem.y, z))
 
     def evaluate(self, z: Array) -> tuple[float, Array]:
         """The mean loss at z and the derivatives of the losses."""
-        return self.mean_loss(z), self.problem.loss.gradient(self.problem.y, z)
+        return self.smooth_part(z), self.problem.loss.gradient(self.problem.y, z)
 
     @property
     def size_of_differences(self) -> float:
@@ -105,7 +106,7 @@ class SmoothModel(ABC):
         move, loss = z - self.z, self.problem.loss
         if loss.constant_curvature:
             return 0.5 * float(loss.smoothness * (self.weights @ (move * move)))
-        return self.mean_loss(z) - self.loss - float(self.weights @ (self.theta * move))
+        return self.smooth_part(z) - self.loss - float(self.weights @ (self.theta * move))
 
 
 def proximal_gradients(model: SmoothModel, run: Run) -> None:

@@ -89,7 +89,7 @@ def pdprox_adaptive(run: Run) -> None:
                 ratio = balanced_weight(ratio, *norms)
                 anchor, next_balance = (z, theta), 2 * next_balance
             if progress.is_estimated:
-                progress.report(model.result_of(w.M, w.free, model.mean_loss(z), theta))
+                progress.report(model.result_of(w.M, w.free, model.smooth_part(z), theta))
     except KeyboardInterrupt:
         run.monitor.check(progress.n_iter, space.point(w, theta))
         raise

@@ -46,7 +46,7 @@ class _ScoresModel(VectorModel):
         weights = problem.loss.weights
         super().__init__(problem, weights, problem.design.column_norms(weights) ** 2)
 
-    def mean_loss(self, z: Array) -> float:
+    def smooth_part(self, z: Array) -> float:
         return self.problem.loss.value(z)[0]
 
     def evaluate(self, z: Array) -> tuple[float, Array]:
