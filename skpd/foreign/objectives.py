@@ -281,10 +281,10 @@ def own_objective(
     for problem, n, end in zip(problems, n_outputs, last, strict=True):
         rows = slice(end - n, end)
         w, b = coef[rows].T, intercept[rows].reshape(problem.rows.intercept_shape)[()]
-        if problem.lift is None:
-            w = np.ascontiguousarray(w).reshape(problem.rows.coef_shape)
-        else:
+        if problem.lift.n_more:
             w = problem.completed(w[:, 0], b)
+        else:
+            w = np.ascontiguousarray(w).reshape(problem.rows.coef_shape)
         found.append(LinearFit(problem, w, b))
     return found
 

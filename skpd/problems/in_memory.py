@@ -280,7 +280,8 @@ class RowsInMemory(Rows):
         upper = float(np.sum(self.weights * self.loss.value(self.y, z)))
         upper += problem.alpha * problem.penalty.value(point.coef)
         value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
-        value -= problem.likely_cost_of_free(gradient, kernels.dot(self.weights, theta), upper)
+        slope = kernels.dot(self.weights, theta)
+        value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
         return upper - dual_estimate(problem, value, gradient, upper)
 
     # Dual points

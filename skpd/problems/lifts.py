@@ -1,6 +1,6 @@
 """Problems in more variables than the coefficients of their models (`Lift`)."""
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from .._typing import Array
@@ -8,12 +8,15 @@ from .columns import Columns
 from .null_model import NullModel
 
 
-class Lift(ABC):
+@dataclass(frozen=True, eq=False)
+class Lift:
     """The maps between the variables of a problem and the coefficients of a model.
 
     An objective that is a minimum over further variables is that of an ordinary problem in all of
     them. Methods and certificates are those of that problem. A lower bound on its objective holds
     for every model, and with the best values of the other variables its objective is the model's.
+
+    The maps of this class are those of a problem in the coefficients alone.
 
     Attributes
     ----------
@@ -21,30 +24,31 @@ class Lift(ABC):
         The number of variables beside the coefficients, which they follow.
     """
 
-    n_more: ClassVar[int] = 1
+    n_more: ClassVar[int] = 0
 
     def of_model(self, variables: Array) -> Array:
         """The coefficients of the model, or other numbers for each of them."""
-        return variables[: -self.n_more]
+        return variables[: -self.n_more] if self.n_more else variables
 
-    @abstractmethod
     def completed(self, problem: Any, variables: Array, intercept: Any) -> Array:
         """The variables of the problem, with the best values of those beside the coefficients.
 
         ``variables`` are those of the problem, or the coefficients of the model only.
         """
+        return variables
 
-    @abstractmethod
-    def columns_at(self, alpha: float) -> Columns:
-        """The columns of the problem for another alpha."""
+    def columns_at(self, columns: Columns, alpha: float) -> Columns:
+        """The columns of the problem for another alpha than that of the given ones."""
+        return replace(columns, alpha=alpha)
 
-    @abstractmethod
     def null(self, rows: Any, alpha: float) -> NullModel:
         """The best constant prediction."""
+        null: NullModel = rows.null
+        return null
 
-    @abstractmethod
     def largest_alpha(self, problem: Any) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
+        return float(problem.free.largest_alpha(problem))
 
     def problem_of_model(self, problem: Any) -> Any:
         """The problem in the coefficients of the model alone; None where it has no such form."""
@@ -53,3 +57,6 @@ class Lift(ABC):
     def in_domain(self, rows: Any, theta: Array) -> Array:
         """A dual point near theta that obeys what the optimal values of the variables imply."""
         return theta
+
+
+IN_COEFFICIENTS = Lift()

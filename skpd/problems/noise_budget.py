@@ -15,7 +15,7 @@ is therefore an ordinary problem with an additional feature, y itself, whose pen
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class NoiseBudget(Lift):
     n_features : int
     """
 
+    n_more: ClassVar[int] = 1
     share: float
     columns: Columns
     n_features: int
@@ -59,7 +60,7 @@ class NoiseBudget(Lift):
         shift = 1.0 - float(margins[order[np.argmax(beyond)]]) if beyond.any() else 0.0
         return np.append(coef, shift if 0.0 < shift < np.inf else 0.0)
 
-    def columns_at(self, alpha: float) -> Columns:
+    def columns_at(self, columns: Columns, alpha: float) -> Columns:
         """The columns of (w, t).
 
         Raises
@@ -131,7 +132,7 @@ def noise_budget_problem(rows: RowsInMemory, columns: Columns, share: float) -> 
     """
     lift = NoiseBudget(share, columns, rows.n_coefficients)
     lifted = rows.with_design(rows.design.with_column(rows.y))
-    return Problem(lifted, lift.columns_at(columns.alpha), lift=lift)
+    return Problem(lifted, lift.columns_at(columns, columns.alpha), lift=lift)
 
 
 def _within_budget(p: Array, weights: Array, share: float) -> Array:

@@ -14,6 +14,7 @@ from ..designs import DualProducts
 from ..penalties import Penalty
 from .columns import Columns
 from .constrained_points import ConstrainedPoint
+from .lifts import IN_COEFFICIENTS
 from .null_model import NullModel
 from .rows import Rows
 from .solution import Point
@@ -37,9 +38,8 @@ class Problem(Objective):
         Results that one run, or the runs along a path, keep; see `in_workspace`.
     free : Free, default=None
         The coordinates that the penalty leaves free: those of the rows and the penalty.
-    lift : Lift, default=None
-        The maps between the variables and the coefficients of a model, where these are not the
-        same.
+    lift : Lift, default=IN_COEFFICIENTS
+        The maps between the variables and the coefficients of a model; by default the same.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class Problem(Objective):
     columns: Columns
     workspace: Workspace | None = field(default=None, repr=False)
     free: Any = field(default=None, repr=False)
-    lift: Any = None  # of the class `Lift`, whose kinds have attributes of their own
+    lift: Any = IN_COEFFICIENTS  # of the class `Lift`, whose kinds have attributes of their own
 
     def __post_init__(self) -> None:
         # dataclasses.replace copies what belongs to another problem
@@ -92,14 +92,13 @@ class Problem(Objective):
     copied_dual: ClassVar[Any] = attribute_of_part("rows.copied_dual")
     free_columns: ClassVar[Any] = attribute_of_part("penalty.free_features.columns")
     has_free_level: ClassVar[Any] = attribute_of_part("penalty.free_level")
+    of_model: ClassVar[Any] = attribute_of_part("lift.of_model")
 
     # Problems that share parts with this one
 
     def with_alpha(self, alpha: float) -> Self:
         """The problem with another alpha, which shares rows and free coordinates."""
-        if self.lift is not None:
-            return replace(self, columns=self.lift.columns_at(alpha))
-        return replace(self, columns=replace(self.columns, alpha=alpha))
+        return replace(self, columns=self.lift.columns_at(self.columns, alpha))
 
     def with_penalty(self, penalty: Penalty, alpha: float) -> Self:
         """The problem with another penalty and alpha, for the same rows."""
@@ -126,37 +125,12 @@ class Problem(Objective):
         rows = self.rows.by_columns(self.penalty)
         return self.of_rows(rows).in_workspace(of_path=rows is not self.rows)
 
-    @property
-    def centred(self) -> "tuple[Problem, Array] | None":
-        """The problem with features far from 0 shifted to mean 0, and the shift.
-
-        With an intercept b, predictions x.w + b are (x - shift).w + b' for b' = b + shift.w. So
-        the problems are equivalent, but the shifted one is better conditioned. None where no
-        feature is far from 0, without an intercept, or if losses have a radius.
-        """
-        if not self.fit_intercept or self.loss.has_radius:
-            return None
-        workspace = self.workspace
-        if workspace is not None and workspace.centred is not None:
-            base, shift = workspace.centred
-        else:
-            shift, base = self.rows.shift_of_features(self.penalty), None
-            if shift is not None:
-                base = replace(self, rows=self.rows.shifted(shift), lift=None)
-                base = base.in_workspace(workspace is not None and workspace.of_path)
-            if workspace is not None:
-                workspace.centred = base, shift
-        return None if base is None else (base.with_penalty(self.penalty, self.alpha), shift)
-
     # Models
-
-    def of_model(self, coef: Array) -> Array:
-        """The coefficients of the model, or other numbers for each of them."""
-        return coef if self.lift is None else self.lift.of_model(coef)
 
     def completed(self, coef: Array, intercept: Any) -> Array:
         """The variables of a model, with the best values of those beside its coefficients."""
-        return coef if self.lift is None else self.lift.completed(self, coef, intercept)
+        variables: Array = self.lift.completed(self, coef, intercept)
+        return variables
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients of the model in the shape of ``coef_``."""
@@ -165,8 +139,8 @@ class Problem(Objective):
 
     @property
     def table_shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.rows.table_shape
-        return shape if self.lift is None else (shape[0] - self.lift.n_more,)
+        *others, last = self.rows.table_shape
+        return *others, last - self.lift.n_more
 
     @property
     def n_variables(self) -> int:
@@ -241,23 +215,22 @@ class Problem(Objective):
 
     @cached_property
     def null(self) -> NullModel:
-        if self.lift is not None:
-            return self.lift.null(self.rows, self.alpha)
-        null: NullModel = self.rows.null
+        null: NullModel = self.lift.null(self.rows, self.alpha)
         return null
 
     @property
     def null_point(self) -> Point:
-        point: Point = self.rows.null_point if self.lift is None else self.null.point
+        null = self.null
+        point: Point = self.rows.null_point if null is self.rows.null else null.point
         return point
 
     @cached_property
     def null_gradient(self) -> Array:
         """The gradient of the mean loss in the coefficients at the best constant prediction."""
-        if self.lift is None:
-            gradient: Array = self.rows.null_gradient
-            return gradient
-        return self.rows.gradient_of(self.null_point.dual_coef)
+        rows, null = self.rows, self.null
+        of_rows = null is rows.null
+        gradient: Array = rows.null_gradient if of_rows else rows.gradient_of(null.point.dual_coef)
+        return gradient
 
     @cached_property
     def objective_unit(self) -> float:
@@ -282,8 +255,7 @@ class Problem(Objective):
     @cached_property
     def largest_alpha(self) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
-        source = self.free if self.lift is None else self.lift
-        return float(source.largest_alpha(self)) if self.null_is_allowed else np.nan
+        return float(self.lift.largest_alpha(self)) if self.null_is_allowed else np.nan
 
     @property
     def features_say_nothing(self) -> bool:
@@ -298,13 +270,6 @@ class Problem(Objective):
         if self.constraints is not None:
             return 0.0  # an estimate would not include the multipliers
         return float(self.rows.estimated_gap(self, point))
-
-    def likely_cost_of_free(self, gradient: Array, slope: Any, upper: float) -> float:
-        """An estimate of the reduction of a bound by the free sums of a dual point.
-
-        ``gradient`` and ``slope`` define the sums, see `FreeDirections.sums`.
-        """
-        return float(self.free.likely_cost(gradient, slope, self.alpha, upper))
 
     # Dual points
 
@@ -351,9 +316,7 @@ class Problem(Objective):
         return self.rows.row_point(self, theta)
 
     def feasible_point(self, theta: Any) -> DualPoint | None:
-        of_rows = self._of_rows(theta)
-        if self.lift is not None:
-            of_rows = self.lift.in_domain(self.rows, of_rows)
+        of_rows = self.lift.in_domain(self.rows, self._of_rows(theta))
         point: DualPoint | None = self.rows.feasible_point(self, of_rows)
         if self.constraints is None:
             return point

@@ -19,7 +19,7 @@ interval of b for the hinge loss is valid here as well.
 
 from dataclasses import dataclass, replace
 from math import inf, nan
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -91,6 +91,7 @@ class Radius(Lift):
         The bounds on the coefficients without a penalty.
     """
 
+    n_more: ClassVar[int] = 1
     q: float
     kappa: float
     ridge: float
@@ -100,7 +101,7 @@ class Radius(Lift):
 
     def of_model(self, variables: Array) -> Array:
         if self.order is None:
-            return variables[:-1]
+            return super().of_model(variables)
         coef = np.empty(len(self.order), dtype=variables.dtype)
         coef[self.order] = variables[:-1]
         return coef
@@ -114,7 +115,7 @@ class Radius(Lift):
         size = NORMS[self.q]().value(coef[: len(coef) - len(self.lower)])
         return np.append(coef, best_radius(problem, margins, size))
 
-    def columns_at(self, alpha: float) -> Columns:
+    def columns_at(self, columns: Any, alpha: float) -> Columns:
         weight = self.ridge / alpha if alpha > 0.0 else 0.0  # see `plain_problem` for alpha = 0
         return Columns(NormEpigraph(self.q, weight, self.lower, self.upper), alpha)
 
@@ -245,7 +246,7 @@ def robust_problem(
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
     lower, upper = (np.array([pair[k] for pair in free.values()]) for k in (0, 1))
     lift = Radius(norm, float(kappa), float(ridge), order, lower, upper)
-    return Problem(rows, lift.columns_at(float(epsilon)), lift=lift)
+    return Problem(rows, lift.columns_at(None, float(epsilon)), lift=lift)
 
 
 def best_radius(problem: Any, margins: Array, norm: float) -> float:

@@ -33,7 +33,7 @@ class Workspace:
     gram : WeightedGram or OutputsGram
         The last Gram matrix of weighted rows, over some columns and the intercept.
     centred : Problem, Array or None
-        The result of `Problem.centred`, after its first call.
+        The problem with features shifted to mean 0 and the shift, after they are first asked for.
     choices : dict
         The methods selected, by the type of the penalty and whether there is a start. They are
         selected for the first alpha of a path; for another alpha they apply as well, even if

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._typing import Array
 from ..problems import Point, Problem
+from ..problems.lifts import IN_COEFFICIENTS
 from .monitor import Monitor
 from .run import Run
 
@@ -60,8 +61,30 @@ def _on(run: Run, problem: Problem, there: Map, back: Map) -> Run:
     return run._replace(problem=problem, monitor=view, start=start)
 
 
+def centred_problem(problem: Problem) -> tuple[Problem, Array] | None:
+    """The problem with features far from 0 shifted to mean 0, and the shift.
+
+    With an intercept b, predictions x.w + b are (x - shift).w + b' for b' = b + shift.w. So the
+    problems are equivalent, but the shifted one is better conditioned. None where no feature is
+    far from 0, without an intercept, or if losses have a radius.
+    """
+    if not problem.fit_intercept or problem.loss.has_radius:
+        return None
+    workspace, base = problem.workspace, None
+    if workspace is not None and workspace.centred is not None:
+        base, shift = workspace.centred
+    else:
+        shift = problem.rows.shift_of_features(problem.penalty)
+        if shift is not None:
+            base = replace(problem, rows=problem.rows.shifted(shift), lift=IN_COEFFICIENTS)
+            base = base.in_workspace(workspace is not None and workspace.of_path)
+        if workspace is not None:
+            workspace.centred = base, shift
+    return None if base is None else (base.with_penalty(problem.penalty, problem.alpha), shift)
+
+
 def centred(run: Run, other: Problem, shift: Array) -> Run:
-    """The run on the centred problem; ``other`` and ``shift`` are those of `Problem.centred`."""
+    """The run on the centred problem; see `centred_problem` for ``other`` and ``shift``."""
 
     def there(point: Point) -> Point:
         intercept = other.rows.shifted_intercept(point.intercept, shift, point.coef)
@@ -82,7 +105,7 @@ def in_model(method: Callable[..., None]) -> Callable[..., None]:
     @wraps(method)
     def published(run: Run, **options: Any) -> None:
         problem, lift = run.problem, run.problem.lift
-        if lift is None or (own := lift.problem_of_model(problem)) is None:
+        if (own := lift.problem_of_model(problem)) is None:
             method(run, **options)
             return
 

@@ -15,7 +15,7 @@ from .coordinates.classes import class_descent
 from .coordinates.dual import dual_descent
 from .coordinates.pairs import pair_descent
 from .coordinates.primal import approx, coordinate_descent
-from .equivalent import centred, in_model
+from .equivalent import centred, centred_problem, in_model
 from .frank_wolfe.l1_ball import search_for_multiplier
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.settings import BALL
@@ -80,7 +80,7 @@ class Method(NamedTuple):
 
 def auto(run: Run) -> None:
     """Run the methods that `select` returns one after the other until the problem is solved."""
-    own, found = run.monitor, run.problem.centred
+    own, found = run.monitor, centred_problem(run.problem)
     if found is not None:
         run = centred(run, *found)
     monitor = run.monitor

@@ -15,6 +15,7 @@ from skpd.designs import Design
 from skpd.losses import Hinge, Squared
 from skpd.penalties import L1, GroupL2
 from skpd.problems import linear_problem
+from skpd.solvers.equivalent import centred_problem
 
 LOSSES = {
     "hinge": lambda y, z: np.maximum(0.0, 1.0 - y * z),
@@ -220,13 +221,15 @@ def test_designs_are_shifted_column_by_column(layout, dtype, rng):
 def test_problems_are_centred_only_with_an_intercept(rng):
     X, y, rows = rng.normal(size=(20, 3)) + 100.0, np.ones(20), np.full(20, 1 / 20)
     with_intercept = linear_problem(Design(X), y, rows, Squared(), L1(), 0.1)
-    other, shift = with_intercept.centred
+    other, shift = centred_problem(with_intercept)
     assert_allclose(shift, X.mean(axis=0), rtol=1e-12)
     w = rng.normal(size=3)
     z = with_intercept.matvec(np.append(w, 2.0))
     assert_allclose(other.matvec(np.append(w, 2.0 + shift @ w)), z, rtol=1e-12)
     assert (
-        linear_problem(Design(X), y, rows, Squared(), L1(), 0.1, fit_intercept=False).centred
+        centred_problem(
+            linear_problem(Design(X), y, rows, Squared(), L1(), 0.1, fit_intercept=False)
+        )
         is None
     )
-    assert linear_problem(Design(X - 100.0), y, rows, Hinge(), L1(), 0.1).centred is None
+    assert centred_problem(linear_problem(Design(X - 100.0), y, rows, Hinge(), L1(), 0.1)) is None

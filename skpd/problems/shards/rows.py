@@ -232,7 +232,9 @@ class RowsInShards(Rows):
         upper += problem.alpha * problem.penalty.value(point.coef)
         gradient, _ = found.products(False)
         slope = found.sums_without_products()[0][0]
-        value = found.value(1.0)[0] - problem.likely_cost_of_free(gradient, slope, upper)
+        value = found.value(1.0)[0] - problem.free.likely_cost(
+            gradient, slope, problem.alpha, upper
+        )
         return upper - dual_estimate(problem, value, gradient, upper)
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Any:

@@ -220,5 +220,5 @@ class _Objectives(SmoothedObjectives):
         value = -float(problem.weights @ problem.loss.conjugate(problem.y, theta))
         if self.entropic:  # the gradients also include the ridge
             slope = problem.design.rmatvec(rows)
-        value -= problem.likely_cost_of_free(slope, float(np.sum(rows)), primal)
+        value -= problem.free.likely_cost(slope, float(np.sum(rows)), problem.alpha, primal)
         return dual_estimate(problem, value, slope, primal)

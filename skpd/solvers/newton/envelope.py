@@ -121,7 +121,7 @@ class Envelope:
         (w, _), (coef, slope) = problem.split(iterate.w), problem.split(gradient)
         share = iterate.penalty_value + dot(w, coef)
         share += penalty.bounded_conjugate(-coef, alpha, iterate.upper / alpha)
-        share += problem.likely_cost_of_free(coef, slope, iterate.upper)
+        share += problem.free.likely_cost(coef, slope, problem.alpha, iterate.upper)
         return share <= SETTINGS.penalty_share * iterate.gap
 
     def update_multipliers(self, iterate: Iterate) -> None:

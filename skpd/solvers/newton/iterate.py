@@ -76,7 +76,7 @@ class Iterate:
         if rows is self.all_rows:
             self.upper = upper
         coef_gradient, slope = problem.split(self.gradient)
-        value = self.dual - problem.likely_cost_of_free(coef_gradient, slope, upper)
+        value = self.dual - problem.free.likely_cost(coef_gradient, slope, problem.alpha, upper)
         self.gap = upper - dual_estimate(problem, value, coef_gradient, upper, problem.penalty)
 
     @property
