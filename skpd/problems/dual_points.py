@@ -91,7 +91,7 @@ class BalancedPoint(DualPoint):
 
     Parameters
     ----------
-    problem : ColumnSide
+    problem : Problem
     point, towards, change : DualPoint
         The dual points of theta, of ``balance.towards`` and of ``balance.change``; only the
         products of the last one are used.
