@@ -18,6 +18,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._typing import Array, Indices
 from ...designs import Design
+from ..conjugate_gradients import conjugate_gradients
 from .settings import SETTINGS
 
 
@@ -299,20 +300,13 @@ class RowSystem(NewtonSystem):
 
         Woodbury's identity suffers from cancellation where a feature is active.
         """
-        found, left = np.zeros_like(right), right
-        direction, before = np.zeros_like(right), 1.0
+
+        def product(x: Array) -> Array:
+            return self._penalty(x) + self.features.rmatvec(self.h * self.features.matvec(x))
+
         enough = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))
-        for _ in range(SETTINGS.refinements):
-            step = self._woodbury(left)
-            size = float(step @ left)
-            if not size > 0.0:
-                break
-            direction = step + (size / before) * direction
-            image = self._penalty(direction)
-            image += self.features.rmatvec(self.h * self.features.matvec(direction))
-            length = size / float(direction @ image)
-            found, left = found + length * direction, left - length * image
-            before = size
-            if float(np.max(np.abs(left))) <= enough:
-                break
-        return found
+        found = conjugate_gradients(
+            product, self._woodbury, right, most=SETTINGS.refinements, target=enough,
+            inner=lambda x, y: float(x @ y),
+        )  # fmt: skip
+        return found.solution
