@@ -6,15 +6,23 @@ minimises ::
 
     epsilon lam + ridge ||w||_2^2 / 2 + the mean of the envelopes    over ||w||_2 <= lam and b
 
-(`skpd.solvers.robust.rows`) by Newton steps (`skpd.solvers.robust.newton_steps`). The maximisers
-of the envelopes are the next multipliers (Rockafellar, 1976); they also prove a bound if a round
-ends early.
+(`skpd.solvers.robust.rows`) by Newton steps with a line search by slopes. The maximisers of the
+envelopes are the next multipliers (Rockafellar, 1976), with a larger sigma, as soon as most of the
+gap is due to the envelopes; they also prove a bound if a round ends early. After a round all rows
+but those nearest to kinks are left out, as if their losses were linear, until the gap is small or
+a certificate is due. The start is a solution on a sample of the rows, found in the same way.
 
-1. The start is a solution on a sample of the rows, found in the same way.
-2. Take a Newton step, with a line search by slopes.
-3. If most of the gap is due to the envelopes, update the multipliers, increase sigma, and leave
-   out all rows except those nearest to kinks, as if their losses were linear.
-4. If the gap is small, return to all rows for a certificate. Otherwise continue with 2.
+The smoothed losses have second derivatives H in the predictions, g in a prediction and lam, and k
+in lam. If lam = ||w||, lam changes by u.dw with u = w / ||w||, and the constraint has the
+curvature t (I - u u') for t = (derivative in lam) / ||w||. With nu the change of that derivative,
+a Newton step is the solution of ::
+
+    ( X'HX + (ridge + t) I   X'H1   X'g - t u    u ) ( dw   )     ( g_w   )
+    ( 1'HX                   1'H1   1'g          0 ) ( db   ) = - ( g_b   )
+    ( (X'g - t u)'           g'1    k + t       -1 ) ( dlam )     ( g_lam )
+    ( u'                     0      -1           0 ) ( nu   )     ( 0     )
+
+If lam is larger than ||w||, the terms with t and the last row and column are left out.
 """
 
 from math import inf
@@ -23,14 +31,15 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
+from ...designs import newton_cost
 from ...designs.threads import one_blas_thread
 from ...losses.worst_case import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, terms_of
-from ..cadence import FINER, Patience
+from ..cadence import Cadence, Patience
 from ..interior.robust import first_flip
+from ..interior.systems import FeatureSystem
 from ..run import Run
-from .newton_steps import Model, NewtonSteps
 from .rows import ShrunkRows, SmoothedRows
 from .settings import CADENCE, SELECTION, SETTINGS
 
@@ -49,24 +58,20 @@ def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished.
     """
+    monitor, cadence, own = run.monitor, Cadence(run, CADENCE), None
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
             own = _begun(run, budget)
-        except LinAlgError:
-            return
-        if own is None:
-            return
-        goal, check = run.goal, run.monitor.check
-        try:
-            while True:
-                own.go_on(goal, min(run.max_iter, own.n_iter + CADENCE.every), budget)
-                if own.gap <= goal:
-                    goal *= FINER  # the certified gap was too large
-                check(own.n_iter, own.point())
-                if own.stalled or run.is_over(own.n_iter) or own.cost > budget:
+            while own is not None:
+                is_over = own.is_over
+                if cadence.is_due(own.n_iter, own.gap) or is_over:
+                    monitor.check(own.n_iter, own.point())
+                if cadence.is_over or is_over:
                     return
+                own.go_on()
         except (LinAlgError, KeyboardInterrupt) as end:
-            check(own.n_iter, own.point())
+            if own is not None:
+                monitor.check(own.n_iter, own.point())
             if isinstance(end, KeyboardInterrupt):
                 raise
 
@@ -81,20 +86,18 @@ def _begun(run: Run, budget: float) -> "_Rounds | None":
     if start is not None and np.any(start.coef[:-1]):
         p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
         x = _unknowns(problem, start.coef[:-1], start.intercept)
-        return _Rounds(problem, x, (p, r), SETTINGS.sigma_growth * sigma, n_iter)
+        return _Rounds(problem, x, (p, r), SETTINGS.sigma_growth * sigma, n_iter, budget)
     rows = np.flatnonzero(problem.weights > 0.0)
     size = SELECTION.many_rows * (problem.n_variables - 1)  # those of w and b
     if SETTINGS.sample_worth * size <= len(rows):
         chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
         sample = problem.of_rows(problem.rows.of_rows(chosen))
         other = _begun(run._replace(problem=sample, start=None), budget)
-        if other is None:
+        if other is None or not other.reaches(SETTINGS.sample_gap, run.max_iter):
             return None
-        other.go_on(SETTINGS.sample_gap * sample.objective_unit, run.max_iter, budget)
-        if other.stalled:
-            return None
-        own = _Rounds(problem, other.x, _first_multipliers(problem), other.sigma, other.n_iter)
-        own.steps = other.steps
+        multipliers = _first_multipliers(problem)
+        own = _Rounds(problem, other.x, multipliers, other.sigma, other.n_iter, budget)
+        own.cost = other.cost
         own.update_multipliers()
         return own
     p, r = problem.null_point.dual_coef
@@ -102,7 +105,7 @@ def _begun(run: Run, budget: float) -> "_Rounds | None":
     spread = float(np.sqrt(problem.weights @ problem.design.matvec(coef) ** 2))
     coef = coef * (problem.prediction_scale / spread if spread > 0.0 else 0.0)
     x = _unknowns(problem, coef, problem.null_point.intercept)
-    return _Rounds(problem, x, _first_multipliers(problem), sigma, n_iter)
+    return _Rounds(problem, x, _first_multipliers(problem), sigma, n_iter, budget)
 
 
 def _first_multipliers(problem: Problem) -> tuple[Array, Array]:
@@ -131,29 +134,27 @@ class _Rounds:
     sigma : float
     n_iter : int
         The number of Newton steps so far.
+    budget : float
+        The largest cost.
     """
 
     def __init__(
         self, problem: Problem, x: Array, multipliers: tuple[Array, Array], sigma: float,
-        n_iter: int,
+        n_iter: int, budget: float,
     ) -> None:  # fmt: skip
         self.problem, self.x, self.sigma, self.n_iter = problem, x, sigma, n_iter
         self.terms = terms_of(problem)
-        self.steps = NewtonSteps(SETTINGS.linear_accuracy, SETTINGS.factor_slowness)
+        self.cost, self.budget = 0.0, budget
         self.rows = SmoothedRows(
-            problem.design, problem.y, problem.weights, self.terms.kappa, *multipliers
+            problem.design, problem.y, problem.weights, problem.loss, *multipliers
         )
+        self.shrunk: ShrunkRows | None = None
+        self.thaw_at = 0.0  # the gap at which all rows return
         squares = problem.squares[: problem.design.shape[1]]
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
-        self.shrunk: ShrunkRows | None = None
-        self.thaw_at, self.begun_at = 0.0, n_iter  # gap at which to thaw; first step of the round
-        self.stalled, self.patience = False, Patience(CADENCE.patience, n_iter)
+        self.begun_at = n_iter  # the first step of the round
         self.rows.move_to(x, self.rows.margins_of(x), sigma)
         self.evaluate()
-
-    @property
-    def cost(self) -> float:
-        return self.steps.cost
 
     def evaluate(self) -> None:
         """Compute the gradient and the estimated gap of the maximisers."""
@@ -177,36 +178,41 @@ class _Rounds:
         self.gradient = gradient
         self.at_boundary = x[-1] <= self.norm * (1.0 + SETTINGS.norm_rounding)
         self.on_sphere = self.at_boundary and gradient[-1] >= 0.0
-        self.stalled |= not (self.norm > 0.0 and np.isfinite(self.gap))
-        self.stalled |= self.patience.is_over(self.n_iter, self.gap)
 
-    def go_on(self, goal: float, max_iter: int, budget: float = inf) -> None:
-        """Take Newton steps and multiplier steps until the estimated gap is at most the goal."""
-        while self.gap > goal and self.n_iter < max_iter:
-            self.stalled |= self.bends_everywhere()
-            if self.stalled or self.cost > budget:
-                break
-            residual = self.gap - self.distance
-            if self.n_iter > self.begun_at and residual <= SETTINGS.residual_share * self.gap:
-                self.end_round()
-            self.step()
-            self.evaluate()
-            if self.at_boundary and self.gradient[-1] < 0.0:
-                self.raise_lam()
-            if self.shrunk is not None and self.gap <= max(goal, self.thaw_at):
-                self.thaw()
-        self.thaw()
-
-    def bends_everywhere(self) -> bool:
-        """Whether most rows have curvature although sigma is large."""
+    @property
+    def is_over(self) -> bool:
+        """Whether w is 0, the cost is spent, or most rows have curvature for a large sigma."""
         narrow = self.sigma * self.problem.prediction_scale > 1.0
-        return narrow and self.rows.n_curved > SETTINGS.curved_share * len(self.problem.y)
+        bends = self.rows.n_curved > SETTINGS.curved_share * len(self.rows.y)
+        no_gap = not (self.norm > 0.0 and np.isfinite(self.gap))
+        return no_gap or self.cost > self.budget or (narrow and bends)
+
+    def reaches(self, relative_gap: float, max_iter: int) -> bool:
+        """Take steps to an estimated relative gap, and return whether it is reached."""
+        goal = relative_gap * self.problem.objective_unit
+        patience = Patience(CADENCE.patience, self.n_iter)
+        while self.gap > goal and self.n_iter < max_iter:
+            if self.is_over or patience.is_over(self.n_iter, self.gap):
+                return False
+            self.go_on()
+        return True
+
+    def go_on(self) -> None:
+        """Take a Newton step, after one of the multipliers if most of the gap is due to these."""
+        residual = self.gap - self.distance
+        if self.n_iter > self.begun_at and residual <= SETTINGS.residual_share * self.gap:
+            self.end_round()
+        self.step()
+        self.evaluate()
+        if self.at_boundary and self.gradient[-1] < 0.0:
+            self.raise_lam()
+        if self.gap <= self.thaw_at:
+            self.thaw()
 
     def point(self) -> Point:
         self.thaw()
-        rows = self.rows
         variables = np.append(self.x[:-2], self.x[-1])
-        return Point(variables, float(self.x[-2]), np.stack([rows.p, rows.r]))
+        return Point(variables, float(self.x[-2]), np.stack([self.rows.p, self.rows.r]))
 
     # Rounds
 
@@ -218,18 +224,11 @@ class _Rounds:
         elif steps > SETTINGS.many_steps:
             self.sigma /= SETTINGS.sigma_shrink
         gap, count = self.gap, int(SETTINGS.kept_share * len(self.rows.y))
-        if self.shrunk is None and 2 * self.rows.n_curved <= count:
-            self.update_multipliers()
+        shrinks = self.shrunk is None and 2 * self.rows.n_curved <= count
+        self.update_multipliers()
+        if shrinks:
             self.rows = self.shrunk = ShrunkRows(self.rows, count)
             self.thaw_at = SETTINGS.thaw_gap * gap
-        else:
-            self.update_multipliers()
-
-    def update_multipliers(self) -> None:
-        self.rows.update_multipliers()
-        self.rows.move_to(self.x, self.rows.margins, self.sigma)
-        self.begun_at = self.n_iter
-        self.evaluate()
 
     def thaw(self) -> None:
         """Return to all rows."""
@@ -237,22 +236,52 @@ class _Rounds:
             self.rows, self.shrunk = self.shrunk.thaw(), None
             self.evaluate()
 
+    def update_multipliers(self) -> None:
+        self.rows.update_multipliers()
+        self.rows.move_to(self.x, self.rows.margins, self.sigma)
+        self.begun_at = self.n_iter
+        self.evaluate()
+
     # Newton steps
 
     def step(self) -> None:
         """Take a Newton step, with a line search to a share of the initial slope."""
-        problem = self.problem
-        diagonal = SETTINGS.regularisation * self.sigma * self.squares
-        diagonal[:-2] += self.terms.ridge
-        normal, bend = None, 0.0
-        if self.on_sphere:
-            normal, bend = self.x[:-2] / self.norm, float(self.gradient[-1]) / self.norm
-        model = Model(
-            self.rows.curvature(), diagonal, self.gradient, normal, bend, problem.fit_intercept
-        )
-        change = self.steps.minimiser(model)
+        system = self.system()
+        change = system.solve(np.append(-self.gradient, 0.0))[:-1]
+        if not np.isfinite(change).all():
+            raise LinAlgError("a Newton step overflows")
+        self.cost += newton_cost(system.design, *system.design.shape)
         self.search(change, self.rows.margins, self.rows.margins_of(change))
         self.n_iter += 1
+
+    def system(self) -> FeatureSystem:
+        """The factorised system of a Newton step."""
+        design, predictions, mixed, lam_twice = self.rows.curvature()
+        d = design.shape[1]
+        intercept, lam, multiplier = d, d + 1, d + 2
+        diagonal = SETTINGS.regularisation * self.sigma * self.squares
+        bend = float(self.gradient[-1]) / self.norm if self.on_sphere else 0.0
+        system = FeatureSystem(design, d, 3)
+        system.add_rows(predictions)
+        system.diagonal += diagonal[:d] + self.terms.ridge + bend
+        system.border(lam)[:] = design.rmatvec(mixed)
+        system.add_corner(lam, lam, lam_twice + diagonal[lam] + bend)
+        if self.problem.fit_intercept:
+            system.border(intercept)[:] = design.rmatvec(predictions)
+            total, beside = float(np.sum(predictions)), float(np.sum(mixed))
+            system.add_corner(intercept, intercept, total + diagonal[intercept])
+            system.add_corner(intercept, lam, beside)
+        else:
+            system.add_corner(intercept, intercept, 1.0)
+        if self.on_sphere:
+            normal = self.x[:-2] / self.norm
+            system.border(lam)[:] -= bend * normal
+            system.border(multiplier)[:] = normal
+            system.add_corner(lam, multiplier, -1.0)
+        else:
+            system.add_corner(multiplier, multiplier, 1.0)
+        system.prepare()
+        return system
 
     def raise_lam(self) -> None:
         """Increase lam above the norm of w if that decreases the objective."""

@@ -17,7 +17,6 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...losses.worst_case import WorstCaseHinge, project_triangle
-from .settings import SETTINGS
 
 # the number of rows whose maximisers are computed at a time, so that vectors stay in the cache
 BLOCK = 1 << 14
@@ -49,43 +48,43 @@ class SmoothedRows:
     ----------
     design : Design
     y, weights : ndarray of shape (n_samples,)
-    kappa : float
+    loss : WorstCaseHinge
     p, r : ndarray of shape (n_samples,)
         The multipliers, which are also the initial maximisers.
     """
 
     def __init__(
-        self, design: Design, y: Array, weights: Array, kappa: float, p: Array, r: Array
+        self, design: Design, y: Array, weights: Array, loss: WorstCaseHinge, p: Array, r: Array
     ) -> None:
-        self.design, self.y, self.weights, self.kappa = design, y, weights, kappa
-        self.flips = kappa if kappa < inf else 0.0  # minus the slope of a flip in lam
-        self.multipliers = p, r
-        self.p, self.r = p, r
-        self.x, self.margins, self.sigma = np.zeros(design.shape[1] + 2), np.zeros_like(y), 1.0
+        self.design, self.y, self.weights, self.loss = design, y, weights, loss
+        self.flips = loss.kappa if loss.kappa < inf else 0.0  # minus the slope of a flip in lam
+        self.p, self.r = self.multipliers = p, r
+        self.x, self.margins, self.sigma = np.zeros(design.shape[1] + 2), np.zeros_like(p), 1.0
         # the gradient and the dual value of rows that are left out
-        self.gradient_beside: Array = np.zeros_like(self.x)
-        self.proved_beside = 0.0
+        self.gradient_beside, self.proved_beside = np.zeros_like(self.x), 0.0
 
     def margins_of(self, x: Array) -> Array:
         """The margins of a model, or their changes along a direction."""
         return self.y * (self.design.matvec(np.ascontiguousarray(x[:-2])) + x[-2])
 
+    @property
+    def flip(self) -> float:
+        """The slope of the losses in the multipliers r at a margin of 0."""
+        return 1.0 - self.flips * float(self.x[-1]) if self.flips else -inf
+
     def move_to(self, x: Array, margins: Array, sigma: float) -> None:
         """Move to other unknowns with the given margins."""
         self.x, self.margins, self.sigma = x, margins, sigma
-        own, flipped = self.multipliers
-        self.p = np.empty_like(margins)
-        if self.kappa < inf:
-            self.r = np.empty_like(margins)
+        p, r = self.multipliers
+        if not self.flips:
+            self.p = np.clip(p + sigma * (1.0 - margins), 0.0, 1.0)
+            return
+        self.p, self.r = np.empty_like(margins), np.empty_like(margins)
         for first in range(0, len(margins), BLOCK):
             some = slice(first, first + BLOCK)
-            m = margins[some]
-            p = own[some] + sigma * (1.0 - m)
-            if self.kappa == inf:
-                self.p[some] = np.clip(p, 0.0, 1.0)
-                continue
-            r = flipped[some] + sigma * (1.0 - self.kappa * x[-1] + m)
-            self.p[some], self.r[some] = project_triangle(p, r)
+            hinge, flipped = 1.0 - margins[some], self.flip + margins[some]
+            projected = project_triangle(p[some] + sigma * hinge, r[some] + sigma * flipped)
+            self.p[some], self.r[some] = projected
 
     def update_multipliers(self) -> None:
         """Set the multipliers to the maximisers."""
@@ -100,18 +99,17 @@ class SmoothedRows:
 
     def slope(self, direction: Array, margins: Array) -> float:
         """The derivative along a direction, with the given changes of the margins."""
-        flipped = self.weights * self.r
-        own = float(flipped @ margins) - float((self.weights * self.p) @ margins)
-        own -= self.flips * float(np.sum(flipped)) * float(direction[-1])
+        of_lam = self.flips * float(self.weights @ self.r) * float(direction[-1])
+        own = float((self.weights * (self.r - self.p)) @ margins) - of_lam
         return own + float(self.gradient_beside @ direction)
 
     def sums(self) -> tuple[float, float]:
         """The mean loss, and the value sum_i c_i (p_i + r_i) of the maximisers."""
-        loss = WorstCaseHinge(self.kappa).at_radius(float(self.x[-1]))
-        losses = float(self.weights @ loss.value(np.ones_like(self.y), self.margins))
+        losses = self.loss.at_radius(float(self.x[-1])).value(np.ones_like(self.y), self.margins)
         # the loss of a row left out is p + r plus its derivative times the unknowns
-        losses += self.proved_beside + float(self.gradient_beside @ self.x)
-        return losses, float(self.weights @ (self.p + self.r)) + self.proved_beside
+        beside = self.proved_beside + float(self.gradient_beside @ self.x)
+        proved = float(self.weights @ (self.p + self.r)) + self.proved_beside
+        return float(self.weights @ losses) + beside, proved
 
     @property
     def n_curved(self) -> int:
@@ -133,21 +131,14 @@ class SmoothedRows:
         along = np.where((p > 0.0) & (p + r >= 1.0), 0.5, 1.0)
         of_lam = self.flips**2 * float(along @ flips)
         predictions, mixed = scale * own[rows] + flips, -self.flips * flips * self.y[rows]
-        if len(rows) <= SETTINGS.copied_share * len(own):
-            return Curvature(self.design.rows(rows), predictions, mixed, of_lam)
-        both = np.zeros((2, len(own)))
-        both[:, rows] = predictions, mixed
-        return Curvature(self.design, both[0], both[1], of_lam)
+        return Curvature(self.design.rows(rows), predictions, mixed, of_lam)
 
     def nearest_to_kinks(self, count: int) -> Indices:
         """The indices of the ``count`` rows nearest to a kink of their loss, increasing."""
-        hinge = 1.0 - self.margins
-        if self.kappa == inf:
-            distance = np.abs(hinge)
-        else:  # from the second largest of the three pieces to the largest
-            flipped = 1.0 - self.kappa * self.x[-1] + self.margins
-            high, low = np.maximum(hinge, flipped), np.minimum(hinge, flipped)
-            distance = np.maximum(high, 0.0) - np.maximum(low, np.minimum(high, 0.0))
+        hinge, flipped = 1.0 - self.margins, self.flip + self.margins
+        # from the second largest of the three pieces to the largest
+        high, low = np.maximum(hinge, flipped), np.minimum(hinge, flipped)
+        distance = np.maximum(high, 0.0) - np.maximum(low, np.minimum(high, 0.0))
         return np.sort(np.argpartition(distance, count)[:count])
 
 
@@ -165,11 +156,9 @@ class ShrunkRows(SmoothedRows):
     def __init__(self, whole: SmoothedRows, count: int) -> None:
         self.whole = whole
         self.chosen = chosen = whole.nearest_to_kinks(count)
-        p, r = whole.multipliers
-        super().__init__(
-            whole.design.rows(chosen), whole.y[chosen], whole.weights[chosen], whole.kappa,
-            p[chosen], r[chosen],
-        )  # fmt: skip
+        design, (p, r) = whole.design.rows(chosen), whole.multipliers
+        y, weights = whole.y[chosen], whole.weights[chosen]
+        super().__init__(design, y, weights, whole.loss, p[chosen], r[chosen])
         self.move_to(whole.x, whole.margins[chosen], whole.sigma)
         gradient, proved = self.gradient(), self.sums()[1]
         self.gradient_beside = whole.gradient() - gradient

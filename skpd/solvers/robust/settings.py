@@ -46,20 +46,13 @@ class MultiplierSettings:
     # better than a constant, with most margins at the kinks
     curved_share: float = 0.5
     # Share of the rows that remain when others are left out, at least twice those with curvature
-    kept_share: float = 0.25
+    kept_share: float = 0.15
     # The gap at which all rows return, as a share of that when they were left out
     thaw_gap: float = 0.1
-    # Share of the rows up to which products with a copy of these rows are faster
-    copied_share: float = 0.5
 
     # Curvature added to every unknown, as a share of that if all rows had curvature, so that steps
     # are finite if none has
-    regularisation: float = 1e-7
-    # Relative residual of conjugate gradients, as the set of rows with curvature changes anyway
-    linear_accuracy: float = 0.03
-    # The time of a multiplication with a factor, relative to one in a product with X, as a factor
-    # is read from main memory
-    factor_slowness: float = 4.0
+    regularisation: float = 1e-8
     # Share of the initial slope at which a line search ends
     line_search_slope: float = 0.5
     # The most evaluations of a line search; most need one, as slopes are piecewise linear
