@@ -28,7 +28,7 @@ from .._typing import Array, Indices
 from ..designs import Design
 from ..losses import Hinge
 from ..losses.worst_case import WorstCaseHinge
-from ..penalties import NormEpigraph, Penalty, Separable, SquaredL2
+from ..penalties import L1, ElasticNet, NormEpigraph, Penalty, Separable, SquaredL2
 from ..penalties.epigraph import NORMS
 from .columns import Columns
 from .in_memory import RowsInMemory
@@ -203,6 +203,23 @@ def plain_problem(problem: Problem) -> Problem:
     if ridge == 0.0:
         penalty = Separable(np.zeros(rows.n_coefficients), 0.0, -inf, inf)
     return Problem(rows, Columns(penalty, ridge or 1.0))
+
+
+def certain_problem(problem: Problem) -> Problem:
+    """The problem of norm 1 in which all labels are certain, in the coefficients alone.
+
+    Its objective is the mean hinge loss with epsilon times the norm, which for lam = ||w||_1 is
+    nowhere above that of the robust SVM. Both are equal where the third piece of the loss is not
+    active,
+
+        kappa ||w||_1 >= min(2 m_i, 1 + m_i)    for all rows,
+
+    so that a minimiser which fulfils this is one of the robust SVM.
+    """
+    alpha = problem.alpha + problem.lift.ridge
+    share = problem.alpha / alpha
+    penalty = ElasticNet(share) if share < 1.0 else L1()
+    return Problem(replace(problem.rows, loss=Hinge()), Columns(penalty, alpha))
 
 
 def robust_problem(

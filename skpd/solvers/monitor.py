@@ -203,3 +203,8 @@ class Monitor:
             method=self.method,
             before_rounding=unrounded,
         )
+
+
+def interrupted(monitor: Monitor) -> bool:
+    """Whether the callback of the caller ends the run, called during a subproblem."""
+    return bool(monitor.on_check is not None and monitor.on_check(monitor))

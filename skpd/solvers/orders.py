@@ -105,6 +105,10 @@ needs_scores = _needs("a loss of all scores", lambda p: p.rows.of_scores)
 needs_trace_norm_ball = _needs("least squares over a ball of the trace norm", _is_trace_norm_ball)
 # the robust SVM with epsilon = 0 is an ordinary problem of labels
 needs_robust = _needs("a robust SVM", lambda p: p.loss.of_labels)
+needs_robust_norm_1 = _needs(
+    "a robust SVM with norm 1 of all features",
+    lambda p: p.loss.has_radius and p.penalty.q == 1 and not len(p.free_columns),
+)
 needs_kernel_matrix = _needs(
     "weights of the rows of a kernel matrix",
     lambda p: p.penalty.structure is Structure.OF_ROWS,
@@ -335,12 +339,14 @@ def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:
 def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     """The order for the robust SVM.
 
-    1. For norm 1 and many features: working sets of features, each solved by 3.
-    2. For norm 2 and many rows: the method of multipliers, for a share of the cost of 3., unless
-       features are far from 0, which 3. centres.
-    3. The interior-point method, if a system of the smaller side of X fits in memory.
-    4. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
-       of 3. after it.
+    1. For norm 1, unless data are small: the ordinary problem for certain labels, for a share of
+       the cost of 4.
+    2. For norm 1 and many features: working sets of features, each solved by 4.
+    3. For norm 2 and many rows: the method of multipliers, for a share of the cost of 4., unless
+       features are far from 0, which 4. centres.
+    4. The interior-point method, if a system of the smaller side of X fits in memory.
+    5. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
+       of 4. after it.
     """
     if len(problem.free_columns):
         return [Try("interior-point")]
@@ -349,16 +355,18 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     last = Try(
         "hybrid-gradient of the robust SVM", budget=SETTINGS.last_budget(cost) if few else inf
     )
+    trials, trial_budget = [], SETTINGS.trial_share * cost
+    if problem.penalty.q == 1 and cost > ROBUST.least_cost:
+        trials.append(Try("certain-labels", budget=trial_budget))
     if problem.penalty.q == 1 and problem.design.shape[1] > ROBUST.many_columns:
-        return [Try("working-sets"), last]
+        return [*trials, Try("working-sets"), last]
     if not few:
-        return [last]
+        return [*trials, last]
     tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
     by_multipliers = problem.penalty.q == 2 and cost > ROBUST.least_cost and tall
     if by_multipliers and problem.rows.shift_of_features(problem.penalty) is None:
-        trial = Try("multipliers of the robust SVM", budget=SETTINGS.trial_share * cost)
-        return [trial, Try("interior-point"), last]
-    return [Try("interior-point"), last]
+        trials.append(Try("multipliers of the robust SVM", budget=trial_budget))
+    return [*trials, Try("interior-point"), last]
 
 
 Order = Callable[[Any, bool], list[Try]]

@@ -29,6 +29,7 @@ from .norms import by_slopes
 from .outputs import output_by_output
 from .proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
+from .robust.certain_labels import certain_labels
 from .robust.incremental import hybrid, ippa, isg
 from .robust.multipliers import method_of_multipliers as robust_multipliers
 from .robust.working_sets import working_sets
@@ -152,7 +153,9 @@ METHODS: dict[str, Method] = {
         "hybrid-gradient", pdprox_adaptive, need.needs_entries,
         "a loss with kinks, and a matrix that is never formed",
     ),
-    "working-sets": Method("working-sets", working_sets, need.needs_robust,
+    "certain-labels": Method("certain-labels", certain_labels, need.needs_robust_norm_1,
+                             "norm 1, with which most models are the same for certain labels"),
+    "working-sets": Method("working-sets", working_sets, need.needs_robust_norm_1,
                            "norm 1 of many features, most of which stay at 0"),
     "multipliers of the robust SVM": Method(
         "multipliers", robust_multipliers, need.needs_robust,

@@ -21,6 +21,7 @@ from skpd.problems.robust import robust_problem
 from skpd.solvers import Monitor, Run, select, solve
 from skpd.solvers.interior import interior_point
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
+from skpd.solvers.robust.certain_labels import certain_labels
 from skpd.solvers.robust.multipliers import method_of_multipliers
 from skpd.solvers.robust.working_sets import working_sets
 from tests.oracles.robust_reference import robust_linear_programme
@@ -130,6 +131,34 @@ def tall_problem(n, d, layout=np.asarray, **parameters):
     return robust_problem(Design(layout(X)), y, weights / weights.sum(), **parameters)
 
 
+@pytest.mark.parametrize("kappa", [0.1, 5.0, np.inf])
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_certain_labels_solve_the_problem_unless_the_third_piece_is_active(kappa, ridge):
+    problem = tall_problem(4000, 8, norm=1, kappa=kappa, ridge=ridge)
+    found = solved(problem, certain_labels, tol=1e-7, max_iter=200)
+    best = solved(problem, interior_point, tol=1e-9, max_iter=100)
+    assert (found.relative_gap <= 1e-7) == (kappa > 1.0)
+    assert found.dual <= best.primal + 1e-12
+    assert best.dual <= found.primal + 1e-12
+
+
+def test_certain_labels_from_a_start_and_until_asked_to_end():
+    problem = tall_problem(4000, 8, norm=1, kappa=5.0)
+    monitor = Monitor(problem, 1e-4)
+    monitor.begin()
+    certain_labels(Run(problem, monitor, None, 200, None))
+    again = Monitor(problem, 1e-6)
+    again.begin(has_start=True)
+    certain_labels(Run(problem, again, monitor.best, 200, None))
+    assert again.relative_gap <= 1e-6 and again.n_iter < 20
+    calls = []
+    options = {"tol": 1e-12, "max_iter": 500, "random_state": None, "solver": "certain-labels"}
+    solution = solve(problem, on_check=lambda _: calls.append(0) or len(calls) > 2, **options)
+    assert solution.stopped and len(calls) == 4  # the last one is of what was found until then
+    with pytest.raises(ValueError, match="needs a robust SVM with norm 1"):
+        solve(tall_problem(400, 3), **options)
+
+
 @pytest.mark.parametrize("kappa", [0.3, 1.0, 5.0, np.inf])
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 @pytest.mark.parametrize(
@@ -224,7 +253,8 @@ def test_which_method_is_first():
         return select(problem)[0].name
 
     assert first(tall_problem(20_000, 60)) == "multipliers"
-    assert first(tall_problem(20_000, 60, norm=1)) == "interior-point"
+    assert first(tall_problem(20_000, 60, norm=1)) == "certain-labels"
+    assert first(tall_problem(400, 3, norm=1)) == "interior-point"  # small
     assert first(tall_problem(20_000, 60, norm=np.inf)) == "interior-point"
     assert first(tall_problem(2000, 60)) == "interior-point"  # few rows
     assert first(tall_problem(400, 3)) == "interior-point"  # small

@@ -13,8 +13,8 @@ class SelectionSettings:
     # fewer rows, the method of multipliers costs as much as the interior-point method
     many_rows: int = 40
     # The cost of a run of the interior-point method above which other methods are tried first, in
-    # the units of `skpd.designs.newton_cost`, 0.1 s
-    least_cost: float = 1e8
+    # the units of `skpd.designs.newton_cost`: below 0.03 s a trial costs more than it saves
+    least_cost: float = 1.5e8
     # The number of features above which working sets are used
     many_columns: int = 1000
 

@@ -9,7 +9,7 @@ from ...problems import Point
 from ..interior import interior_point
 from ..interior.settings import SETTINGS as INTERIOR
 from ..interior.settings import WORKING_SETS
-from ..monitor import Monitor
+from ..monitor import interrupted
 from ..run import Run
 
 
@@ -17,14 +17,16 @@ def working_sets(run: Run) -> None:
     """The interior-point method on growing sets of features, for norm 1.
 
     By the multipliers of a solution, other features may violate their limit
-    ``abs(v_j) <= epsilon - kappa rho``; the worst of them join the set. The method ends unfinished
+    ``abs(v_j) <= epsilon - kappa rho``; the worst of them join the set. The first set is that of
+    the best constant, as solutions of other methods have more features. The method ends unfinished
     if the system of a set does not fit in memory, or if no other feature violates its limit.
 
     Parameters
     ----------
     run : Run
     """
-    problem, monitor, point = run.problem, run.monitor, run.first
+    problem, monitor = run.problem, run.monitor
+    point = problem.null_point
     columns: Indices = np.empty(0, dtype=np.int64)
     tol = WORKING_SETS.first_tol
     while not run.is_over(monitor.n_iter):
@@ -48,7 +50,7 @@ def working_sets(run: Run) -> None:
         tol = WORKING_SETS.next_tol(monitor, tol)
         some = problem.of_rows(replace(problem.rows, design=problem.design.columns(columns)))
         inner = run._replace(start=None, max_iter=run.left).solved(
-            some, tol, interior_point, lambda _: _interrupted(monitor)
+            some, tol, interior_point, lambda _: interrupted(monitor)
         )
         coef = np.zeros(problem.n_coefficients)
         coef[np.append(columns, -1)] = inner.best.coef
@@ -58,8 +60,3 @@ def working_sets(run: Run) -> None:
         monitor.check(n_iter, point)
         if monitor.relative_gap > WORKING_SETS.progress * before and tol <= least_tol:
             return
-
-
-def _interrupted(monitor: Monitor) -> bool:
-    """Whether the callback of the caller ends the run, called during a subproblem."""
-    return bool(monitor.on_check is not None and monitor.on_check(monitor))
