@@ -103,9 +103,11 @@ class Cadence:
         gap = relative_gap(self.run.problem, gap)
         if not done:
             self.checked_gap = gap
-        is_over = self.patience.is_over(n_iter, gap)
+        enough = settings.near * self.run.monitor.tol
+        # below the goal only the certified gap counts, which may not follow the estimate
+        is_over = self.patience.is_over(n_iter, max(gap, enough))
         self.is_last = is_over or n_iter >= self.most
-        near = gap <= settings.near * self.run.monitor.tol
+        near = gap <= enough
         near |= gap < settings.decrease * self.checked_gap
         near &= n_iter - self.checked_at >= settings.wait * done
         due = near or self.is_last or n_iter >= self.next
