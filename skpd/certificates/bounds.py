@@ -33,7 +33,7 @@ def primal_objective(
     """
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     value = objective.mean_loss(coef, intercept, accuracy)
-    value += objective.alpha * objective.penalty_value(coef, accuracy)
+    value += objective.alpha * float(objective.penalty.value(coef))
     return inf if isnan(value) else value * (1.0 + ROUNDING)
 
 
@@ -80,7 +80,7 @@ def dual_bound(
         raise ValueError(
             f"lipschitz must be one of 'monotone', 'initial', 'coordinate', got {lipschitz!r}."
         )
-    if lipschitz == "coordinate" and not _has_l1(objective.dual_penalty):
+    if lipschitz == "coordinate" and not _has_l1(objective.penalty):
         raise ValueError(
             "lipschitz='coordinate' needs a penalty like L1 or ElasticNet, got "
             f"{objective.penalty!r}."
@@ -88,7 +88,7 @@ def dual_bound(
     first = objective.null_objective if objective.null_is_allowed else inf
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
-    penalty: Any = objective.dual_penalty.of_reduced
+    penalty: Any = objective.penalty.of_reduced
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     repairs = Repairs(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))

@@ -94,7 +94,7 @@ def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence 
         The objective value of a model less the bound.
     bound : DualBound
     """
-    penalty = objective.dual_penalty
+    penalty = objective.penalty
     # for functions of the singular values the slopes are not those of single coefficients
     if bound.slopes is None or penalty.of_reduced is not penalty or not np.isfinite(gap):
         return None

@@ -12,8 +12,6 @@ and the sums over the free coordinates. So it works in the same way wherever the
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from .._typing import Array
 from ..penalties import Penalty
 
@@ -52,12 +50,12 @@ class DualPoint(ABC):
     def sums_without_products(self) -> list[Sum]:
         """The first of the `free_sums`, up to the first one that needs products with the data."""
 
-    @abstractmethod
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         """The entries of A' diag(c) theta for the free coordinates, with bounds on their errors.
 
         The first is that of the intercept, (0, 0) without an intercept.
         """
+        return self.sums_without_products()
 
     def errors_by_precision(self) -> Array | float:
         """Estimates of the errors of the products that come from the rounding of theta itself.
@@ -84,6 +82,8 @@ class Objective(ABC):
     null_objective : float
         An upper bound on the value of the best constant prediction, up to a relative rounding
         error.
+    null_is_allowed : bool
+        Whether the best constant prediction satisfies the constraints of the model.
     null_rounding : float
         An upper bound on the part of ``null_objective`` that is due to rounding.
     objective_unit : float
@@ -92,49 +92,20 @@ class Objective(ABC):
         The number of rows.
     largest_target : float
         The largest of the abs(y_i).
+    table_shape : tuple of int
+        The shape of ``coef_``; (0,) for models without coefficients of features.
     """
 
     design: Any
     penalty: Penalty
     alpha: float
-
-    @property
-    def dual_penalty(self) -> Penalty:
-        """The penalty whose conjugate enters the lower bound, which is R in most problems.
-
-        It differs from R where the objective has penalised variables besides the coefficients,
-        over which `mean_loss` is a minimum.
-        """
-        return self.penalty
-
-    def penalty_value(self, coef: Array, accuracy: float = 0.0) -> float:
-        """An upper bound on R(w), above it by at most accuracy / alpha where that is possible."""
-        return float(self.penalty.value(coef))
-
-    @property
-    @abstractmethod
-    def null_objective(self) -> float: ...
-
-    @property
-    def null_is_allowed(self) -> bool:
-        """Whether the best constant prediction satisfies the constraints of the model."""
-        return True
-
-    @property
-    @abstractmethod
-    def null_rounding(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def objective_unit(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def n_samples(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def largest_target(self) -> float: ...
+    null_objective: float
+    null_is_allowed: bool
+    null_rounding: float
+    objective_unit: float
+    n_samples: int
+    largest_target: float
+    table_shape: tuple[int, ...]
 
     @abstractmethod
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
@@ -165,6 +136,7 @@ class Objective(ABC):
         The first is that of the intercept, (0, 0) without an intercept.
         """
 
+    @abstractmethod
     def distances_of_slopes(self, gap: float) -> Array | None:
         """Upper bounds on the distances of A' diag(c) theta from its value at an optimum.
 
@@ -172,28 +144,14 @@ class Objective(ABC):
         value of any model and the lower bound of theta. None where there is no such bound, as for
         losses with kinks.
         """
-        return None
 
-    def coef_table(self, coef: Array) -> Array:
-        """The coefficients in the shape of ``coef_``, with a row for each of several outputs."""
-        return coef
-
-    @property
-    def table_shape(self) -> tuple[int, ...]:
-        """The shape of `coef_table`; (0,) for models without coefficients of features."""
-        return (self.design.shape[1],)
-
+    @abstractmethod
     def plain_dual(self, theta: Any) -> Any:
         """The dual vector theta as a contiguous array of floats, or the problem's own type."""
-        return np.ascontiguousarray(theta, dtype=np.float64)
 
+    @abstractmethod
     def zero_dual(self, theta: Any) -> Any:
         """The dual vector 0, of the type and shape of theta."""
-        return np.zeros_like(theta, dtype=np.float64)
-
-    def copied_dual(self, theta: Any) -> Any:
-        """A copy of the dual vector theta."""
-        return np.array(theta)
 
     @abstractmethod
     def feasible_point(self, theta: Any) -> DualPoint | None:

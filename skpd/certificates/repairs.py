@@ -52,7 +52,7 @@ class Repairs:
         self, objective: Objective, upper: float, ball: Ball, scaling: bool, accuracy: float
     ) -> None:
         self.objective, self.upper, self.ball = objective, upper, ball
-        self.penalty: Any = objective.dual_penalty.of_reduced
+        self.penalty: Any = objective.penalty.of_reduced
         self.scaling, self.accuracy = scaling, accuracy
         self.radius = upper / objective.alpha
         self.intervals = objective.free_intervals(upper)
@@ -125,7 +125,7 @@ class Repairs:
         sums = point.free_sums(products, errors)
         v = -products
         del products  # frees memory for `reduced`, as there may be as many products as rows
-        return *self.objective.dual_penalty.reduced(v, errors), sums
+        return *self.objective.penalty.reduced(v, errors), sums
 
     def by_precision(self, point: DualPoint) -> float:
         """An estimate of the part of a bound that is lost by the rounding of theta."""

@@ -106,7 +106,7 @@ def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[
     """An upper bound on P(w, b), and its difference from the value without error bounds."""
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     loss, about = objective.precise_mean_loss(coef, intercept)
-    penalty = objective.alpha * objective.penalty_value(coef)
+    penalty = objective.alpha * float(objective.penalty.value(coef))
     delta = of_weights(objective.n_samples)
     value = loss * (1.0 + 16.0 * EPSILON) * (1.0 + delta)
     value += penalty * (1.0 + of_coefficients(coef.size))
@@ -133,7 +133,7 @@ def rigorous_dual(
     point = objective.feasible_point(theta)
     if point is None:  # theta = 0 proves that P >= 0
         return 0.0, 0.0
-    ball = objective.dual_penalty.of_reduced.bounded_conjugate
+    ball = objective.penalty.of_reduced.bounded_conjugate
     repairs = Repairs(objective, upper, ball, False, 0.0)
     found = [_dual(objective, point, upper)]
     if repairs.has_free:
@@ -146,7 +146,7 @@ def rigorous_dual(
 
 
 def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, float]:
-    whole, alpha, radius = objective.dual_penalty, objective.alpha, upper / objective.alpha
+    whole, alpha, radius = objective.penalty, objective.alpha, upper / objective.alpha
     u, error = point.products(precise=True)
     wider, penalty = 1.0 + 8.0 * EPSILON, whole.of_reduced
     v, error_of_v = whole.reduced(-u, error * wider)

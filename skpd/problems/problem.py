@@ -77,14 +77,14 @@ class Problem(Objective):
     penalty: ClassVar[Any] = attribute_of_part("columns.penalty")  # type: ignore[misc]
     alpha: ClassVar[Any] = attribute_of_part("columns.alpha")  # type: ignore[misc]
     constraints: ClassVar[Any] = attribute_of_part("columns.constraints")
-    n_samples: ClassVar[Any] = attribute_of_part("rows.n_samples")
+    n_samples: ClassVar[Any] = attribute_of_part("rows.n_samples")  # type: ignore[misc]
     n_coefficients: ClassVar[Any] = attribute_of_part("rows.n_coefficients")
     n_outputs: ClassVar[Any] = attribute_of_part("rows.n_outputs")
-    largest_target: ClassVar[Any] = attribute_of_part("rows.largest_target")
+    largest_target: ClassVar[Any] = attribute_of_part("rows.largest_target")  # type: ignore[misc]
     squares: ClassVar[Any] = attribute_of_part("rows.squares")
-    null_objective: ClassVar[Any] = attribute_of_part("null.objective")
-    null_rounding: ClassVar[Any] = attribute_of_part("null.rounding")
-    null_is_allowed: ClassVar[Any] = attribute_of_part("columns.allow_zero")
+    null_objective: ClassVar[Any] = attribute_of_part("null.objective")  # type: ignore[misc]
+    null_rounding: ClassVar[Any] = attribute_of_part("null.rounding")  # type: ignore[misc]
+    null_is_allowed: ClassVar[Any] = attribute_of_part("columns.allow_zero")  # type: ignore[misc]
     prediction_scale: ClassVar[Any] = attribute_of_part("null.prediction_scale")
     precise_predictions: ClassVar[Any] = attribute_of_part("rows.precise_predictions")
     dual_point_of: ClassVar[Any] = attribute_of_part("rows.dual_point_of")
@@ -138,7 +138,7 @@ class Problem(Objective):
         return table
 
     @property
-    def table_shape(self) -> tuple[int, ...]:
+    def table_shape(self) -> tuple[int, ...]:  # type: ignore[override]
         *others, last = self.rows.table_shape
         return *others, last - self.lift.n_more
 
@@ -233,7 +233,7 @@ class Problem(Objective):
         return gradient
 
     @cached_property
-    def objective_unit(self) -> float:
+    def objective_unit(self) -> float:  # type: ignore[override]
         """The denominator of relative gaps: the objective value of the best constant or a model.
 
         The value of a feasible model is used where constraints do not allow constant predictions

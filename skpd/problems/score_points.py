@@ -89,8 +89,5 @@ class StructuredPoint(DualPoint):
             return [NOTHING]
         return [self.rows.slope_of(self.theta)]
 
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        return self.sums_without_products()
-
     def largest_scale(self) -> float:
         return 1.0
