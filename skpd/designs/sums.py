@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._floats import EPSILON
+from .._floats import EPSILON, sum_and_rest
 
 
 class BoundedSum:
@@ -24,9 +24,7 @@ class BoundedSum:
         self.high, self.error, self.low = high, error, low
 
     def __add__(self, other: "BoundedSum") -> "BoundedSum":
-        total = self.high + other.high
-        share = total - self.high
-        lost = (self.high - (total - share)) + (other.high - share)
+        total, lost = sum_and_rest(self.high, other.high)
         rest = lost + other.low
         low = self.low + rest
         error = self.error + other.error + EPSILON * (np.abs(low) + np.abs(rest))

@@ -25,15 +25,6 @@ def _weighted_sum(weights: Array, values: Array, sizes: Array) -> Sum:
     return float(np.sum(weights * values)), rounding
 
 
-def _sum_and_rest(a: Array, b: Numbers) -> tuple[Array, Numbers]:
-    """The rounded sum of a and b, and its exact rounding error (Knuth's TwoSum)."""
-    total = a + b
-    if not np.any(b):
-        return total, 0.0
-    share = total - a
-    return total, (a - (total - share)) + (b - share)
-
-
 def _depth(n: int) -> float:
     """An upper bound on the number of additions in which a term of NumPy's sum of n takes part.
 

@@ -9,9 +9,9 @@ from scipy.special import expit
 
 from .. import kernels
 from .._checks import check_number
-from .._floats import EPSILON
+from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .base import Piece, ScalarLoss, Strata, Stratum, _sum_and_rest, _weighted_sum
+from .base import Piece, ScalarLoss, Strata, Stratum, _weighted_sum
 from .cones import LossCones
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
@@ -49,7 +49,7 @@ class MarginLoss(ScalarLoss):
         return self._phi(y * z + y * z_low)
 
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
-        return _sum_and_rest(y * z, y * z_low)
+        return sum_and_rest(y * z, y * z_low)
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):

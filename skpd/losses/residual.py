@@ -9,9 +9,9 @@ import numpy as np
 
 from .. import kernels
 from .._checks import check_number
-from .._floats import EPSILON
+from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .base import Piece, ScalarLoss, Strata, _depth, _sum_and_rest, all_rows
+from .base import Piece, ScalarLoss, Strata, _depth, all_rows
 from .cones import LossCones
 from .numerical import POWERS, last_above, root_of_slope
 
@@ -54,8 +54,8 @@ class ResidualLoss(ScalarLoss):
         return self._phi((z - y) + z_low)
 
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
-        residual, missed = _sum_and_rest(z, -y)
-        residual, rest = _sum_and_rest(residual, z_low)
+        residual, missed = sum_and_rest(z, -y)
+        residual, rest = sum_and_rest(residual, z_low)
         return residual, np.abs(missed) + np.abs(rest)
 
     def gradient(self, y: Array, z: Array) -> Array:

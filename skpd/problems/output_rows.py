@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import kernels
-from .._floats import EPSILON
+from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Indices
 from ..certificates.objective import DualPoint
 from ..designs import Design, DualProducts
@@ -164,10 +164,7 @@ class RowsOfOutputs(RowsInMemory):
             nothing = np.zeros(self.n_samples)
             return self.spread(intercept), nothing, nothing
         z, low, error = self.design.matvec_compensated(np.ascontiguousarray(coef), 0.0)
-        b = self.spread(intercept)
-        total = z + b
-        share = total - z
-        rest = (z - (total - share)) + (b - share)  # the exact rounding error
+        total, rest = sum_and_rest(z, self.spread(intercept))
         both = low + rest
         return total, both, error + EPSILON * np.abs(both)
 
