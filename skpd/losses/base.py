@@ -227,6 +227,15 @@ class Loss(Value, ABC):
         """Bounds of a box that contains theta, which is in the domain of l*, and is in it."""
         return self.dual_bounds(y)
 
+    def largest_scale(self, y: Array, theta: Array) -> float:
+        """The largest t with t theta in the domain of l*."""
+        if not np.isfinite(self.conjugate_domain).any():
+            return inf
+        lower, upper = self.dual_bounds(y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
+        return float(np.min(room))
+
     def at_radius(self, radius: float) -> "Loss":
         """The loss of a row for a radius; the loss itself where it does not depend on one."""
         return self

@@ -1,7 +1,7 @@
 """Dual points of problems with a scalar loss for each row, with the interface of `DualPoint`."""
 
 from functools import cached_property
-from math import fsum, inf, sqrt
+from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
@@ -75,13 +75,7 @@ class RowPoint(DualPoint):
         return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * norms
 
     def largest_scale(self) -> float:
-        theta = self.theta
-        if not np.isfinite(self.problem.loss.conjugate_domain).any():
-            return inf
-        lower, upper = self.problem.loss.dual_bounds(self.problem.y)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
-        return float(np.min(room))
+        return float(self.problem.loss.largest_scale(self.problem.y, self.theta))
 
 
 class BalancedPoint(DualPoint):

@@ -65,12 +65,6 @@ class OutputsPoint(RowPoint):
     def errors_by_precision(self) -> Any:
         return 0.0
 
-    def largest_scale(self) -> float:
-        loss: Any = self.problem.loss
-        if loss.couples_outputs:
-            return float(loss.largest_scale(self.problem.y, self.theta))
-        return super().largest_scale()
-
 
 class FreeOutputs(FreeDirections):
     """The free directions of several outputs: intercepts and coefficients without a penalty."""

@@ -157,17 +157,7 @@ def _values_and_scale(
     scales = (1.0, 0.5) if loss.quadratic_conjugate else (1.0,)
     values = loss.dual_values(y, weights, theta, scales)
     found: dict[str, Any] = {f"{prefix}value_{k}": BoundedSum(*v) for k, v in enumerate(values)}
-    return found | {f"{prefix}minus_scale": Largest(-_largest_scale(loss, y, theta))}
-
-
-def _largest_scale(loss: Loss, y: Array, theta: Array) -> float:
-    """The largest t with t theta in the box of the conjugate losses."""
-    if not np.isfinite(loss.conjugate_domain).any():
-        return inf
-    lower, upper = loss.dual_bounds(y)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
-    return float(np.min(room))
+    return found | {f"{prefix}minus_scale": Largest(-loss.largest_scale(y, theta))}
 
 
 def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> dict[str, Any]:
