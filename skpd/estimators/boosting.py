@@ -21,6 +21,7 @@ from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
 from .docstrings import documented
 from .parameters import ParameterValidation, declared
+from .shared_parameters import StoppingParameters
 from .validation import checked_weights, validated
 
 # Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.
@@ -29,7 +30,7 @@ SEEDS = 2**31 - 1  # those of a weak learner are below it, as in scikit-learn's 
 
 
 @declared
-class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
+class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin, BaseEstimator):
     """Boosting of decision stumps for the best soft margin, with a certificate over all of them.
 
     Chooses a mixture a of hypotheses h with the values -1 and 1, and maximises the mean of the
@@ -158,10 +159,7 @@ class LPBoostClassifier(ParameterValidation, ClassifierMixin, BaseEstimator):
     nu: float = 0.1
     entropy: float = 0.0
     solver: str = "auto"
-    tol: float = 1e-4
     max_iter: int = 1000
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

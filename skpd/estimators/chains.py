@@ -24,11 +24,12 @@ from .fits import fit_problems
 from .parameters import declared
 from .posing import FitProblems
 from .sequences import encoded, split_at, stacked
+from .shared_parameters import WarmStartParameters
 from .validation import validated
 
 
 @declared
-class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
+class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
     _own_constraints: ClassVar[dict] = {"penalty": [StrOptions({"l2", "l1", "group"})]}
@@ -37,11 +38,7 @@ class _ChainEstimator(PrimalDualEstimator, BaseEstimator):
     alpha: float = 1e-2
     _: KW_ONLY
     penalty: str = "l2"
-    tol: float = 1e-4
     max_iter: int = 10_000
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     @abstractmethod
     def _loss_of(self, labels: Any, lengths: Any, n_labels: int) -> ChainLogLoss | ChainLoss: ...

@@ -19,6 +19,7 @@ from .docstrings import documented
 from .parameters import shared
 from .posing import FitProblems, require_unit, shares_of
 from .regression import WithResidualLoss
+from .shared_parameters import StoppingParameters
 from .svm import MarginClassifier
 from .validation import validated
 
@@ -138,7 +139,7 @@ class KernelModel(PrimalDualEstimator):
 
 
 @shared
-class KernelClassifier(KernelModel, MarginClassifier):
+class KernelClassifier(StoppingParameters, KernelModel, MarginClassifier):
     """Base class of classifiers with kernels, one-vs-rest for more than two classes.
 
     All classes share the matrices and their factors.
@@ -146,13 +147,9 @@ class KernelClassifier(KernelModel, MarginClassifier):
 
     _takes_blocks: ClassVar[bool] = False
 
-    tol: float = 1e-4
-    max_iter: int = 50_000
     fit_intercept: bool = True
     class_weight: dict | str | None = None
     n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     @documented
     def decision_function(self, X: Any) -> Array:
@@ -170,14 +167,10 @@ class KernelClassifier(KernelModel, MarginClassifier):
 
 
 @shared
-class KernelRegressor(KernelModel, WithResidualLoss):
+class KernelRegressor(StoppingParameters, KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
 
-    tol: float = 1e-4
-    max_iter: int = 50_000
     fit_intercept: bool = True
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     @documented
     def predict(self, X: Any) -> np.ndarray:

@@ -3,15 +3,13 @@
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..penalties import L1, NonNegativeL1, Penalty
 from .cross_validation import PathCrossValidation
 from .lasso_attributes import LassoAttributes, LassoLike
 from .parameters import declared, penalty_by_feature
-from .shared_parameters import SolverParameters
+from .shared_parameters import CrossValidationParameters, SolverParameters
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
@@ -85,7 +83,7 @@ class LassoPDCertified(SolverParameters, LassoLike):
 
 
 @declared
-class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
+class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossValidation):
     """The lasso with a certificate, its alpha chosen by cross-validation.
 
     In every fold a model is fitted for each alpha, each from the one before; the alpha
@@ -95,18 +93,18 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
 
     Parameters
     ----------
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
     eps : float, default=1e-3
         Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which all coefficients are 0.
-    positive : bool, default=False
-        Whether the coefficients must not be negative.
-    {solver_and_solver_options_of_lasso}
-    {tol_max_iter_and_fit_intercept_of_cross_validation}
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
         (train, test) index arrays.
+    {solver_and_solver_options_of_lasso}
+    {tol_max_iter_and_fit_intercept_of_cross_validation}
     {n_jobs_random_state_and_verbose_of_cross_validation}
 
     Attributes
@@ -148,18 +146,7 @@ class LassoPDCertifiedCV(LassoAttributes, PathCrossValidation):
     _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
     _: KW_ONLY
-    eps: float = 1e-3
-    alphas: int | ArrayLike = 100
     positive: bool = False
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
-    cv: Any = None
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _get_penalty(self) -> Penalty:
         return NonNegativeL1() if self.positive else L1()

@@ -23,6 +23,7 @@ from .pairs import pairs_and_ratings, places_of, two_columns
 from .parameters import declared
 from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
+from .shared_parameters import WarmStartParameters, WithSolver
 from .validation import checked_weights
 
 LOSSES: dict[str, type[Any]] = {
@@ -34,7 +35,7 @@ LOSSES: dict[str, type[Any]] = {
 
 
 @declared
-class MatrixCompletionPD(PrimalDualRegressor):
+class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
     """Ratings of pairs by a matrix of low rank, fitted with a certificate.
 
     Minimises over matrices M and biases a, b the weighted mean over the ratings y of pairs (i, j)
@@ -151,13 +152,7 @@ class MatrixCompletionPD(PrimalDualRegressor):
     _: KW_ONLY
     loss: str | Loss = "squared"
     biases: bool = True
-    solver: str = "auto"
-    solver_options: dict | None = None
-    tol: float = 1e-4
     max_iter: int = 5_000
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -60,6 +60,11 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "warm_start": ["boolean"],
 }
 
+# the order in which constructors take what estimators share, behind all other parameters
+SHARED_ORDER = (
+    "eps", "alphas", "cv", "solver", "solver_options", "tol", "max_iter", "fit_intercept",
+    "class_weight", "warm_start", "n_jobs", "random_state", "verbose",
+)  # fmt: skip
 FLAGS = {"boolean", "verbose", bool}  # constraints that a bool is meant to satisfy
 
 # what other libraries call them, or another estimator here
@@ -176,11 +181,15 @@ class ParameterValidation(PickledWithVersion):
 
 
 def _shared_of(kind: type) -> dict[str, Any]:
-    """The annotations of the parameters that the bases of a class share, the last base's first."""
+    """The annotations of the parameters that the bases of a class share, the last base's first.
+
+    Those in `SHARED_ORDER` follow in that order.
+    """
     found: dict[str, Any] = {}
     for base in reversed(kind.__bases__):
         found |= getattr(base, "_shared_parameters", {})
-    return found
+    others = {name: kind_of for name, kind_of in found.items() if name not in SHARED_ORDER}
+    return others | {name: found[name] for name in SHARED_ORDER if name in found}
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)

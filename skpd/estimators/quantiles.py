@@ -15,10 +15,11 @@ from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import declared
 from .posing import problem_of_outputs
 from .regressor import PrimalDualRegressor
+from .shared_parameters import WarmStartParameters, WithSolver
 
 
 @declared
-class QuantilePD(PrimalDualRegressor):
+class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
     """Several quantiles that do not cross on the training data, fitted at once and certified.
 
     Minimises over W and b, with z_ik = x_i.w_k + b_k, the weighted mean over the samples of
@@ -110,13 +111,6 @@ class QuantilePD(PrimalDualRegressor):
     _: KW_ONLY
     alpha: float = 1e-3
     penalty: str | Penalty = "l1"
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _get_loss(self) -> NonCrossingPinball:
         return NonCrossingPinball(self.quantiles)

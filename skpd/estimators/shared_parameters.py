@@ -1,4 +1,4 @@
-"""Parameters that estimators share, in the order in which the constructors take them."""
+"""Parameters that estimators share; constructors take them in `parameters.SHARED_ORDER`."""
 
 from typing import Any
 
@@ -17,15 +17,27 @@ class WithSolver:
 
 
 @shared
-class FitParameters:
-    """When a fit of one problem stops, what it starts from and what it prints."""
+class StoppingParameters:
+    """When a fit stops, what it draws and what it prints."""
 
     tol: float = 1e-4
     max_iter: int = 50_000
-    fit_intercept: bool = True
-    warm_start: bool = False
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
+
+
+@shared
+class WarmStartParameters(StoppingParameters):
+    """How a fit begins and when it stops."""
+
+    warm_start: bool = False
+
+
+@shared
+class FitParameters(WarmStartParameters):
+    """How a problem with an intercept is fitted."""
+
+    fit_intercept: bool = True
 
 
 @shared
@@ -34,31 +46,19 @@ class SolverParameters(FitParameters, WithSolver):
 
 
 @shared
-class ClassifierParameters(WithSolver):
+class ClassifierParameters(SolverParameters):
     """The choice of a solver, and how it fits a problem for each class."""
 
-    tol: float = 1e-4
-    max_iter: int = 50_000
-    fit_intercept: bool = True
     class_weight: dict | str | None = None
-    warm_start: bool = False
     n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
 
 @shared
-class CrossValidationParameters:
+class CrossValidationParameters(StoppingParameters, WithSolver):
     """The grid of alphas and the folds, and how the models of a path are fitted."""
 
     eps: float = 1e-3
     alphas: int | ArrayLike = 100
     cv: Any = None
-    solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
-    tol: float = 1e-4
-    max_iter: int = 50_000
     fit_intercept: bool = True
     n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
