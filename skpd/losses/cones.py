@@ -1,12 +1,11 @@
 """The interface from losses to conic programmes (`LossCones`)."""
 
-from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 from .._typing import Array
 
 
-class LossCones(ABC):
+class LossCones(Protocol):
     """The mean losses of rows that a conic programme represents by cones.
 
     `Loss.add_cones` adds those of which a loss consists. The last four functions are for
@@ -20,30 +19,23 @@ class LossCones(ABC):
 
     y: Array
 
-    @abstractmethod
     def add_half_squares(self) -> None:
         """Add (z_i - y_i)^2 / 2 for every row."""
 
-    @abstractmethod
     def add_logistic(self) -> None:
         """Add log(1 + exp(-y_i z_i)) for every row."""
 
-    @abstractmethod
     def add_pieces(self, pieces: list[Any]) -> None:
         """Add the pieces (`skpd.losses.base.Piece`) of a loss that is quadratic in pieces."""
 
     def add_row_norms(self) -> None:
         """Add ||z - y||_2 for every row."""
-        raise NotImplementedError
 
     def add_softmax(self) -> None:
         """Add log sum_k exp(z_k) - z_y for every row."""
-        raise NotImplementedError
 
     def add_largest_scores(self) -> None:
         """Add max_k (z_k + [k is not y]) - z_y for every row."""
-        raise NotImplementedError
 
     def add_ordered_pinballs(self, quantiles: tuple[float, ...]) -> None:
         """Add the pinball losses of quantiles, subject to z_1 <= z_2 <= ..., for every row."""
-        raise NotImplementedError

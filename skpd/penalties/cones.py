@@ -1,13 +1,12 @@
 """The interface from penalties to conic programmes (`PenaltyCones`)."""
 
-from abc import ABC, abstractmethod
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from .._typing import Array, Indices
 
 
-class PenaltyCones(ABC):
+class PenaltyCones(Protocol):
     """The functions of coefficients w that a conic programme represents by cones.
 
     `Penalty.add_cones` adds those of which alpha R consists. For a penalty of groups, coefficients
@@ -22,46 +21,35 @@ class PenaltyCones(ABC):
 
     n_coefficients: int
 
-    @abstractmethod
     def add_separable(self, l1: Any = 0, l2: Any = 0, lower: Any = -inf, upper: Any = inf) -> None:
         """Add l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j] for every coefficient."""
 
-    @abstractmethod
     def add_group_norms(self, starts: Indices, weights: Array) -> None:
         """Add weight_g ||w_g||_2 for every group."""
 
-    @abstractmethod
     def add_largest_size(self, weight: float) -> None:
         """Add the term weight max_j |w_j|."""
 
-    @abstractmethod
     def add_l1_ball(self, radius: float) -> None:
         """Add the constraint ||w||_1 <= radius."""
 
-    @abstractmethod
     def add_elastic_net_ball(self, radius: float, l1_ratio: float) -> None:
         """Add the constraint l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2 <= radius."""
 
-    @abstractmethod
     def add_differences(self, weight: float) -> None:
         """Add the term weight sum_j |w_{j+1} - w_j|."""
 
-    @abstractmethod
     def add_combinations(self, matrix: Array, weight: float) -> None:
         """Add the term weight ||D w||_1 for a matrix D."""
 
     def add_largest_sizes(self, starts: Indices, weights: Array) -> None:
         """Add weight_g max_j |w_gj| for every group."""
-        raise NotImplementedError
 
     def add_squared_sums(self, starts: Indices, weight: float) -> None:
         """Add the term weight sum_g (sum_j |w_gj|)^2."""
-        raise NotImplementedError
 
     def add_squared_sum_of_norms(self, starts: Indices, weight: float) -> None:
         """Add the term weight (sum_g ||w_g||_2)^2."""
-        raise NotImplementedError
 
     def add_trace_norm(self, n_outputs: int, weight: float) -> None:
         """Add weight times the trace norm of the matrix whose rows of n_outputs make up w."""
-        raise NotImplementedError

@@ -9,9 +9,7 @@ from ..._typing import Array, Indices
 from ...designs import Design
 from ...designs.far_columns import FAR
 from ...losses.base import Piece
-from ...losses.cones import LossCones
 from ...penalties import Penalty, Structure
-from ...penalties.cones import PenaltyCones
 from ...problems import Point, Problem
 from .bases import basis_of
 from .cones import EuclideanNorms
@@ -36,13 +34,16 @@ def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
     return mean, spread, far
 
 
-class Programme(LossCones, PenaltyCones):
+class Programme:
     """The problem of minimising cost.x + x' diag(ridge) x / 2 + the terms over unknowns x.
 
     X is copied, in a basis that suits the penalty, with a column of ones for an intercept. The
     columns of an array are centred, with the intercept b + mean.w. This does not change the
     objective, and makes the Gram matrix accurate for features far from 0. Without an intercept
     such features are centred as well, and the column of ones has the coefficient mean.w.
+
+    Losses and penalties add their terms by the methods of `LossCones` and `PenaltyCones`, of which
+    those for several outputs are in `skpd.solvers.interior.outputs`.
 
     Attributes
     ----------
