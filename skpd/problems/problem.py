@@ -89,7 +89,6 @@ class Problem(Objective):
     precise_predictions: ClassVar[Any] = attribute_of_part("rows.precise_predictions")
     dual_point_of: ClassVar[Any] = attribute_of_part("rows.dual_point_of")
     plain_dual: ClassVar[Any] = attribute_of_part("rows.plain_dual")
-    copied_dual: ClassVar[Any] = attribute_of_part("rows.copied_dual")
     free_columns: ClassVar[Any] = attribute_of_part("penalty.free_features.columns")
     has_free_level: ClassVar[Any] = attribute_of_part("penalty.free_level")
     of_model: ClassVar[Any] = attribute_of_part("lift.of_model")

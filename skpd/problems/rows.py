@@ -108,10 +108,6 @@ class Rows(ABC):
         """The dual vector 0, of the type and shape of theta."""
         return np.zeros_like(theta, dtype=np.float64)
 
-    def copied_dual(self, theta: Any) -> Any:
-        """A copy of the dual vector theta."""
-        return np.array(theta)
-
     def repaired(self, theta: Any) -> Any:
         """The dual point theta with values for the rows that a `RowsLostError` reported lost."""
         return theta

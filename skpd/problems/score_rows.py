@@ -199,9 +199,6 @@ class RowsOfScores(Rows):
     def zero_dual(self, theta: Any) -> Any:
         return self.loss.truth
 
-    def copied_dual(self, theta: Any) -> Any:
-        return theta
-
     def feasible_point(self, problem: Any, theta: Any) -> DualPoint | None:
         return StructuredPoint(self, theta) if np.any(theta.theta) else None
 

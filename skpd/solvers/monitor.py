@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from copy import copy
 from math import inf
 from typing import Any
 
@@ -150,7 +151,7 @@ class Monitor:
         bound = dual_bound(self.problem, point.dual_coef, upper, accuracy, coef=coef)
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
-            self._theta = self.problem.copied_dual(point.dual_coef)
+            self._theta = copy(point.dual_coef)
             self._bound, self._bound_given = bound, upper
         # among points with the same rounded value the last one is kept
         if self._coef is None or primal <= self.primal:

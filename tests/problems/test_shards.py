@@ -73,7 +73,7 @@ def test_separable_classes_with_a_free_feature():
     penalty = PdproxSVC(penalty_weights=[1, 1, 0])._get_penalty()
     blocks = RowBlocks(np.array_split(X, 4))
     problem = problem_of_blocks(blocks, Targets(y), Hinge(), penalty, 0.01, True)
-    theta = problem.rows.shared(np.ravel(local.dual_coef_))
+    theta = problem.plain_dual(np.ravel(local.dual_coef_))
     point = problem.feasible_point(theta)
     balanced = problem.balanced(point, None)
     assert balanced is not point and problem.balanced(point, local.coef_[0]) is point

@@ -254,16 +254,10 @@ class RowsInShards(Rows):
 
     # Vectors of dual variables
 
-    def plain_dual(self, theta: Any) -> SharedVector:
-        return self.shared(theta)
-
     def zero_dual(self, theta: Any) -> SharedVector:
         return SharedVector(DualRecipe(), self.n_samples)
 
-    def copied_dual(self, theta: Any) -> SharedVector:
-        return self.shared(theta)  # a `SharedVector` is immutable
-
-    def shared(self, theta: Any) -> SharedVector:
+    def plain_dual(self, theta: Any) -> SharedVector:
         """The dual point as a `SharedVector`; an array is sent to the shards."""
         if isinstance(theta, SharedVector):
             return theta
@@ -286,7 +280,7 @@ class RowsInShards(Rows):
 
     def dual_table(self, dual_coef: Any) -> Any:
         """The dual point in the form of ``dual_coef_``, gathered from the shards."""
-        theta = self.shared(dual_coef)
+        theta = self.plain_dual(dual_coef)
         while True:
             try:
                 return self.shards.gathered(gathered_part, theta.recipe)

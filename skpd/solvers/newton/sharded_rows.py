@@ -74,7 +74,7 @@ class ShardedRows(AllRows):
             if reach < np.inf:
                 longest = float(problem.rows.shards.sums(dual_range, reach)["range"].value)
             if start is not None:
-                theta = problem.rows.shared(start.dual_coef)
+                theta = problem.plain_dual(start.dual_coef)
             else:
                 theta = SharedVector(DualRecipe(reach=reach), problem.n_samples)
         gram = SharedGram(bool(problem.fit_intercept))
