@@ -24,6 +24,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._floats import EPSILON
 from .._typing import Array, Indices
+from ..designs.conjugate_gradients import conjugate_gradients
 
 SMALL_WEIGHT = 1e-6  # rows with less than this times the largest weight do not connect groups
 FEW_GROUPS = 400  # most groups for which an inverse is computed
@@ -126,24 +127,15 @@ class FreeGroups:
         between = self._between(h)
         across, diagonal = between.T, self.sums(h) + more
         inverse = 1.0 / diagonal
-        x, residual = np.zeros_like(right_side), right_side.copy()
-        z = inverse * residual
-        direction, size = z, float(residual @ z)
-        first = size
-        for _ in range(LINEAR_STEPS):
-            if not size > accuracy**2 * first:
-                break
-            f, g = direction[: self.n_left], direction[self.n_left :]
-            product = diagonal * direction + np.append(between @ g, across @ f)
-            curvature = float(direction @ product)
-            if not curvature > 0.0:
-                break
-            length = size / curvature
-            x, residual = x + length * direction, residual - length * product
-            z = inverse * residual
-            after = float(residual @ z)
-            direction, size = z + after / size * direction, after
-        return x
+
+        def product(x: Array) -> Array:
+            f, g = x[: self.n_left], x[self.n_left :]
+            return diagonal * x + np.append(between @ g, across @ f)
+
+        return conjugate_gradients(
+            product, inverse.__mul__, right_side, most=LINEAR_STEPS, share=accuracy**2,
+            inner=np.dot,
+        ).solution  # fmt: skip
 
     def projected(self, theta: Array, lower: Array, upper: Array) -> Array:
         """The approximate projection onto the points between bounds whose weighted sums vanish.

@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._typing import Array, Indices
 from ...designs import Design
-from ..conjugate_gradients import conjugate_gradients
+from ...designs.conjugate_gradients import conjugate_gradients
 from .settings import SETTINGS
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
+from ...designs.conjugate_gradients import Iterate, conjugate_gradients
 from ...designs.outputs_curvature import OutputColumns
 from ...designs.threads import blas_threads_for
-from ..conjugate_gradients import Iterate, conjugate_gradients
 from .output_preconditioners import (
     preconditioner_of_squares,
     preconditioner_on_rows,

@@ -4,12 +4,12 @@ import numpy as np
 
 from ..._typing import Array
 from ...certificates.rigorous import rigorous_dual, rigorous_primal
+from ...designs.conjugate_gradients import conjugate_gradients
 from ...losses import Absolute
 from ...penalties import SquaredL2
 from ...problems import Problem, Solution, linear_problem
 from .. import solve
 from ..cadence import Patience
-from ..conjugate_gradients import conjugate_gradients
 from .settings import QUADRATIC, SCALE
 
 
