@@ -6,6 +6,7 @@ of sample i for output k at i n_outputs + k. With tasks, every row belongs to on
 prediction is x_i' W[:, k].
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
@@ -84,10 +85,15 @@ class OutputsDesign:
 
     def matvec(self, coef: Array) -> Array:
         """The predictions, of shape (n_rows,)."""
-        out = np.empty(self.shape[0])
+        return self._predicted(Design.matvec, 1, coef)[0]
+
+    def _predicted(self, function: Any, n_parts: int, coef: Array, *given: Any) -> Array:
+        """The results of function(part, ...) for the outputs: some numbers for each row."""
+        found = np.empty((n_parts, self.shape[0]))
         for k, part in enumerate(self.parts):
-            out[self.places[k]] = part.matvec(np.ascontiguousarray(coef[self._columns(k)]))
-        return out
+            own = np.ascontiguousarray(coef[self._columns(k)])
+            found[:, self.places[k]] = function(part, own, *given)
+        return found
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""
@@ -103,10 +109,7 @@ class OutputsDesign:
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The predictions plus a constant, and a bound on their rounding errors."""
-        z, error = np.empty(self.shape[0]), np.empty(self.shape[0])
-        for k, part in enumerate(self.parts):
-            own = np.ascontiguousarray(coef[self._columns(k)])
-            z[self.places[k]], error[self.places[k]] = part.matvec_bounded(own, intercept)
+        z, error = self._predicted(Design.matvec_bounded, 2, coef, intercept)
         return z, error
 
     def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
@@ -131,10 +134,7 @@ class OutputsDesign:
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
         """The predictions plus a constant as sums (high, low), and a bound on their errors."""
-        high, low, error = (np.empty(self.shape[0]) for _ in range(3))
-        for k, part in enumerate(self.parts):
-            own, rows = np.ascontiguousarray(coef[self._columns(k)]), self.places[k]
-            high[rows], low[rows], error[rows] = part.matvec_compensated(own, intercept)
+        high, low, error = self._predicted(Design.matvec_compensated, 3, coef, intercept)
         return high, low, error
 
     # Sums of sizes and squares
@@ -182,19 +182,20 @@ class OutputsDesign:
         for k, part in enumerate(self.parts):
             own = np.ascontiguousarray(shift[self._columns(k)])
             parts.append(part.shifted(own) if own.any() else part)
-        return self._of(parts)
+        return OutputsDesign(parts, self.places, self.shape[0])
 
-    def _of(self, parts: list[Design]) -> "OutputsDesign":
+    def _mapped(self, function: Callable[[Design], Design]) -> "OutputsDesign":
+        parts = [function(part) for part in self.parts]
         return OutputsDesign(parts, self.places, self.shape[0])
 
     @property
     def by_columns(self) -> "OutputsDesign":
         """The data stored by columns."""
-        return self._of([part.by_columns for part in self.parts])
+        return self._mapped(lambda part: part.by_columns)
 
     def shared_by(self, n_parallel: int) -> "OutputsDesign":
         """The data with the threads of products divided among ``n_parallel`` users."""
-        return self._of([part.shared_by(n_parallel) for part in self.parts])
+        return self._mapped(lambda part: part.shared_by(n_parallel))
 
     def rows_of(self, samples: Indices) -> Indices:
         """The indices of the rows of some samples, which are equal as each sample has one row."""
@@ -286,7 +287,8 @@ class SharedDesign(OutputsDesign):
         """
         W = coef.reshape(self.n_inputs, self.n_outputs)
         z = self.matvec(coef) + intercept
-        error = np.outer(self._row_norms, np.linalg.norm(W, axis=0)) * self._rounding_of_rows
+        rounding = (self.base.longest_row + 8.0) * EPSILON  # of a sum over the entries of a row
+        error = np.outer(self._row_norms, np.linalg.norm(W, axis=0)) * rounding
         error += (error > 0.0) * EPSILON * abs(intercept)
         return z, np.ravel(error)
 
@@ -298,7 +300,8 @@ class SharedDesign(OutputsDesign):
         scaled = weights * rows
         product = self.rmatvec(scaled)
         norms = np.linalg.norm(scaled.reshape(-1, self.n_outputs), axis=0)
-        error = np.outer(self._column_norms, norms) * self._rounding_of_columns
+        rounding = (float(np.max(self.base.column_counts, initial=0)) + 8.0) * EPSILON
+        error = np.outer(self._column_norms, norms) * rounding
         return product, np.ravel(error)
 
     @cached_property
@@ -309,30 +312,15 @@ class SharedDesign(OutputsDesign):
     def _column_norms(self) -> Array:
         return self.base.column_norms(np.ones(self.base.shape[0])) + TINY
 
-    @cached_property
-    def _rounding_of_rows(self) -> float:
-        """A bound on the relative error of a sum over the entries of a row, in any order."""
-        return (self.base.longest_row + 8.0) * EPSILON
-
-    @cached_property
-    def _rounding_of_columns(self) -> float:
-        return (float(np.max(self.base.column_counts, initial=0)) + 8.0) * EPSILON
-
     def column_sums(self, weights: Array) -> Array:
         return np.ravel(self.base.rmatmul_absolute(weights.reshape(-1, self.n_outputs)))
 
     def column_norms(self, weights: Array) -> Array:
-        return self._of_weights(weights, self.base.column_norms)
-
-    def _of_weights(self, weights: Array, function: Any) -> Array:
-        """The results of a function of the weights of each output.
-
-        The function is called once if all outputs have the same weights.
-        """
         by_output = weights.reshape(-1, self.n_outputs)
-        if np.all(by_output == by_output[:, :1]):
-            return np.repeat(function(np.ascontiguousarray(by_output[:, 0])), self.n_outputs)
-        columns = [function(np.ascontiguousarray(own)) for own in by_output.T]
+        if np.all(by_output == by_output[:, :1]):  # all outputs have the same norms
+            norms = self.base.column_norms(np.ascontiguousarray(by_output[:, 0]))
+            return np.repeat(norms, self.n_outputs)
+        columns = [self.base.column_norms(np.ascontiguousarray(own)) for own in by_output.T]
         return np.ravel(np.column_stack(columns))
 
     def row_sums(self) -> Array:
@@ -348,12 +336,8 @@ class SharedDesign(OutputsDesign):
         base = self.base.shifted(np.ascontiguousarray(shift[:: self.n_outputs]))
         return SharedDesign(base, self.n_outputs)
 
-    @property
-    def by_columns(self) -> "SharedDesign":
-        return SharedDesign(self.base.by_columns, self.n_outputs)
-
-    def shared_by(self, n_parallel: int) -> "SharedDesign":
-        return SharedDesign(self.base.shared_by(n_parallel), self.n_outputs)
+    def _mapped(self, function: Callable[[Design], Design]) -> "SharedDesign":
+        return SharedDesign(function(self.base), self.n_outputs)
 
     def rows_of(self, samples: Indices) -> Indices:
         """The indices of the rows of some samples, one row for each output."""
