@@ -9,8 +9,9 @@ from distributed import Client
 
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
+from ..estimators.classifier import weights_of_classes
 from ..foreign.certify import certified, check_linear, missing_of_objective, unknown_objective
-from ..foreign.data import finite_class_weight, require_classes, shares, weights_of_outputs
+from ..foreign.data import require_classes, shares, weights_of_outputs
 from ..foreign.objectives import by_hand, objective_of, own_objective
 from ..losses import Loss
 from ..penalties import Penalty
@@ -171,7 +172,7 @@ class DaskData:
                 f"class_weight='balanced' of {self.name} counts rows, which takes data in memory "
                 "where there is a sample_weight."
             )
-        return finite_class_weight(estimator, labels, labels, sums)
+        return weights_of_classes(estimator, labels, labels, sums)
 
     def rows_of(
         self, output: dict[str, Any], loss: Loss, column: float | None

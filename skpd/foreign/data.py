@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
 
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
 from ..designs.tables import beside
+from ..estimators.classifier import weights_of_classes
 from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
@@ -131,7 +131,7 @@ class Data:
         self.labels(estimator.classes_)
         sample_weight = self.sample_weight if weighted else None
         y = column_or_1d(self.y)
-        return finite_class_weight(estimator, estimator.classes_, y, sample_weight)
+        return weights_of_classes(estimator, estimator.classes_, y, sample_weight)
 
 
 def require_classes(found: Any, classes: Any, name: str) -> None:
@@ -148,15 +148,6 @@ def weights_of_outputs(n_classes: int, class_weight: Array | None) -> list[tuple
     if n_classes == 2:
         return [(1, own)]
     return [(k, np.where(np.arange(n_classes) == k, own[k], 1.0)) for k in range(n_classes)]
-
-
-def finite_class_weight(estimator: Any, classes: Any, y: Any, sample_weight: Any) -> Array:
-    """The weight of each class, where "balanced" gives 1 to a class without rows."""
-    with np.errstate(divide="ignore"):
-        weights = compute_class_weight(
-            estimator.class_weight, classes=classes, y=y, sample_weight=sample_weight
-        )
-    return np.where(np.isfinite(weights), weights, 1.0)
 
 
 def coefficients(
