@@ -14,7 +14,6 @@ from ..certificates import (
     primal_objective,
     relative_gap,
 )
-from ..certificates.objective import Objective
 from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
 from ..problems import Point, Problem
 from ..solvers import solve
@@ -100,18 +99,8 @@ class ConcomitantFit:
         lowest, highest = problem.free_intervals(upper)[0]
         radius = 0.5 * (highest - lowest)
         bound = DualBound(float(dual), "exact", None, upper / problem.alpha, radius)
-        return _between(problem, primal, upper, bound, float(above + below) if rigorous else None)
-
-
-def _between(
-    problem: Objective, primal: float, upper: float, bound: DualBound, rounding: float | None
-) -> tuple[Certificate, float]:
-    """The certificate of an objective value, and the relative gap of the best value known.
-
-    The certificate is a `RigorousCertificate` if ``rounding``, the sum of the bounds on rounding
-    errors, is given.
-    """
-    certificate, _ = certificate_of(problem, primal, bound)
-    if rounding is not None:
-        certificate = RigorousCertificate(**vars(certificate), rounding=rounding)
-    return certificate, (upper - certificate.dual) / problem.objective_unit
+        certificate, _ = certificate_of(problem, primal, bound)
+        if rigorous:
+            rounding = float(above + below)
+            certificate = RigorousCertificate(**vars(certificate), rounding=rounding)
+        return certificate, (upper - certificate.dual) / problem.objective_unit
