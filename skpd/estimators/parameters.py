@@ -21,6 +21,7 @@ from ..penalties import Penalty, for_features
 from .docstrings import documented
 from .names import PENALTIES
 from .pickling import PickledWithVersion
+from .representation import Text
 
 PENALTY_METHODS = [
     "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
@@ -86,16 +87,6 @@ ALSO_KNOWN_AS = {
 }
 
 
-class _Bool:
-    """A bool that does not pass for a number, and prints as before."""
-
-    def __init__(self, value: bool) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
 class ParameterValidation(PickledWithVersion):
     """Base class of estimators that refuse bools for numbers and suggest similar names.
 
@@ -127,7 +118,7 @@ class ParameterValidation(PickledWithVersion):
         for name, value in values.items():
             constraints = self._parameter_constraints.get(name, ())
             if isinstance(value, bool) and FLAGS.isdisjoint(constraints):
-                values[name] = _Bool(value)
+                values[name] = Text(repr(value))  # which does not pass for a number
             if isinstance(value, str):
                 self._require_known(name, value, constraints)
         with np.printoptions(legacy="1.25"):  # which shows numbers without the types of NumPy

@@ -9,7 +9,7 @@ from .._version import documentation
 from ..certificates import Certificate
 
 
-class _Text:
+class Text:
     """Object whose representation is a given text."""
 
     def __init__(self, text: str) -> None:
@@ -50,10 +50,10 @@ class ShownEstimator(BaseEstimator):
         return shown
 
 
-def _in_words(value: Any) -> _Text | None:
+def _in_words(value: Any) -> Text | None:
     """The text for a certificate, a history or a name; None for other values."""
     if isinstance(value, (Certificate, str)):
-        return _Text(str(value))
+        return Text(str(value))
     if isinstance(value, np.ndarray) and value.dtype.names:
-        return _Text(f"{len(value)} rows of {', '.join(value.dtype.names)}")
+        return Text(f"{len(value)} rows of {', '.join(value.dtype.names)}")
     return None
