@@ -23,6 +23,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
+from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint, Interval, Sum
 from ..losses.structured import Mixture, StructuredLoss
 from ..penalties import Penalty
@@ -176,14 +177,7 @@ class RowsOfScores(Rows):
         gradient = self.design.rmatvec(self.loss.weights * mixture.theta)
         upper = self.loss.value(self.scores(point.coef, point.intercept))[0]
         upper += problem.alpha * problem.penalty.value(point.coef)
-        value = mixture.value(1.0)[0]
-        best = value - problem.penalty.bounded_conjugate(
-            -gradient, problem.alpha, upper / problem.alpha
-        )
-        if problem.penalty.is_norm:
-            norm = problem.penalty.largest_alpha(-gradient)
-            best = max(best, min(1.0, problem.alpha / norm) * value if norm > 0.0 else value)
-        return upper - max(best, 0.0)
+        return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Mixture:
         return self.loss.mixture(self.scores(coef, intercept), 0.0)[1]
