@@ -15,6 +15,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array, Indices
+from .._values import attribute_of_part
 from .design import Design
 from .gram import BLAS, newton_cost
 
@@ -245,15 +246,12 @@ class SharedDesign(OutputsDesign):
     """
 
     shares_data: ClassVar[bool] = True
+    n_entries = attribute_of_part("base.n_entries")
 
     def __init__(self, base: Design, n_outputs: int) -> None:
         rows = [slice(k, None, n_outputs) for k in range(n_outputs)]
         super().__init__([base] * n_outputs, rows, base.shape[0] * n_outputs)
         self.base = base
-
-    @property
-    def n_entries(self) -> int:
-        return self.base.n_entries
 
     def spread(self, values: Array) -> Array:
         return np.tile(values, self.base.shape[0])

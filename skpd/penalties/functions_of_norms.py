@@ -156,6 +156,8 @@ class FunctionOfNorm(Penalty):
     is_finite = attribute_of_part("norm.is_finite")
     group_order = attribute_of_part("norm.group_order")
     free_features = attribute_of_part("norm.free_features")
+    feasible = attribute_of_part("norm.feasible")
+    widest = attribute_of_part("norm.widest")
 
     def __post_init__(self) -> None:
         try:
@@ -189,9 +191,6 @@ class FunctionOfNorm(Penalty):
     def value(self, w: Array) -> float:
         norm = self.norm.value(w)
         return self.function.value(norm) if norm < inf else inf
-
-    def feasible(self, w: Array) -> Array:
-        return self.norm.feasible(w)
 
     def prox(self, w: Array, step: Array | float) -> Array:
         """The prox of eta times the norm, with eta the slope of V at the norm of the result.
@@ -241,6 +240,3 @@ class FunctionOfNorm(Penalty):
         if size == 0.0:
             return 0.0
         return size / slope if slope > 0.0 else inf
-
-    def widest(self, v: Array, error: Array) -> Array:
-        return self.norm.widest(v, error)

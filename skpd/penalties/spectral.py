@@ -9,6 +9,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
+from .._values import attribute_of_part
 from .base import Penalty, Structure
 from .cones import PenaltyCones
 from .norms import L2Norm
@@ -49,6 +50,7 @@ class Spectral(Penalty):
     of_values: Penalty
     n_outputs: int | None = None
     structure: ClassVar[Structure] = Structure.SPECTRAL
+    is_finite = attribute_of_part("of_values.is_finite")
 
     def __post_init__(self) -> None:
         if not self.of_values.symmetric:
@@ -64,10 +66,6 @@ class Spectral(Penalty):
                 f"{self.n_outputs}."
             )
         return self
-
-    @property
-    def is_finite(self) -> bool:  # type: ignore[override]
-        return self.of_values.is_finite
 
     @property
     def has_cones_of_outputs(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
+from .._values import attribute_of_part
 from ..certificates.objective import NOTHING, DualPoint, Sum
 
 
@@ -149,23 +150,13 @@ class PointOf(DualPoint):
 
     def __init__(self, inner: DualPoint, theta: Any) -> None:
         self.inner, self.theta = inner, theta
-        self.linear, self.quadratic = inner.linear, inner.quadratic
-        self.only_precise = inner.only_precise
 
-    def value(self, scale: float) -> Sum:
-        return self.inner.value(scale)
-
-    def products(self, precise: bool) -> tuple[Array, Array]:
-        return self.inner.products(precise)
-
-    def sums_without_products(self) -> list[Sum]:
-        return self.inner.sums_without_products()
-
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        return self.inner.free_sums(products, errors)
-
-    def errors_by_precision(self) -> Array | float:
-        return self.inner.errors_by_precision()
-
-    def largest_scale(self) -> float:
-        return self.inner.largest_scale()
+    linear = attribute_of_part("inner.linear")
+    quadratic = attribute_of_part("inner.quadratic")
+    only_precise = attribute_of_part("inner.only_precise")
+    value = attribute_of_part("inner.value")
+    products = attribute_of_part("inner.products")
+    sums_without_products = attribute_of_part("inner.sums_without_products")
+    free_sums = attribute_of_part("inner.free_sums")
+    errors_by_precision = attribute_of_part("inner.errors_by_precision")
+    largest_scale = attribute_of_part("inner.largest_scale")

@@ -17,6 +17,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Indices
+from .._values import attribute_of_part
 from ..certificates.objective import DualPoint
 from ..designs import Design, DualProducts
 from ..designs.far_columns import FAR
@@ -47,10 +48,7 @@ class RowsOfOutputs(RowsInMemory):
     design: OutputsDesign  # type: ignore[assignment]
     keeps_predictions = False
     of_outputs = True
-
-    @property
-    def n_outputs(self) -> int:
-        return self.design.n_outputs
+    n_outputs = attribute_of_part("design.n_outputs")
 
     @property
     def intercept_shape(self) -> tuple[int, ...]:

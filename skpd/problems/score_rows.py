@@ -23,6 +23,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
+from .._values import attribute_of_part
 from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint, Interval, Sum
 from ..losses.structured import Mixture, StructuredLoss
@@ -64,6 +65,7 @@ class RowsOfScores(Rows):
     fit_intercept: bool = False
     n_labels: int | None = None
     of_scores = True
+    largest_target = attribute_of_part("loss.largest_target")
 
     def __post_init__(self) -> None:
         if self.fit_intercept and not self.loss.opposed:
@@ -71,10 +73,6 @@ class RowsOfScores(Rows):
                 "fit_intercept must be False for this loss: a constant added to all scores is "
                 "of no use to it."
             )
-
-    @property
-    def largest_target(self) -> float:  # type: ignore[override]
-        return self.loss.largest_target
 
     @property
     def n_samples(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._floats import EPSILON
 from ..._typing import Array, Indices
+from ..._values import attribute_of_part
 from ...certificates import dual_estimate
 from ...designs import Design
 from ...designs.row_blocks import stacked
@@ -60,6 +61,7 @@ class RowsInShards(Rows):
     total_weight: float | None
     name: str = ""
     in_memory = False
+    n_weighty = attribute_of_part("targets.n_heavy")
 
     @property
     def n_samples(self) -> int:
@@ -181,10 +183,6 @@ class RowsInShards(Rows):
             "alphas must be given as values for X in blocks or chunks with features that are not "
             "penalised, got a number of them."
         )
-
-    @cached_property
-    def n_weighty(self) -> int:  # type: ignore[override]
-        return self.targets.n_heavy
 
     # Models and dual points
 
