@@ -104,8 +104,7 @@ def dual_bound(
 
 def _has_l1(penalty: Penalty) -> bool:
     """Whether a penalty contains an l1 term for every coefficient."""
-    terms: Any = penalty
-    return penalty.structure is Structure.SEPARABLE and bool(np.all(terms.terms[0] > 0.0))
+    return penalty.structure is Structure.SEPARABLE and bool(np.all(penalty.terms[0] > 0.0))
 
 
 def dual_estimate(

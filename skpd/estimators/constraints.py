@@ -42,8 +42,7 @@ def bounds_of(penalty: Penalty) -> tuple[Any, Any]:
     """Bounds that a penalty sets each coefficient."""
     if penalty.structure is not Structure.SEPARABLE:
         return -np.inf, np.inf
-    terms: Any = penalty
-    _, _, lower, upper = terms.terms
+    _, _, lower, upper = penalty.terms
     return lower, upper
 
 

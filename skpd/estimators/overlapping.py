@@ -42,14 +42,12 @@ class Copies(NamedTuple):
         their sizes is at most 2^(e + 1); e is such that the sum of the given sizes is below 2^e.
         """
         exponents = 52 - np.frexp(self.sums(np.abs(coef)))[1][self.features]
-        found: Array = np.ldexp(np.rint(np.ldexp(coef, exponents)), -exponents)
-        return found
+        return np.ldexp(np.rint(np.ldexp(coef, exponents)), -exponents)
 
     def shares(self, coef: Array) -> Array:
         """Coefficients of copies that sum to those of the features, in equal parts."""
         parts = coef / np.bincount(self.features, minlength=self.n_features)
-        found: Array = parts[self.features]
-        return found
+        return parts[self.features]
 
 
 def copies_of(groups: Any, n_features: int) -> Copies | None:

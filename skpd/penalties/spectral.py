@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -117,9 +117,8 @@ class Spectral(Penalty):
         return self.of_values.largest_alpha(self._values(v))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
-        values: Any = self.of_values
         assert self.n_outputs is not None
-        cones.add_trace_norm(self.n_outputs, alpha * values.terms[0])
+        cones.add_trace_norm(self.n_outputs, alpha * self.of_values.terms[0])
 
     def feasible(self, w: Array) -> Array:
         """The nearest point where R is finite."""

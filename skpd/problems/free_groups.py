@@ -110,8 +110,7 @@ class FreeGroups:
         groups does not change the values.
         """
         if self._is_small:
-            f: Any = self._inverse @ right_side
-            return np.asarray(f)
+            return self._inverse @ right_side
         return self._solve(self.weights, right_side, RIDGE, accuracy)
 
     def _solve(self, h: Array, right_side: Array, ridge: float, accuracy: float) -> Array:

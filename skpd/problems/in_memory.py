@@ -218,8 +218,7 @@ class RowsInMemory(Rows):
     def null_gradient(self) -> Array:  # type: ignore[override]
         if self.original is not None:
             return self.original.null_gradient
-        gradient: Array = self.design.rmatvec(self.weights * self.null_point.dual_coef)
-        return gradient
+        return self.design.rmatvec(self.weights * self.null_point.dual_coef)
 
     @property
     def null_slope(self) -> float:
@@ -296,8 +295,7 @@ class RowsInMemory(Rows):
         if not theta.any():
             return None
         if self.loss.has_radius:
-            point: DualPoint = problem.free.point_of(problem, theta)
-            return point
+            return problem.free.point_of(problem, theta)
         return problem.row_point(kernels.without_negligible(theta, SMALLEST))
 
     def row_point(self, problem: Any, theta: Array) -> DualPoint:

@@ -123,8 +123,7 @@ class KernelMachine:
 
     @property
     def matrices(self) -> tuple[KernelMatrix, ...]:
-        matrices: tuple[KernelMatrix, ...] = self.problem.design.matrices
-        return matrices
+        return self.problem.design.matrices
 
     @property
     def is_complete(self) -> bool:

@@ -56,7 +56,7 @@ class Problem(Objective):
     def __post_init__(self) -> None:
         # dataclasses.replace copies what belongs to another problem
         rows, free = self.rows, self.free
-        if self.workspace is not None and not self.workspace.fits(rows):
+        if self.workspace is not None and self.workspace.rows is not rows:
             self._fix("workspace", None)
         if free is None or free.rows is not rows or free.penalty is not self.penalty:
             self._fix("columns", self.columns.bound(rows.n_coefficients))
@@ -133,8 +133,7 @@ class Problem(Objective):
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients of the model in the shape of ``coef_``."""
-        table: Array = self.rows.coef_table(self.of_model(coef))
-        return table
+        return self.rows.coef_table(self.of_model(coef))
 
     @property
     def table_shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -214,22 +213,17 @@ class Problem(Objective):
 
     @cached_property
     def null(self) -> NullModel:
-        null: NullModel = self.lift.null(self.rows, self.alpha)
-        return null
+        return self.lift.null(self.rows, self.alpha)
 
     @property
     def null_point(self) -> Point:
-        null = self.null
-        point: Point = self.rows.null_point if null is self.rows.null else null.point
-        return point
+        return self.rows.null_point if self.null is self.rows.null else self.null.point
 
     @cached_property
     def null_gradient(self) -> Array:
         """The gradient of the mean loss in the coefficients at the best constant prediction."""
         rows, null = self.rows, self.null
-        of_rows = null is rows.null
-        gradient: Array = rows.null_gradient if of_rows else rows.gradient_of(null.point.dual_coef)
-        return gradient
+        return rows.null_gradient if null is rows.null else rows.gradient_of(null.point.dual_coef)
 
     @cached_property
     def objective_unit(self) -> float:  # type: ignore[override]

@@ -31,9 +31,9 @@ class FreeConstant(FreeDirections):
 
     def projected(self, problem: Any, point: Any) -> DualPoint:
         """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""
-        rows, given = self.rows, point
+        rows = self.rows
         if not rows.fit_intercept or point.is_balanced:
-            return given
+            return point
         slope, _ = rows.slope_of(point.theta)
         for other in rows.loss.opposed:
             beyond, _ = rows.slope_of(other)
@@ -41,8 +41,7 @@ class FreeConstant(FreeDirections):
                 share = slope / (slope - beyond)
                 mixed = rows.loss.mixed(np.array([1.0 - share, share]), [point.theta, other])
                 return StructuredPoint(rows, mixed, abs(beyond))
-        unchanged = given
-        return unchanged
+        return point
 
     def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
         return self.projected(problem, point)

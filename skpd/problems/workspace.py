@@ -54,10 +54,6 @@ class Workspace:
         self.known: Any = None
         self._predictions: Any = None  # the last predictions, and their model
 
-    def fits(self, rows: Rows) -> bool:
-        """Whether the workspace was created for these rows."""
-        return self.rows is rows
-
     def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors.
 
