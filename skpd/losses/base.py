@@ -15,16 +15,6 @@ from .cones import LossCones
 from .numerical import NumericalEvaluator
 
 
-def _weighted_sum(weights: Array, values: Array, sizes: Array) -> Sum:
-    """The sum of weights_i values_i and a bound on its rounding error.
-
-    ``sizes`` are upper bounds on abs(values_i) plus the change of values_i for a relative change
-    of 1 of its argument.
-    """
-    rounding = _depth(len(values)) * EPSILON * kernels.dot(weights, sizes)
-    return float(np.sum(weights * values)), rounding
-
-
 def _depth(n: int) -> float:
     """An upper bound on the number of additions in which a term of NumPy's sum of n takes part.
 
@@ -360,6 +350,11 @@ class ScalarLoss(Loss):
     @abstractmethod
     def _phi_derivative(self, t: Array) -> Array:
         """A subgradient of phi at t, in the domain of phi*."""
+
+    @property
+    def _curvature(self) -> float:
+        """The curvature q of a loss that is quadratic in pieces."""
+        return self.conjugate_curvature or 0.0
 
     @property
     def evaluator(self) -> Any:

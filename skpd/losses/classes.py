@@ -15,7 +15,7 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Strata, Stratum, _depth
 from .cones import LossCones
-from .coupled import INSIDE, Derivatives, RankOneLoss
+from .coupled import Derivatives, RankOneLoss
 from .coupled_evaluator import SoftmaxEvaluator
 
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few
@@ -62,19 +62,12 @@ class LabelLoss(RankOneLoss):
         others = np.where(self._table(y) > 0.0, 0.0, self._table(theta))
         return others, np.sum(others, axis=1)
 
-    @property
-    def _most(self) -> float:
-        """The largest sum of probabilities of other classes, a little below 1.
-
-        The rest is the probability of the own class, which rounding must not make negative.
-        """
-        return 1.0 - self.n_outputs * INSIDE
-
     def project_dual(self, y: Array, theta: Array) -> Array:
         others, _ = self._others(y, np.nan_to_num(theta, posinf=1.0, neginf=0.0))
         others = np.clip(others, 0.0, 1.0)
-        total = np.sum(others, axis=1)
-        others *= np.where(total > self._most, self._most / np.maximum(total, 1.0), 1.0)[:, None]
+        # the rest is the probability of the own class, which rounding must not make negative
+        total, most = np.sum(others, axis=1), self._inside
+        others *= np.where(total > most, most / np.maximum(total, 1.0), 1.0)[:, None]
         own = -np.sum(others, axis=1, keepdims=True)
         return np.ravel(np.where(self._table(y) > 0.0, own, others))
 
@@ -88,7 +81,7 @@ class LabelLoss(RankOneLoss):
 
     def largest_scale(self, y: Array, theta: Array) -> float:
         largest = float(np.max(self._others(y, theta)[1]))
-        return self._most / largest if largest > 0.0 else inf
+        return self._inside / largest if largest > 0.0 else inf
 
     def best_constant(self, y: Array, weights: Array) -> float:
         """The constant 0: only differences between the scores of two classes change the loss."""

@@ -79,6 +79,11 @@ class CoupledLoss(Loss):
     def _clip(self, y: Array, theta: Array) -> Array:
         return self.project_dual(y, theta)
 
+    @property
+    def _inside(self) -> float:
+        """The size, relative to that of the domain, within which rounding leaves dual points."""
+        return 1.0 - self.n_outputs * INSIDE
+
     @abstractmethod
     def largest_scale(self, y: Array, theta: Array) -> float:
         """The largest t with t theta in the domain of the conjugate."""
@@ -193,12 +198,12 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def project_dual(self, y: Array, theta: Array) -> Array:
         theta = self._table(np.nan_to_num(theta, posinf=1e300, neginf=-1e300))
         sizes = np.linalg.norm(theta, axis=1, keepdims=True)
-        most = 1.0 - self.n_outputs * INSIDE
+        most = self._inside
         return np.ravel(theta * np.where(sizes > most, most / np.maximum(sizes, most), 1.0))
 
     def largest_scale(self, y: Array, theta: Array) -> float:
         size = float(np.max(np.linalg.norm(self._table(theta), axis=1)))
-        return (1.0 - self.n_outputs * INSIDE) / size if size > 0.0 else inf
+        return self._inside / size if size > 0.0 else inf
 
     def best_constants(self, y: Array, weights: Array, places: list) -> Array:
         """The geometric median, by Weiszfeld's iteration."""

@@ -11,7 +11,7 @@ from .. import kernels
 from .._checks import check_number
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .base import Piece, ScalarLoss, Strata, Stratum, _weighted_sum
+from .base import Piece, ScalarLoss, Strata, Stratum, _depth
 from .cones import LossCones
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
@@ -73,8 +73,9 @@ class MarginLoss(ScalarLoss):
         for scale in scales:
             u = scale * unscaled
             conjugate = self._phi_conjugate(u)
-            value, rounding = _weighted_sum(weights, conjugate, np.abs(conjugate) + np.abs(u))
-            values.append((-value, rounding))
+            sizes = np.abs(conjugate) + np.abs(u)  # of values, and of their changes with u
+            rounding = _depth(len(u)) * EPSILON * kernels.dot(weights, sizes)
+            values.append((-float(np.sum(weights * conjugate)), rounding))
         return values
 
     def best_constant(self, y: Array, weights: Array) -> float:
@@ -111,11 +112,6 @@ class MarginLoss(ScalarLoss):
 
 class _QuadraticHinge(MarginLoss):
     """A loss with ``phi*(u) = u + q u^2 / 2`` on [lower, 0], linear or a parabola in pieces."""
-
-    @property
-    def _curvature(self) -> float:
-        """The number q."""
-        return self.conjugate_curvature or 0.0
 
     def pieces(self, y: Array) -> list[Piece]:
         return [Piece(-y, y, 0.0, -self.conjugate_domain[0], self._curvature)]

@@ -30,7 +30,7 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers
 from .base import Strata
 from .cones import LossCones
-from .coupled import INSIDE, CoupledResidualLoss
+from .coupled import CoupledResidualLoss
 from .residual import Pinball, interval_of_constants, weighted_quantile
 
 FURTHEST = 1e150  # in place of infinite dual points, so that their sums are finite
@@ -205,11 +205,6 @@ class NonCrossingPinball(CoupledResidualLoss):
         first = (sizes - np.cumsum(theta, axis=1)) / of_first
         last = (sizes + np.cumsum(theta[:, ::-1], axis=1)[:, ::-1]) / of_last
         return np.maximum(np.max(first, axis=1), np.max(last, axis=1))
-
-    @property
-    def _inside(self) -> float:
-        """The largest `_excess` of a point that is in the domain in spite of rounding errors."""
-        return 1.0 - self.n_outputs * INSIDE
 
     def project_dual(self, y: Array, theta: Array) -> Array:
         """The nearest points of the domain, scaled towards 0 by a bound on rounding errors."""

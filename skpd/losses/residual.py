@@ -209,11 +209,6 @@ class QuadraticResidual(ResidualLoss):
 
     epsilon: float = 0.0
 
-    @property
-    def _curvature(self) -> float:
-        """The number q."""
-        return self.conjugate_curvature or 0.0
-
     def pieces(self, y: Array) -> list[Piece]:
         return [Piece(1.0, y, *self.conjugate_domain, self._curvature)]
 
