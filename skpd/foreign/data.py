@@ -17,8 +17,9 @@ from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
 from ..penalties import Penalty, for_features
 from ..problems import Problem, linear_problem
-from ..problems.shards.build import problem_of_blocks
-from ..problems.shards.shard import Targets
+from ..problems.shards.build import problem_of_shards
+from ..problems.shards.shard import Shard, Targets
+from ..problems.shards.shards import LocalShards
 from .fits import LinearFit
 
 
@@ -113,7 +114,8 @@ class Data:
         weights, total = shares(weights, self.name)
         X = self._matrix(column)
         if isinstance(X, RowBlocks):
-            return total, partial(problem_of_blocks, X, Targets(y, weights), loss, name=self.name)
+            shards = LocalShards(Shard(X, Targets(y, weights), loss))
+            return total, partial(problem_of_shards, shards, loss, name=self.name)
         y = np.ascontiguousarray(y)
         return total, partial(linear_problem, X, y, weights, loss, total_weight=total)
 

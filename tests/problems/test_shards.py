@@ -12,9 +12,10 @@ from skpd.designs.sums import BoundedSum, Largest, added
 from skpd.losses import Absolute, Hinge
 from skpd.penalties import L1
 from skpd.problems.shards.bounds import point_sums
-from skpd.problems.shards.build import problem_of_blocks
+from skpd.problems.shards.build import problem_of_shards
 from skpd.problems.shards.recipes import DualRecipe
 from skpd.problems.shards.shard import Shard, Targets
+from skpd.problems.shards.shards import LocalShards
 
 
 def test_sums_are_bounded_in_rational_arithmetic():
@@ -72,7 +73,8 @@ def test_separable_classes_with_a_free_feature():
     local = PdproxSVC(0.01, penalty_weights=[1, 1, 0], tol=1e-10).fit(X, y)
     penalty = PdproxSVC(penalty_weights=[1, 1, 0])._get_penalty()
     blocks = RowBlocks(np.array_split(X, 4))
-    problem = problem_of_blocks(blocks, Targets(y), Hinge(), penalty, 0.01, True)
+    shards = LocalShards(Shard(blocks, Targets(y), Hinge()))
+    problem = problem_of_shards(shards, Hinge(), penalty, 0.01, True)
     theta = problem.plain_dual(np.ravel(local.dual_coef_))
     point = problem.feasible_point(theta)
     balanced = problem.balanced(point, None)
@@ -83,5 +85,6 @@ def test_separable_classes_with_a_free_feature():
 
 def test_weights_must_have_a_sum():
     blocks = RowBlocks([np.ones((3, 1))])
+    shards = LocalShards(Shard(blocks, Targets(np.ones(3), np.zeros(3)), Hinge()))
     with pytest.raises(ValueError, match="must have a positive, finite sum, got a sum of 0"):
-        problem_of_blocks(blocks, Targets(np.ones(3), np.zeros(3)), Hinge(), L1(), 1.0, True)
+        problem_of_shards(shards, Hinge(), L1(), 1.0, True)
