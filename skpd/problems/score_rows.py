@@ -32,11 +32,10 @@ from .columns import Columns
 from .free import Free
 from .null_model import NullModel
 from .problem import Problem
-from .rows import Rows
+from .rows import MARGIN, Rows
 from .score_points import FreeConstant, StructuredPoint
 from .solution import Point
 
-MARGIN = 1e-9  # relative margin of a norm, above its rounding error
 HALVINGS = 200  # most bisections of an interval of intercepts, until no number is between its ends
 
 

@@ -12,12 +12,13 @@ from ..._typing import Array, Indices
 from ..._values import attribute_of_part
 from ...certificates import dual_estimate
 from ...designs import Design
+from ...designs.far_columns import FAR
 from ...designs.row_blocks import stacked
 from ...losses import Loss
 from ...losses.base import Stratum
 from ...penalties import Penalty
 from ..free import Free
-from ..in_memory import RowsInMemory, no_gradient
+from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..null_model import NullModel, scale_of
 from ..rows import Rows
 from ..solution import Point
@@ -30,8 +31,6 @@ from .recipes import DualRecipe, SharedVector
 from .shards import RowsLostError, Shards
 from .smoothing import put, sample, sampled_rows
 
-PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
-FAR = 10.0  # features with a larger ratio of mean and standard deviation are far from 0
 CERTAIN = 64.0 * EPSILON  # a variance above this times the mean square is no rounding error
 
 
