@@ -59,13 +59,8 @@ class LinearFit:
             if found.certificate.dual > bound.value:
                 best = Point(found.coef, found.intercept, found.dual_coef)
                 solved = found.certificate
-                bound = DualBound(
-                    found.certificate.dual,
-                    found.certificate.kind,
-                    found.dual_coef,
-                    found.certificate.radius,
-                    found.certificate.intercept_radius,
-                )
+                radii = solved.radius, solved.intercept_radius
+                bound = DualBound(solved.dual, solved.kind, found.dual_coef, *radii)
         if not rigorous:
             certificate = certificate_of(problem, primal, bound)[0]
             if solved is not None:  # bounds on optimal models do not depend on the model
