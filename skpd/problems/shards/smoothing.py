@@ -154,7 +154,7 @@ def near_rows(shard: Shard, at: At, key: int, radius: float, most: float) -> dic
     Returns the number and the total weight of these rows. No child is created if they are more
     than ``most``.
     """
-    picked, z = _Picked(most), shard.predictions_at(at.variables)
+    z = shard.predictions_at(at.variables)
 
     def of_block(block: Block) -> tuple:
         rows, design, y, weights = block
@@ -165,19 +165,18 @@ def near_rows(shard: Shard, at: At, key: int, radius: float, most: float) -> dic
         data = design.rows_as_they_are(near)
         return near + rows.start, data, y[near], weights[near], found.theta[near]
 
-    picked.take(shard.map(of_block))
-    return picked.keep(shard, key)
+    return _Picked(shard.map(of_block), most).keep(shard, key)
 
 
 class _Picked:
-    """Rows from several blocks that are to become a child shard, unless more than ``most``."""
+    """Rows from several blocks that are to become a child shard, unless more than ``most``.
 
-    def __init__(self, most: float = np.inf) -> None:
+    The parts of the blocks are indices of rows, their data, targets, weights and multipliers.
+    """
+
+    def __init__(self, parts: Iterator[tuple], most: float = np.inf) -> None:
         self.n_rows, self._most = 0, most
         self._parts: list[tuple] = []
-
-    def take(self, parts: Iterator[tuple]) -> None:
-        """Collect parts: indices of rows, their data, targets, weights and multipliers."""
         for part in parts:
             if len(part[0]):
                 self.n_rows += len(part[0])
@@ -227,15 +226,12 @@ def sample(shard: Shard, key: int, share: float) -> dict[str, Any]:
 
     The sample does not depend on the distribution of the rows over shards.
     """
-    picked = _Picked()
-    picked.take(shard.map(partial(_chosen, shard, share)))
-    return picked.keep(shard, key)
+    return _Picked(shard.map(partial(_chosen, shard, share))).keep(shard, key)
 
 
 def sampled_rows(shard: Shard, share: float) -> tuple | None:
     """The data, targets and weights of the rows that `sample` selects; None if there are none."""
-    picked = _Picked()
-    picked.take(shard.map(partial(_chosen, shard, share)))
+    picked = _Picked(shard.map(partial(_chosen, shard, share)))
     return picked.stacked[1:4] if picked.n_rows else None
 
 
