@@ -15,8 +15,8 @@ from .separable import _soft_threshold
 from .tangents import SmoothDirections
 
 
-class _Chain(Norm):
-    """The base class of penalties on differences of neighbours.
+class Chained(Norm):
+    """The base class of norms of differences or other combinations of coefficients.
 
     No single point of a box has the largest dual norm for sure. So `widest` returns the box as
     (v, error), and the other methods take such a pair as well as a vector v.
@@ -24,10 +24,15 @@ class _Chain(Norm):
 
     structure: ClassVar[Structure] = Structure.CHAINED
     has_cones: ClassVar[bool] = True
-    l1_ratio: float = 0.0  # the share of the l1 norm
 
     def widest(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])
+
+
+class _Chain(Chained):
+    """The base class of penalties on differences of neighbours."""
+
+    l1_ratio: float = 0.0  # the share of the l1 norm
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         ratio, jumps = self.l1_ratio, np.sign(np.diff(w))

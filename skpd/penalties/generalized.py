@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from .. import kernels
 from .._checks import check_array
 from .._floats import EPSILON
 from .._typing import Array
-from .base import Norm, Structure
+from .chains import Chained
 from .cones import PenaltyCones
 
 SAFE = 0.5  # factor on the computed least singular value, which makes it a lower bound
@@ -25,16 +25,13 @@ NOTHING = 1e-12  # coefficients of the prox below this times the largest one cou
 KEPT = 32  # number of solutions of linear programmes that are kept
 
 
-class _OfCombinations(Norm):
+class _OfCombinations(Chained):
     """The norm ||D w||_1 for a matrix D whose null space is 0 or the constant vectors.
 
     The dual norm is the least ``max_e |u_e|`` with ``D'u = v``. A linear programme finds u. The
     effect of the remainder v - D'u is bounded with the least singular value of D, so that
     `dual_norm` is never too small.
     """
-
-    structure: ClassVar[Structure] = Structure.CHAINED
-    has_cones: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -82,10 +79,6 @@ class _OfCombinations(Norm):
         if kernels.max_abs(x - level) <= NOTHING * kernels.max_abs(w):  # a rounding error
             return np.full_like(w, level)
         return x
-
-    def widest(self, v: Array, error: Array) -> Array:
-        """The box as a table of v and error, as no single point has the largest dual norm."""
-        return np.stack([v, error])
 
     def dual_norm(self, v: Array) -> float:
         values, error = (v[0], v[1]) if v.ndim == 2 else (v, np.zeros_like(v))

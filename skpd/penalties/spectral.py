@@ -107,8 +107,7 @@ class Spectral(Penalty):
         return self.of_values.support(self._values(v), radius)
 
     def support_by_radius(self, v: Array) -> Callable[[float], float]:
-        values = self._values(v)
-        return lambda radius: self.of_values.support(values, radius)
+        return self.of_values.support_by_radius(self._values(v))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         return self.of_values.bounded_conjugate(self._values(v), alpha, radius)
