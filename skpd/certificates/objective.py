@@ -10,7 +10,7 @@ and the sums over the free coordinates. So it works in the same way wherever the
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 from .._typing import Array
 from ..penalties import Penalty
@@ -69,7 +69,7 @@ class DualPoint(ABC):
         """The largest t with t theta in the domain of the conjugate losses."""
 
 
-class Objective(ABC):
+class Objective(Protocol):
     """The interface of a mean loss and a penalty that certificates use.
 
     Attributes
@@ -107,7 +107,6 @@ class Objective(ABC):
     largest_target: float
     table_shape: tuple[int, ...]
 
-    @abstractmethod
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         """The mean loss sum_i c_i l_i of a model, rounded up.
 
@@ -121,7 +120,6 @@ class Objective(ABC):
             If there is an intercept in a problem without one.
         """
 
-    @abstractmethod
     def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
         """An upper bound on the mean loss from precise products, and its value without bounds.
 
@@ -129,14 +127,12 @@ class Objective(ABC):
         include the bounds on rounding errors.
         """
 
-    @abstractmethod
     def free_intervals(self, upper: float) -> list[Interval]:
         """Intervals that contain the free coordinates of every model with P <= upper.
 
         The first is that of the intercept, (0, 0) without an intercept.
         """
 
-    @abstractmethod
     def distances_of_slopes(self, gap: float) -> Array | None:
         """Upper bounds on the distances of A' diag(c) theta from its value at an optimum.
 
@@ -145,23 +141,18 @@ class Objective(ABC):
         losses with kinks.
         """
 
-    @abstractmethod
     def plain_dual(self, theta: Any) -> Any:
         """The dual vector theta as a contiguous array of floats, or the problem's own type."""
 
-    @abstractmethod
     def zero_dual(self, theta: Any) -> Any:
         """The dual vector 0, of the type and shape of theta."""
 
-    @abstractmethod
     def feasible_point(self, theta: Any) -> DualPoint | None:
         """The point nearest to theta in the domain of the conjugate losses; None if it is 0."""
 
-    @abstractmethod
     def projected(self, point: DualPoint) -> DualPoint:
         """The point projected so that its free sums are small; the given point if that fails."""
 
-    @abstractmethod
     def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
         """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist.
 
