@@ -2,23 +2,20 @@
 
 import numpy as np
 
+N_STEPS = 40  # most pairs of products
+FAILURE = 1e-6  # admitted probability that the result is below the norm
+
 
 def spectral_norm_bound(
-    matvec,
-    rmatvec,
-    shape: tuple[int, int],
-    random_state: np.random.RandomState,
-    *,
-    n_steps: int = 40,
-    failure: float = 1e-6,
+    matvec, rmatvec, shape: tuple[int, int], random_state: np.random.RandomState
 ) -> float:
     """Upper bound on the spectral norm of a linear operator A.
 
-    ``n_steps`` steps of Golub-Kahan bidiagonalisation, the power iteration that keeps
+    `N_STEPS` steps of Golub-Kahan bidiagonalisation, the power iteration that keeps
     its Krylov space, give a lower bound rho on ||A||^2. From a random start,
     rho >= (1 - e) ||A||^2 except with probability
-    1.648 sqrt(n_columns) exp(-sqrt(e) (2 n_steps - 1)) (Kuczynski and Wozniakowski, 1992,
-    Theorem 4.2), and e is chosen such that this is at most ``failure``. When the space
+    1.648 sqrt(n_columns) exp(-sqrt(e) (2 N_STEPS - 1)) (Kuczynski and Wozniakowski, 1992,
+    Theorem 4.2), and e is chosen such that this is at most `FAILURE`. When the space
     is exhausted before that, rho is exact up to rounding.
 
     Parameters
@@ -29,10 +26,6 @@ def spectral_norm_bound(
         Shape of A.
     random_state : RandomState
         Source of the start vector.
-    n_steps : int, default=40
-        Number of product pairs to spend.
-    failure : float, default=1e-6
-        Admitted probability that the result is below the norm.
 
     Returns
     -------
@@ -48,7 +41,7 @@ def spectral_norm_bound(
     basis = [v]
     u, exhausted = np.zeros(shape[0]), False
     scale = 0.0
-    for _ in range(min(n_steps, n)):
+    for _ in range(min(N_STEPS, n)):
         u = matvec(v) - (off_diagonal[-1] * u if off_diagonal else 0.0)
         diagonal.append(float(np.linalg.norm(u)))
         scale = max(scale, diagonal[-1])
@@ -73,5 +66,5 @@ def spectral_norm_bound(
     estimate = float(np.linalg.norm(bidiagonal, 2))
     if exhausted or k >= n:
         return estimate * (1.0 + 1e-10)
-    root = np.log(1.648 * np.sqrt(shape[1]) / failure) / (2 * k - 1)
+    root = np.log(1.648 * np.sqrt(shape[1]) / FAILURE) / (2 * k - 1)
     return estimate / np.sqrt(1.0 - root * root)
