@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import CallbackSupportMixin
+from .._compat import CallbackSupportMixin, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from .._warn import warn
 from ..certificates import Certificate
@@ -19,7 +19,8 @@ from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, check_solver_options, method_named
-from .fits import dual_coef_of, last_points, solve_problem
+from .docstrings import documented
+from .fits import dual_coef_of, fit_problems, last_points, solve_problem
 from .groups import groups_by_place, required_sources
 from .names import PENALTIES, chosen
 from .overlapping import Copies
@@ -81,6 +82,22 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
 
     # Parts of the problems
+
+    @documented
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model and certify it.
+
+        {X_of_fit}
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets; in two dimensions only for models of several targets. For classifiers labels
+            of classes, at least two of which need samples of positive weight.
+        {sample_weight_of_fit}
+
+        {results_of_fit}
+        """
+        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
 
     @abstractmethod
     def _get_loss(self) -> Loss:

@@ -54,7 +54,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: Sequence[ArrayLike]) -> Self:
+    def fit(self, X: Any, y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
         """Fit the model and certify it.
 
         Parameters

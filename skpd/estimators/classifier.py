@@ -1,7 +1,7 @@
 """The base class of classifiers, binary and one-vs-rest."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -11,8 +11,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._compat import _check_sample_weight, _fit_context, with_callbacks
-from .._typing import Array, ArrayLike
+from .._compat import _check_sample_weight
+from .._typing import Array
 from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
@@ -20,7 +20,6 @@ from ..problems.shards.shards import LocalShards
 from . import posing
 from .base import PrimalDualEstimator
 from .docstrings import documented
-from .fits import fit_problems
 from .overlapping import with_sums
 from .posing import FitProblems
 from .validation import checked_weights
@@ -39,21 +38,6 @@ def _has_probabilities(estimator: Any) -> bool:
 
 class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
     """Base class of classifiers, one-vs-rest for more than two classes."""
-
-    @documented
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the classifier and certify it.
-
-        {X_of_fit}
-        y : array-like of shape (n_samples,)
-            Class labels; at least two classes need samples of positive weight.
-        {sample_weight_of_fit}
-
-        {results_of_fit}
-        """
-        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         pairs = zip(fit.problems, points, strict=True)

@@ -177,7 +177,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     @documented
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
         """Fit the classifier and certify it.
 
         {X_of_fit}

@@ -1,20 +1,18 @@
 """The base class of regressors."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._compat import _check_sample_weight, _fit_context, with_callbacks
-from .._typing import ArrayLike
+from .._compat import _check_sample_weight
 from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import PrimalDualEstimator
 from .docstrings import documented
-from .fits import fit_problems
 from .overlapping import with_sums
 from .posing import FitProblems, require_finite, shards_problem
 from .validation import checked_weights, finite_targets
@@ -29,21 +27,6 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._takes_outputs
         return tags
-
-    @documented
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model and certify it.
-
-        {X_of_fit}
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets; in two dimensions only for models of several targets.
-        {sample_weight_of_fit}
-
-        {results_of_fit}
-        """
-        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         pairs = zip(fit.problems, points, strict=True)
