@@ -31,10 +31,9 @@ def multipliers_of(
                 f"{estimator._get_penalty()!r}: no coefficients that both allow were found in "
                 f"{solution.n_iter} iterations of at most {estimator.max_iter}."
             )
-        constraints: Any = problem.constraints
         mu = solution.dual_coef[problem.n_samples :]  # they follow those of the rows
         with np.errstate(over="ignore"):  # rows of 1e-310 may have multipliers beyond all numbers
-            rows.append(np.ldexp(mu, -constraints.exponents))
+            rows.append(np.ldexp(mu, -problem.constraints.exponents))
     return np.stack(rows)
 
 

@@ -188,7 +188,9 @@ class PathCrossValidation(PrimalDualRegressor):
             require_unit(part)
 
             def mean_loss(alpha, solutions):
-                return _mean_loss(held_out, solutions[0])
+                model = held_out.join(solutions[0].coef, solutions[0].intercept)
+                values = held_out.loss.value(held_out.y, held_out.matvec(model))
+                return kernels.dot(held_out.weights, values)
 
             return FoldPath(self, [part], grids[which], mean_loss)
 
@@ -310,8 +312,3 @@ class L1RatioCrossValidation(PathCrossValidation):
     def _choose(self, mean: Array, grids: Array) -> None:
         super()._choose(mean, grids)
         self.l1_ratio_ = self._l1_ratios()[self._chosen]
-
-
-def _mean_loss(held_out, solution):
-    predictions = held_out.matvec(held_out.join(solution.coef, solution.intercept))
-    return kernels.dot(held_out.weights, held_out.loss.value(held_out.y, predictions))

@@ -103,19 +103,16 @@ def follow_folds(
         with config_context(**config), task(k):
             path = make_path(k)
             for a, solutions in enumerate(path.solutions(seed, stop)):
+                # without arrays of the size of the coefficients
+                brief = [replace(solution.certificate, evidence=None) for solution in solutions]
                 values[k, a] = path.value(path.alphas[a], solutions)
-                certificates[k].append([_brief(solution.certificate) for solution in solutions])
+                certificates[k].append(brief)
 
     try:
         map_in_threads(follow_one, n_paths, random_state, n_threads, stop)
     except KeyboardInterrupt:
         stop.set()
     return FollowedPaths(values, certificates, stop.is_set())
-
-
-def _brief(certificate: Certificate) -> Certificate:
-    """A copy of a certificate without arrays of the size of the coefficients."""
-    return replace(certificate, evidence=None)
 
 
 @contextmanager

@@ -39,10 +39,9 @@ class Data:
             X = X.gathered_if_small()
         if not isinstance(X, RowBlocks):
             X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
-        targets: Any = np.asarray(y)
         check_consistent_length(X, y, sample_weight)
         sample_weight = checked_weights(sample_weight, X)
-        return cls(X, targets, sample_weight, type(estimator).__name__)
+        return cls(X, np.asarray(y), sample_weight, type(estimator).__name__)
 
     @cached_property
     def design(self) -> Design:

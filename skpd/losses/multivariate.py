@@ -25,6 +25,7 @@ from scipy.special import expit, gammaln
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Sum
+from .._values import attribute_of_part
 from .labelings import best_flips, marginals
 from .structured import Mixture, StructuredLoss
 
@@ -270,9 +271,7 @@ class _AtK(ContingencyLoss):
 class PrecisionAtK(_AtK):
     """One minus the precision at k, the share of true positives among the k samples."""
 
-    @property
-    def _most(self) -> int:
-        return self.k
+    _most = attribute_of_part("k")
 
 
 class RecallAtK(_AtK):

@@ -268,8 +268,7 @@ class GroupElasticNet(_Weighted, Penalty):
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._bound(w)
         threshold = bound._partition.per_group(step) * self.l1_ratio * bound._weights
-        shrunk: Array = bound._partition.shrink(w, threshold)
-        return shrunk / (1.0 + step * self.group_ridge)
+        return bound._partition.shrink(w, threshold) / (1.0 + step * self.group_ridge)
 
     def _excess(self, v: Array, alpha: float) -> Array:
         """The excess max(||v_g|| - alpha weight_g, 0) of each group, of shape (n_groups,)."""

@@ -97,8 +97,8 @@ class Spectral(Penalty):
     def prox(self, w: Array, step: Array | float) -> Array:
         """The prox with the smallest of the steps, which `step_sizes` makes equal."""
         left, values, right = np.linalg.svd(self._matrix(w), full_matrices=False)
-        found: Array = (left * self.of_values.prox(values, float(np.min(step)))) @ right
-        return found.reshape(w.shape)
+        shrunk = self.of_values.prox(values, float(np.min(step)))
+        return ((left * shrunk) @ right).reshape(w.shape)
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return self.of_values.conjugate(self._values(v), alpha)

@@ -70,7 +70,7 @@ class RowPoint(DualPoint):
             sums += zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
         return sums
 
-    def errors_by_precision(self) -> Array:
+    def errors_by_precision(self) -> Array | float:
         problem, theta = self.problem, self.theta
         norms = np.sqrt(problem.squares[: problem.n_coefficients])
         return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * norms

@@ -54,11 +54,8 @@ class EntryPoint(RowPoint):
         groups = self.problem.rows.groups
         return [NOTHING if groups is None else (groups.largest_sums(self.theta), 0.0)]
 
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        return self.sums_without_products()
-
-    def errors_by_precision(self) -> Any:
-        return 0.0
+    free_sums = DualPoint.free_sums
+    errors_by_precision = DualPoint.errors_by_precision
 
 
 class BalancedEntryPoint(EntryPoint):

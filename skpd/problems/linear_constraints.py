@@ -72,11 +72,8 @@ class LinearConstraints:
 
     def with_zero_column(self) -> "LinearConstraints":
         """The constraints on one more coefficient, which they do not involve."""
-        n_features = self.matrix.shape[1]
-        matrix = csr_array(
-            (self.matrix.data, self.matrix.indices, self.matrix.indptr),
-            (len(self), n_features + 1),
-        )
+        matrix = self.matrix.copy()
+        matrix.resize(len(self), matrix.shape[1] + 1)
         model = None if self.model is None else np.append(self.model, 0.0)
         return replace(self, matrix=matrix, model=model)
 

@@ -26,10 +26,10 @@ class OutputsPoint(RowPoint):
     @cached_property
     def _spread(self) -> Array | None:
         """The weighted errors of the entries of theta that stand for exact sums, or None."""
-        loss: Any = self.problem.loss
-        if not loss.of_classes:
+        problem = self.problem
+        if not problem.loss.of_classes:
             return None
-        return self.problem.weights * loss.spread(self.problem.y, self.theta)
+        return problem.weights * problem.loss.spread(problem.y, self.theta)
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         product, error = super().products(precise)
@@ -62,8 +62,7 @@ class OutputsPoint(RowPoint):
         of_columns = zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
         return [*self._intercept_sums, *of_columns]
 
-    def errors_by_precision(self) -> Any:
-        return 0.0
+    errors_by_precision = DualPoint.errors_by_precision
 
 
 class FreeOutputs(FreeDirections):
@@ -161,11 +160,10 @@ def _balanced_rows(rows: Any, theta: Array) -> Array:
     each output. The sums of this projection are the gradient of a convex function of mu,
     which Newton's method minimises.
     """
-    loss: Any = rows.loss
     mu = np.zeros(rows.n_outputs)
 
     def at(mu: Array) -> tuple[Array, Array, Any]:
-        x, d, e = loss.projection(rows.y, theta - rows.spread(mu))
+        x, d, e = rows.loss.projection(rows.y, theta - rows.spread(mu))
         return x, rows.sums(rows.weights * x), (d, e)
 
     x, sums, curvature = at(mu)
