@@ -31,8 +31,7 @@ def _has_probabilities(estimator: Any) -> bool:
     raise AttributeError(
         f"{type(estimator).__name__} predicts no probabilities: its loss is not a negative log "
         "likelihood. Fit LogisticPD, take loss='logistic' (loss='softmax' for MultinomialPD), or "
-        "wrap it in "
-        "sklearn.calibration.CalibratedClassifierCV."
+        "wrap it in sklearn.calibration.CalibratedClassifierCV."
     )
 
 

@@ -110,8 +110,7 @@ def last_points(estimator: Any, fit: FitProblems) -> list[Point] | None:
         return None
     first, n_problems = fit.problems[0], len(fit.problems)
     coef, dual = np.atleast_2d(estimator._dense_coef), estimator.dual_coef_
-    no_intercepts = np.zeros(len(coef))
-    intercepts = np.ravel(estimator.intercept_) if estimator.fit_intercept else no_intercepts
+    intercepts = np.ravel(estimator.intercept_) if estimator.fit_intercept else np.zeros(len(coef))
     if first.rows.of_outputs:
         null = first.null_point.dual_coef
         if coef.shape != first.table_shape or dual.shape != first.dual_table(null).shape:

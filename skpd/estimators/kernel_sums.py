@@ -126,8 +126,6 @@ def _kernel_of(given: Any, X: Any, weights: Array) -> Kernel:
             f"parameters, got {given!r}."
         )
     if not callable(metric):
-        parameters = {
-            **parameters,
-            "gamma": gamma_of(parameters.get("gamma", "scale"), X, weights),
-        }
+        gamma = gamma_of(parameters.get("gamma", "scale"), X, weights)
+        parameters = {**parameters, "gamma": gamma}
     return Kernel(metric, parameters)

@@ -77,10 +77,7 @@ class Kernel:
             gamma = self.parameters.get("gamma", 1.0)
             return bool(gamma >= 0.0 and coef0 >= 0.0 and degree == int(degree))
         if self.metric == "rbf":
-            squares = (
-                X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.sum(X * X, axis=1)
-            )
-            gamma = self.parameters.get("gamma", 1.0)
+            gamma, squares = self.parameters.get("gamma", 1.0), _squares(X).sum(axis=1)
             return bool(0.0 <= gamma * float(np.max(squares)) <= JITTER * X.shape[0])
         return False
 
@@ -100,10 +97,14 @@ def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
         return 1.0 / n_features
     if gamma != "scale":
         return float(gamma)
-    squares = X.multiply(X) if sp.issparse(X) else X * X
-    mean, square = (float(np.sum(weights @ table)) / n_features for table in (X, squares))
+    tables = X, _squares(X)
+    mean, square = (float(np.sum(weights @ table)) / n_features for table in tables)
     variance = square - mean**2
     return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
+
+
+def _squares(X: Any) -> Any:
+    return X.multiply(X) if sp.issparse(X) else X * X
 
 
 def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> KernelMatrix:

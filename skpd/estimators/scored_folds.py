@@ -136,6 +136,7 @@ def takes_weights(scorer: Callable) -> bool:
 def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str, Any]:
     """Scores in the format of ``cv_results_`` of scikit-learn's searches, and the largest gaps."""
     mean = np.mean(found.values, axis=0)
+    ranks = rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min")
     gaps = np.full(len(alphas), np.nan)
     for path in found.certificates:
         for place, fits in enumerate(path):
@@ -146,9 +147,7 @@ def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str,
         **{f"split{k}_test_score": scores for k, scores in enumerate(found.values)},
         "mean_test_score": mean,
         "std_test_score": np.std(found.values, axis=0),
-        "rank_test_score": rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min").astype(
-            np.int32
-        ),
+        "rank_test_score": ranks.astype(np.int32),
         "max_relative_gap": gaps,
     }
 

@@ -61,11 +61,10 @@ class Columns:
 
         The products of constraints are added to these entries, so that all of them matter.
         """
-        penalty: Any = self.penalty
-        if self.constraints is not None or penalty.structure is not Structure.SEPARABLE:
+        if self.constraints is not None or self.penalty.structure is not Structure.SEPARABLE:
             return 0.0
         # a little below alpha times the least weight of the terms abs(w_j)
-        return 0.999 * self.alpha * float(np.min(penalty.terms[0]))
+        return 0.999 * self.alpha * float(np.min(self.penalty.terms[0]))
 
     @property
     def allow_zero(self) -> bool:

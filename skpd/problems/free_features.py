@@ -144,9 +144,8 @@ def project_onto_free(problem: Any, theta: Array) -> Array:
             step *= 0.5
         else:
             break
-        if np.max(np.abs(next_sums) / sizes) >= np.max(np.abs(sums) / sizes) and (
-            next_value == value
-        ):
+        largest, before = (np.max(np.abs(total) / sizes) for total in (next_sums, sums))
+        if largest >= before and next_value == value:
             break
         mu, x, sums, value = mu + step, next_x, next_sums, next_value
     return x

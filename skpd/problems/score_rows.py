@@ -131,10 +131,8 @@ class RowsOfScores(Rows):
         coef = np.zeros(self.n_coefficients)
         if not self.fit_intercept:
             return Point(coef, 0.0, self._mixture_at(0.0))
-        ends = sorted(
-            self._intervals_of_constant(self.loss.value(np.zeros(self.loss.n_scores))[0])
-        )
-        low, high = (float(end) for end in ends)
+        at_zero = self.loss.value(np.zeros(self.loss.n_scores))[0]
+        low, high = map(float, self._interval_of_constants(at_zero))
         left, right = self._mixture_at(low), self._mixture_at(high)
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
@@ -152,7 +150,7 @@ class RowsOfScores(Rows):
         mixed = self.loss.mixed(np.array([share, 1.0 - share]), [left, right])
         return Point(coef, (low, high)[int(np.argmin(values))], mixed)
 
-    def _intervals_of_constant(self, upper: float) -> Interval:
+    def _interval_of_constants(self, upper: float) -> Interval:
         """An interval outside of which constants have larger losses than the constant 0."""
         bounds = [(upper - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.opposed]
         return min(bounds) - 1.0, max(bounds) + 1.0

@@ -267,10 +267,10 @@ class RowsInShards(Rows):
         if theta.recipe.key is None:
             return theta
         kept = self.shards.new()
-        variables = (
-            np.zeros(self.n_coefficients + self.n_free) if theta.model is None else theta.model
-        )
-        model = variables[: self.n_coefficients], self.free_part(variables[self.n_coefficients :])
+        d, variables = self.n_coefficients, theta.model
+        if variables is None:
+            variables = np.zeros(d + self.n_free)
+        model = variables[:d], self.free_part(variables[d:])
         self.shards.sums(keep_repaired, model, theta.recipe.key, kept.key)
         recipe = theta.recipe._replace(key=kept.key)
         return SharedVector(recipe, self.n_samples, kept, theta.model)
