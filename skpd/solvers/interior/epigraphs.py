@@ -55,12 +55,15 @@ class Pairs(Term):
         )
 
     def products(self) -> float:
-        return float(np.sum(self.weights * (self.slack * self.dual)))
+        return self._product(self.slack, self.dual)
 
     def products_after(self, direction: Any, primal: float, dual: float) -> float:
-        products = self.slack + primal * direction.slack
-        products *= self.dual + dual * direction.dual
-        return float(np.sum(self.weights * products))
+        slack = self.slack + primal * direction.slack
+        return self._product(slack, self.dual + dual * direction.dual)
+
+    def _product(self, slack: Array, dual: Array) -> float:
+        # more accurate than the sum of rounded products
+        return float((self.weights * slack).ravel() @ dual.ravel())
 
     def move(self, direction: Any, primal: float, dual: float) -> None:
         self.slack += primal * direction.slack
@@ -145,7 +148,30 @@ class DoubtfulLabels(Pairs):
         return PairsChange(slack, self.wanted - self.ratio * slack)
 
 
-class SumEpigraph(Pairs):
+class PairsOfSides(Pairs):
+    """The base class of terms whose first pairs are those of t - w >= 0, and then of t + w >= 0.
+
+    Attributes
+    ----------
+    size : int
+        The number of coefficients w.
+    """
+
+    size: int
+
+    def add_gradient(self, out: Array) -> None:
+        d, dual = self.size, self.dual.ravel()
+        out[:d] += dual[:d] - dual[d : 2 * d]
+
+    def watch(self, direction: PairsChange) -> None:
+        falls = (direction.slack / self.slack < direction.dual / self.dual).ravel()
+        self.at_zero = falls[: self.size] & falls[self.size : 2 * self.size]
+
+    def settle(self, x: Array) -> None:
+        x[: self.size][self.at_zero] = 0.0
+
+
+class SumEpigraph(PairsOfSides):
     """The constraint l1 ||w||_1 <= lam.
 
     It is represented by u - w >= 0, u + w >= 0 and lam >= l1 sum(u). The multiplier of the last
@@ -177,25 +203,9 @@ class SumEpigraph(Pairs):
         self.at_zero = np.zeros(d, dtype=bool)
 
     def add_gradient(self, out: Array) -> None:
-        d = self.size
-        out[:d] += self.dual[:d] - self.dual[d : 2 * d]
+        super().add_gradient(out)
         if self.place is not None:
             out[self.place] -= self.dual[-1]
-
-    def watch(self, direction: PairsChange) -> None:
-        d = self.size
-        falls = direction.slack / self.slack < direction.dual / self.dual
-        self.at_zero = falls[:d] & falls[d : 2 * d]
-
-    def settle(self, x: Array) -> None:
-        x[: self.size][self.at_zero] = 0.0
-
-    def products(self) -> float:
-        return float(self.slack @ self.dual)  # more accurate than the sum of rounded products
-
-    def products_after(self, direction: PairsChange, primal: float, dual: float) -> float:
-        slack = self.slack + primal * direction.slack
-        return float(slack @ (self.dual + dual * direction.dual))
 
     def factorise(self, system: NewtonSystem) -> None:
         d = self.size

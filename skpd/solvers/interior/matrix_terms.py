@@ -11,10 +11,10 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from .cones import ConesChange, EuclideanNorms, Groups
-from .epigraphs import Pairs, PairsChange
+from .epigraphs import PairsChange, PairsOfSides
 
 
-class _Sizes(Pairs):
+class _Sizes(PairsOfSides):
     """The base class of terms with bounds t on |w|, slacks t - w and t + w and their multipliers.
 
     Parameters
@@ -33,16 +33,6 @@ class _Sizes(Pairs):
         self.slack, self.dual = np.stack([bounds, bounds]), np.stack([dual, dual])
         self.share, self.degree = share, 2.0 * share * self.size
         self.at_zero = np.zeros(self.size, dtype=bool)
-
-    def add_gradient(self, out: Array) -> None:
-        out[: self.size] += self.dual[0] - self.dual[1]
-
-    def watch(self, direction: PairsChange) -> None:
-        falls = direction.slack / self.slack < direction.dual / self.dual
-        self.at_zero = falls[0] & falls[1]
-
-    def settle(self, x: Array) -> None:
-        x[: self.size][self.at_zero] = 0.0
 
     def _differentiate(self) -> None:
         self.ratio = self.dual / self.slack
