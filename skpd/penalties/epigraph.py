@@ -1,15 +1,15 @@
 """A norm written with its radius as an additional variable (`NormEpigraph`)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from .base import FreeFeatures, Norm, Penalty, _half_square, _product
+from .base import NO_FEATURES, FreeFeatures, Norm, Penalty, _half_square, _product
 from .norms import L2Norm, LInf
 from .separable import L1
 
@@ -31,8 +31,8 @@ class NormEpigraph(Penalty):
         The norm.
     weight : float, default=0.0
         Weight of half the squared Euclidean norm, at least 0.
-    lower, upper : ndarray of shape (n_free,), default=()
-        The bounds on the free coefficients, which hold 0.
+    free_features : FreeFeatures, default=NO_FEATURES
+        The free coefficients, with bounds that hold 0.
 
     Examples
     --------
@@ -47,24 +47,13 @@ class NormEpigraph(Penalty):
 
     q: float
     weight: float = 0.0
-    lower: Any = ()
-    upper: Any = ()
-    n_variables: int = field(default=0, repr=False)
+    free_features: FreeFeatures = field(default=NO_FEATURES, repr=False)  # type: ignore[assignment]
     even: ClassVar[bool] = False
     is_finite: ClassVar[bool] = False
 
-    def bind(self, n_features: int) -> "NormEpigraph":
-        return replace(self, n_variables=n_features)
-
-    @property
-    def free_features(self) -> FreeFeatures:  # type: ignore[override]
-        last = self.n_variables - 1
-        columns = np.arange(last - len(self.lower), last)
-        return FreeFeatures(columns, np.asarray(self.lower), np.asarray(self.upper))
-
     def of_norm(self, v: Array) -> Array:
         """The part w of variables (w, lam), or of a dual point."""
-        return np.ascontiguousarray(v[: len(v) - 1 - len(self.lower)])
+        return np.ascontiguousarray(v[: len(v) - 1 - len(self.free_features.columns)])
 
     @property
     def norm(self) -> Norm:
@@ -101,7 +90,8 @@ class NormEpigraph(Penalty):
         return np.concatenate([coef, free, [max(float(w[-1]), self.norm.value(coef))]])
 
     def _clipped(self, free: Array) -> Array:
-        return np.clip(free, self.lower, self.upper) if len(free) else free
+        _, lower, upper = self.free_features
+        return np.clip(free, lower, upper)
 
     def dual_norm(self, v: Array) -> float:
         """The polar R°(v, t) = max(R°(v) + t, 0), for weight 0."""

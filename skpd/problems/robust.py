@@ -29,6 +29,7 @@ from ..designs import Design
 from ..losses import Hinge
 from ..losses.worst_case import WorstCaseHinge
 from ..penalties import L1, ElasticNet, NormEpigraph, Penalty, Separable, SquaredL2
+from ..penalties.base import NO_FEATURES, FreeFeatures
 from ..penalties.epigraph import NORMS
 from .columns import Columns
 from .in_memory import RowsInMemory
@@ -87,8 +88,8 @@ class Radius(Lift):
     order : ndarray of shape (n_features,) or None
         The features in the order of the problem, in which those without a penalty are the last.
         None if all have a penalty.
-    lower, upper : ndarray of shape (n_free,)
-        The bounds on the coefficients without a penalty.
+    free : FreeFeatures, default=NO_FEATURES
+        The coefficients without a penalty, with their bounds.
     """
 
     n_more: ClassVar[int] = 1
@@ -96,8 +97,7 @@ class Radius(Lift):
     kappa: float
     ridge: float
     order: Indices | None = None
-    lower: Any = ()
-    upper: Any = ()
+    free: FreeFeatures = NO_FEATURES
 
     def of_model(self, variables: Array) -> Array:
         if self.order is None:
@@ -112,12 +112,12 @@ class Radius(Lift):
             variables = variables[self.order]
         coef = np.ascontiguousarray(variables[: problem.design.shape[1]])
         margins = problem.y * problem.predictions(coef, intercept)[0]
-        size = NORMS[self.q]().value(coef[: len(coef) - len(self.lower)])
+        size = NORMS[self.q]().value(coef[: len(coef) - len(self.free.columns)])
         return np.append(coef, best_radius(problem, margins, size))
 
     def columns_at(self, columns: Any, alpha: float) -> Columns:
         weight = self.ridge / alpha if alpha > 0.0 else 0.0  # see `plain_problem` for alpha = 0
-        return Columns(NormEpigraph(self.q, weight, self.lower, self.upper), alpha)
+        return Columns(NormEpigraph(self.q, weight, self.free), alpha)
 
     def null(self, rows: Any, alpha: float) -> NullModel:
         """The best constant prediction, with multipliers that prove that it is the best.
@@ -154,7 +154,7 @@ class Radius(Lift):
         choices is returned: kappa / 2 for p = r = 1/2, or ||v||° + kappa rho for r = 0 in the
         smaller class and equal r_i in the other.
         """
-        if len(self.lower):
+        if len(self.free.columns):
             return nan
         rows = problem.rows
         share = np.ones(rows.n_samples)  # p - r
@@ -255,14 +255,17 @@ def robust_problem(
     -------
     problem : Problem
     """
-    loss, free, order = WorstCaseHinge(float(kappa)), bounds_of_free or {}, None
-    if free:
-        others = np.setdiff1d(np.arange(design.shape[1]), list(free))
-        order = np.concatenate([others, list(free)]).astype(np.int64)
-        design = design.columns(order)
+    loss, order, free = WorstCaseHinge(float(kappa)), None, NO_FEATURES
+    if bounds_of_free:
+        d, columns = design.shape[1], list(bounds_of_free)
+        order = np.append(np.setdiff1d(np.arange(d), columns), columns)
+        lower, upper = np.array(list(bounds_of_free.values()), dtype=float).T
+        design, free = (
+            design.columns(order),
+            FreeFeatures(np.arange(d)[-len(columns) :], lower, upper),
+        )
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
-    lower, upper = (np.array([pair[k] for pair in free.values()]) for k in (0, 1))
-    lift = Radius(norm, float(kappa), float(ridge), order, lower, upper)
+    lift = Radius(norm, float(kappa), float(ridge), order, free)
     return Problem(rows, lift.columns_at(None, float(epsilon)), lift=lift)
 
 

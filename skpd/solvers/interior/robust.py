@@ -24,12 +24,13 @@ class RobustProgramme(Programme):
 
     def _add_loss_and_penalty(self) -> None:
         penalty: Any = self.problem.penalty
-        d = self.n_coefficients - len(penalty.lower)
+        _, lower, upper = penalty.free_features
+        d = self.n_coefficients - len(lower)
         q, epsilon, kappa, ridge = terms = terms_of(self.problem)
         self.ridge[:d] = ridge
         if d < self.n_coefficients:
             free = np.full((2, self.n_coefficients), [[-inf], [inf]])
-            free[:, d:] = penalty.lower, penalty.upper
+            free[:, d:] = lower, upper
             self.add_separable(lower=free[0], upper=free[1])
         elif kappa == inf:
             self.problem.loss.add_cones(self)

@@ -12,6 +12,7 @@ ends with the second (section 5.1). Step sizes follow Table 1,
 over the epochs k. The multipliers of the rows' updates, averaged over epochs, are the dual point.
 """
 
+from itertools import count
 from typing import Annotated, Any
 
 import numpy as np
@@ -162,12 +163,9 @@ class _Steps:
 
     def __iter__(self):
         if self.scheme == "geometric":
-            yield from self._geometric()
-        else:
-            k = 1
-            while True:
-                yield self.first / (k if self.scheme == "gamma/(nk)" else np.sqrt(k))
-                k += 1
+            return self._geometric()
+        power = 1.0 if self.scheme == "gamma/(nk)" else 0.5
+        return (self.first / k**power for k in count(1))
 
     def _geometric(self):
         least = max(self.tol, INCREMENTAL.least_step) * self.first
