@@ -195,9 +195,7 @@ class _Epochs:
             coef = np.ascontiguousarray(start.coef[: problem.design.shape[1]])
             self.method.move(coef, terms.norm.value(coef), start.intercept)
         self.rows = np.flatnonzero(problem.weights > 0.0)
-        entries = max(1, self.design.n_entries // max(problem.n_samples, 1))
-        entries = max(entries, problem.design.shape[1])
-        self.chunk = max(1, int(PAUSE_ENTRIES / entries))
+        self.chunk = max(1, int(PAUSE_ENTRIES / max(1, problem.design.shape[1])))
         self.n_iter, self.cadence = run.monitor.n_iter, Cadence(run, OF_PASSES)
         self.sums: Any = np.zeros((2, problem.n_samples))
         self.n_sums = 0
