@@ -58,7 +58,8 @@ class MethodInRounds(ABC):
     Attributes
     ----------
     compiled : object
-        The compiled iteration.
+        The compiled iteration. It can centre the proximal term at the current intercept, which
+        returns the change of predictions, and recompute what has accumulated rounding errors.
     constant : float
         The entry of the column for the intercept (`constant_column`).
     """
@@ -83,14 +84,6 @@ class MethodInRounds(ABC):
     def point(self) -> Point:
         """The current primal and dual point."""
 
-    def recentre(self) -> float:
-        """Centre the proximal term at the current intercept; return the change of predictions."""
-        return self.compiled.recentre()
-
-    def refresh(self) -> None:
-        """Recompute quantities that have accumulated rounding errors."""
-        self.compiled.refresh()
-
 
 def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
@@ -107,9 +100,9 @@ def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
         if gap > accuracy:
             monitor.check(n_iter, point)
             continue
-        moved = abs(method.recentre()) * problem.prediction_scale if free else 0.0
+        moved = abs(method.compiled.recentre()) * problem.prediction_scale if free else 0.0
         if moved + gap <= goal:
             monitor.check(n_iter, point)
-            method.refresh()
+            method.compiled.refresh()
             last *= FINER
         inner = min(SETTINGS.gap_of_move * moved, SETTINGS.gap_factor * inner)

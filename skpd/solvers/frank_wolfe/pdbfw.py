@@ -78,7 +78,7 @@ class _BlockFrankWolfe(MethodInRounds):
 
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
         if self.goes_on:
-            self.refresh()
+            self.compiled.refresh()
         taken, gap = self.compiled.run(accuracy, min(most, self.most), PAUSE_ENTRIES)
         self.goes_on = gap > accuracy
         return taken, gap
