@@ -274,7 +274,7 @@ def test_path_over_epsilon(norm, kappa, n, d, fit_intercept, rng):
 def test_path_over_epsilon_starts_from_the_model_before():
     """With many rows, by the method of multipliers, which uses a start."""
     rng = np.random.default_rng(0)
-    X, y = noisy(rng, 20_000, 20)
+    X, y = noisy(rng, 60_000, 40)
     found = path(DRSVMClassifier(), X, y, alphas=[0.03, 0.025, 0.02])
     alone = [path(DRSVMClassifier(), X, y, alphas=[e]).n_iters[0] for e in (0.025, 0.02)]
     assert found.n_iters[1:].sum() < sum(alone)
