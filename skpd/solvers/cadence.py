@@ -10,6 +10,9 @@ from .run import Run
 NEAR = 0.9
 # and the factor of that gap after a certificate that was not good enough
 FINER = 0.5
+# The share of the requested gap below which a smaller estimate is no progress, as the certified
+# gap does not follow it
+NEGLIGIBLE = 1e-3
 # Entries of X in steps between two checks for Ctrl-C, at most a second
 PAUSE_ENTRIES = 2e8
 
@@ -103,11 +106,9 @@ class Cadence:
         gap = relative_gap(self.run.problem, gap)
         if not done:
             self.checked_gap = gap
-        enough = settings.near * self.run.monitor.tol
-        # below the goal only the certified gap counts, which may not follow the estimate
-        is_over = self.patience.is_over(n_iter, max(gap, enough))
-        self.is_last = is_over or n_iter >= self.most
-        near = gap <= enough
+        least = NEGLIGIBLE * self.run.monitor.tol
+        self.is_last = self.patience.is_over(n_iter, max(gap, least)) or n_iter >= self.most
+        near = gap <= settings.near * self.run.monitor.tol
         near |= gap < settings.decrease * self.checked_gap
         near &= n_iter - self.checked_at >= settings.wait * done
         due = near or self.is_last or n_iter >= self.next
