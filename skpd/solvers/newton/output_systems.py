@@ -101,7 +101,7 @@ def _move(H: OutputColumns, P: Array, R: Array, terms: Terms, step: Array) -> bo
     the model decreased.
     """
     value = terms.value(P)
-    for length in 0.5 ** np.arange(SETTINGS.halvings):
+    for length in _first_length(P, terms, step) * 0.5 ** np.arange(SETTINGS.halvings):
         after = terms.stopped(P, P + length * step)
         change = after - P
         response = H.times(change)
@@ -111,3 +111,15 @@ def _move(H: OutputColumns, P: Array, R: Array, terms: Terms, step: Array) -> bo
             R += response
             return True
     return False
+
+
+def _first_length(P: Array, terms: Terms, step: Array) -> float:
+    """The first step length, at most 1, at which at most half of the non-zero rows reverse."""
+    rows = np.flatnonzero(P[: terms.n_penalised].any(axis=1))
+    if len(rows) == 0 or not terms.weights.any():
+        return 1.0
+    ahead = -np.sum(P[rows] * step[rows], axis=1)
+    turning = ahead > 0.0
+    lengths = np.full(len(rows), np.inf)
+    lengths[turning] = np.sum(P[rows[turning]] ** 2, axis=1) / ahead[turning]
+    return float(min(1.0, np.median(lengths)))
