@@ -113,21 +113,22 @@ class OutputsGram:
         """Whether to form a matrix over all entries, with which systems are solved more reliably.
 
         Losses with kinks need this, whose curvature has a ridge, and a small matrix costs next to
-        nothing. Products are used where they have a Gram matrix of the features for other losses,
-        and where a matrix would cost much more: for many dense rows, and for sparse rows if all
-        outputs of the features are in the working set. If only some are, conjugate gradients
-        would need many steps.
+        nothing. So do conjugate gradients where only some outputs of the features are in the
+        working set, as they would take many steps. Otherwise products are used where they have a
+        Gram matrix of the features, and where a matrix would cost much more: for many dense rows,
+        and for sparse rows.
         """
         if not self.of_rows:
             return n_entries <= LARGEST_OF_GROUPS
         if n_entries > LARGEST_MATRIX:
             return False
-        if n_entries > PASSES and ridge is None and self._has_gram(design, n_features, e):
+        whole = n_entries == n_features * self.n_outputs
+        small = n_entries <= PASSES
+        if whole and not small and ridge is None and self._has_gram(design, n_features, e):
             return False
         if design.dense:
             return bool(design.base.shape[0] * n_entries**2 <= LARGEST_FORMING)
-        whole = n_entries == n_features * self.n_outputs
-        return not whole or n_entries <= PASSES
+        return not whole or small
 
     def _blocks(
         self, design: OutputsDesign, h: Array, scale: float, features: Indices, ridge: Array | None
