@@ -180,14 +180,6 @@ class OutputColumns:
         weights = np.ascontiguousarray(np.mean(self.d - self.e * self.e, axis=1))
         return self.design.gram(weights, self.features, self.ones)
 
-    def scaled_table(self) -> Array:
-        """A factor A with A'A the average curvature of an output."""
-        weights = np.maximum(np.mean(self.d - self.e * self.e, axis=1), 0.0)
-        table = self.design.table(self.features)
-        if self.ones:
-            table = np.column_stack([table, np.ones(len(table))])
-        return np.sqrt(weights)[:, np.newaxis] * table
-
     @cached_property
     def shares(self) -> Array:
         """The shares sum_i d_ik / sum (d - e^2) of the outputs in an upper bound on C."""

@@ -128,22 +128,17 @@ class _Averaged(Preconditioner):
         return found
 
 
-class _ByRows(Preconditioner):
-    """The inverse of A'A + diag(ridge) for each output, by a system over the rows of A.
+class _ByOutput(Preconditioner):
+    """The inverse of M + diag(ridge) for each output, on a different set of rows."""
 
-    Woodbury's identity is used if A has fewer rows than columns. The ridge must be positive.
-    """
-
-    def __init__(self, A: Array, ridge: Array) -> None:
-        self.A, self.inverse = A, 1.0 / ridge[:, np.newaxis]
-        inner = A @ (self.inverse * A.T)
-        inner.ravel()[:: len(inner) + 1] += 1.0
-        self._factor = cho_factor(inner, lower=True, check_finite=False)
+    def __init__(self, parts: list[tuple[Indices, Any]]) -> None:
+        self.parts = parts
 
     def times(self, table: Array) -> Array:
-        scaled = self.inverse * table
-        inner = cho_solve(self._factor, self.A @ scaled, check_finite=False)
-        return scaled - self.inverse * (self.A.T @ inner)
+        out = np.zeros_like(table)
+        for k, (rows, factor) in enumerate(self.parts):
+            out[rows, k] = cho_solve(factor, table[rows, k], check_finite=False)
+        return out
 
 
 class _WithoutRows(Preconditioner):
@@ -177,6 +172,11 @@ def preconditioner_on_rows(
             if common:
                 M *= H.n_outputs / (H.n_outputs - 1.0)
             return _Averaged(M, more[support], support, common)
+        rows_of = [np.flatnonzero(own) for own in inside.T]
+        if not whole and max(map(len, rows_of)) <= SETTINGS.newton_rows:
+            return _ByOutput([
+                (rows, _factor(H.averaged[np.ix_(rows, rows)], more[rows])) for rows in rows_of
+            ])  # fmt: skip
     if whole:
         return _Rowwise(H.scales[support], H.of_outputs, more[support], support)
     return _diagonal(H, inside, ridge)
@@ -186,10 +186,7 @@ def preconditioner_of_squares(H: OutputColumns, ridge: Array) -> Preconditioner:
     """A preconditioner for the curvature plus the ridge of a squared norm, on all rows."""
     everywhere = np.arange(len(ridge))
     more = ridge[:, 0] + np.mean(H.ridge, axis=1)
-    fewer = H.design.shape[0] < min(len(ridge), SETTINGS.newton_rows + 1)
     with suppress(LinAlgError):
-        if fewer and bool(np.all(more > 0.0)):
-            return _ByRows(H.scaled_table(), more)
         if len(ridge) <= SETTINGS.newton_rows:
             return _Averaged(H.averaged.copy(), more, everywhere, False)
     return _diagonal(H, H.mask, ridge)
