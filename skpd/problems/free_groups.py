@@ -132,7 +132,7 @@ class FreeGroups:
             return diagonal * x + np.append(between @ g, across @ f)
 
         return conjugate_gradients(
-            product, inverse.__mul__, right_side, most=LINEAR_STEPS, share=accuracy**2,
+            product, lambda x: inverse * x, right_side, most=LINEAR_STEPS, share=accuracy**2,
             inner=np.dot,
         ).solution  # fmt: skip
 

@@ -197,7 +197,6 @@ def plain_problem(problem: Problem) -> Problem:
     a ridge all coefficients are free directions (`skpd.problems.free_directions`), and the
     objective is bounded below by 0, which is its value where a hyperplane separates the classes.
     """
-
     rows, ridge = replace(problem.rows, loss=Hinge()), problem.lift.ridge
     penalty: Penalty = SquaredL2()
     if ridge == 0.0:

@@ -15,9 +15,8 @@ FINER = 0.5
 NEGLIGIBLE = 1e-3
 # Entries of X in steps between two checks for Ctrl-C, at most a second
 PAUSE_ENTRIES = 2e8
-
-
-PROGRESS = 0.9  # a gap below this times the least one before counts as progress
+# A gap below this times the least one before counts as progress
+PROGRESS = 0.9
 
 
 class Patience:
