@@ -12,6 +12,7 @@ NAMES = {
     "chains": "labels of sequences: certified, and beside CRFsuite and Clarabel",
     "constant_models": "each model whose coefficients are all 0 says so once, and no other",
     "coefficients": "no optimal coefficient outside of what a certificate says of it",
+    "corners": "fits that were slow, each beside what it is measured by",
     "completion": "matrix completion: certified, beside Clarabel and soft-impute, and large",
     "drsvm": "the robust SVM against Clarabel, dro and its paper's tables",
     "everyday": "the default solver on data that people try first, beside HiGHS and Clarabel",
