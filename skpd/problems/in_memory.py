@@ -82,8 +82,8 @@ class RowsInMemory(Rows):
         """The weight of the rows of each free number, which is 1 for a single one."""
         return 1.0
 
-    @property
-    def n_coefficients(self) -> int:
+    @cached_property
+    def n_coefficients(self) -> int:  # type: ignore[override]
         """The number of penalised coefficients, of which a radius of the losses is the last."""
         return int(self.design.shape[1]) + self.loss.has_radius
 
