@@ -106,64 +106,75 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
         if (h[i] != 0.0) visit(i, start[i + 1] - start[i], places.data() + start[i], entries.data() + start[i]);
 }
 
-// sums[b] = sum_p x_p rows(places_p, b) over rows of width numbers
+// sums[b] += sum_p x_p rows(places_p - first, b) over rows of width numbers
 template <std::size_t width, class T, class I>
-SKPD_CLONES void meet(const T* x, const I* places, std::size_t n, const double* rows, double* sums) {
-    double sum[width] = {};
-    for (std::size_t p = 0; p < n; ++p) {
-        const double* row = rows + static_cast<std::size_t>(places[p]) * width;
+SKPD_CLONES void meet(const T* x, const I* places, std::size_t n, std::size_t first, const double* rows, double* sums) {
+    double even[width] = {}, odd[width] = {};  // two chains, so that additions overlap
+    const auto add = [&](double* sum, std::size_t p) {
+        const double* row = rows + (static_cast<std::size_t>(places[p]) - first) * width;
         const double entry = static_cast<double>(x[p]);
         for (std::size_t b = 0; b < width; ++b) sum[b] += entry * row[b];
+    };
+    std::size_t p = 0;
+    for (; p + 1 < n; p += 2) {
+        add(even, p);
+        add(odd, p + 1);
     }
-    for (std::size_t b = 0; b < width; ++b) sums[b] = sum[b];
-}
-template <std::size_t width, class T>
-SKPD_CLONES void meet(const T* x, std::size_t n, const double* rows, double* sums) {
-    double sum[width] = {};
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t b = 0; b < width; ++b) sum[b] += static_cast<double>(x[i]) * rows[i * width + b];
-    for (std::size_t b = 0; b < width; ++b) sums[b] = sum[b];
-}
-
-// out(b, a) = sum_i h_i x_ib x_ia over width columns b and some columns a of a matrix stored by
-// columns: the former are spread over the rows, side by side, and met there by the latter.
-// ``rows`` holds zeros before and after.
-template <std::size_t width, class M, class Write>
-void products_of_columns(const M& matrix, const double* h, const std::int64_t* block, std::size_t n_block,
-                         const std::int64_t* columns, std::size_t n_columns, double* rows, Write write) {
-    for (std::size_t b = 0; b < n_block; ++b)
-        matrix.for_each(static_cast<std::size_t>(block[b]),
-                        [&](std::size_t i, double x) { rows[i * width + b] = h[i] * x; });
-    double sums[width];
-    for (std::size_t a = 0; a < n_columns; ++a) {
-        const auto j = static_cast<std::size_t>(columns[a]);
-        if constexpr (is_dense<M>) meet<width>(matrix.major(j), matrix.n_minor, rows, sums);
-        else meet<width>(matrix.data + matrix.indptr[j], matrix.indices + matrix.indptr[j], matrix.length(j), rows, sums);
-        for (std::size_t b = 0; b < n_block; ++b) write(b, a, sums[b]);
-    }
-    for (std::size_t b = 0; b < n_block; ++b)
-        matrix.for_each(static_cast<std::size_t>(block[b]), [&](std::size_t i, double) { rows[i * width + b] = 0.0; });
+    if (p < n) add(even, p);
+    for (std::size_t b = 0; b < width; ++b) sums[b] += even[b] + odd[b];
 }
 
-constexpr std::size_t few_columns = 80;  // so many, and meeting them in blocks takes less time than sorting by rows
-
-// Calls products_of_columns for blocks of columns, each with all columns from place(first) on.
-template <class M, class Begin, class Write>
-void in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* right, std::size_t n_right,
-               const std::int64_t* left, std::size_t n_left, Begin begin, Write write) {
-    constexpr std::size_t most = 8;
-    std::vector<double> rows(n_rows * (n_right == 1 ? 1 : n_right <= 4 ? 4 : most));
-    for (std::size_t first = 0; first < n_right;) {
-        const std::size_t k = std::min(n_right - first, most), start = begin(first);
-        const auto put = [&](std::size_t b, std::size_t a, double sum) { write(first + b, start + a, sum); };
-        const auto run = [&]<std::size_t width>() {
-            products_of_columns<width>(matrix, h, right + first, k, left + start, n_left - start, rows.data(), put);
-        };
-        if (k == 1) run.template operator()<1>();
-        else if (k <= 4) run.template operator()<4>();
-        else run.template operator()<most>();
-        first += k;
+// add(b, a, sum) for parts of sum_i h_i x_ib x_ia over some columns b and a of a sparse matrix stored by columns; if
+// both are the same columns, at least for a >= b. Up to eight of the former are spread over a few rows, side by side,
+// and met there by the latter: on frequent columns in a third of the time that the entries sorted by rows take. False,
+// and nothing is done, if the latter takes less time, as for many columns with few entries.
+template <class M, class Add>
+bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* right, std::size_t n_right,
+               const std::int64_t* left, std::size_t n_left, bool same, Add add) {
+    constexpr std::size_t width = 8, least_rows = 2048;  // 128 kB, which stay in a cache
+    std::vector<std::size_t> from(matrix.n_major), to(matrix.n_major);
+    double n_entries = 0.0, n_of_right = 0.0, meetings = 0.0;
+    for (std::size_t b = 0; b < n_right; ++b) n_of_right += static_cast<double>(matrix.length(right[b]));
+    for (std::size_t a = 0; a < n_left; ++a) {
+        const auto j = static_cast<std::size_t>(left[a]);
+        const auto length = static_cast<double>(matrix.length(j));
+        to[j] = static_cast<std::size_t>(matrix.indptr[j]);
+        n_entries += length;
+        meetings += length * static_cast<double>(1 + (same ? a : n_right - 1) / width);
     }
+    const double n_curved = n_rows - std::count(h, h + n_rows, 0.0);
+    const double pairs = n_of_right * n_entries / n_rows * n_curved / n_rows * (same ? 0.5 : 1.0);
+    if (meetings > pairs + 2.0 * n_entries + n_rows) return false;
+    // a column has several entries in these rows
+    const auto enough = static_cast<std::size_t>(16.0 * n_rows * n_left / (n_entries + 1.0));
+    const std::size_t n_at_a_time = std::min(n_rows, std::max(least_rows, enough));
+    std::vector<double> rows(width * n_at_a_time);
+    for (std::size_t top = 0; top < n_rows; top += n_at_a_time) {
+        for (std::size_t a = 0; a < n_left; ++a) {
+            const auto j = static_cast<std::size_t>(left[a]);
+            from[j] = to[j];
+            const auto* end = matrix.indices + matrix.indptr[j + 1];
+            to[j] = std::partition_point(matrix.indices + from[j], end, [&](auto i) {
+                return static_cast<std::size_t>(i) < top + n_at_a_time; }) - matrix.indices;
+        }
+        for (std::size_t first = 0; first < n_right; first += width) {
+            const std::size_t k = std::min(n_right - first, width);
+            const auto spread = [&](auto value) {
+                for (std::size_t b = 0; b < k; ++b)
+                    for (std::size_t j = right[first + b], p = from[j]; p < to[j]; ++p)
+                        rows[(matrix.indices[p] - top) * width + b] = value(p);
+            };
+            spread([&](std::size_t p) { return h[matrix.indices[p]] * static_cast<double>(matrix.data[p]); });
+            for (std::size_t a = same ? first : 0; a < n_left; ++a) {
+                const auto j = static_cast<std::size_t>(left[a]);
+                double sums[width] = {};
+                meet<width>(matrix.data + from[j], matrix.indices + from[j], to[j] - from[j], top, rows.data(), sums);
+                for (std::size_t b = 0; b < k; ++b) add(first + b, a, sums[b]);
+            }
+            spread([](std::size_t) { return 0.0; });
+        }
+    }
+    return true;
 }
 
 template <class M>
@@ -179,17 +190,13 @@ template <class M>
 void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
           const std::int64_t* columns, std::size_t n_selected, bool ones, double* out) {
     const std::size_t m = n_selected + ones;
-    if (!by_row && n_selected <= few_columns) {
-        in_blocks(matrix, n_rows, h, columns, n_selected, columns, n_selected, [](std::size_t first) { return first; },
-                  [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] = out[a * m + b] = sum; });
-        if (!ones) return;
-        for (std::size_t a = 0; a < n_selected; ++a)
-            out[a * m + n_selected] = out[n_selected * m + a] = weighted_sum(matrix, h, columns[a]);
-        out[m * m - 1] = std::accumulate(h, h + n_rows, 0.0);
-        return;
-    }
     std::fill_n(out, m * m, 0.0);
-    for_each_row_of(matrix, by_row, n_rows, n_columns, h, {columns, columns + n_selected},
+    const auto add = [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] += sum; };
+    if (!by_row && in_blocks(matrix, n_rows, h, columns, n_selected, columns, n_selected, true, add)) {
+        for (std::size_t a = 0; ones && a < n_selected; ++a)
+            out[a * m + n_selected] = weighted_sum(matrix, h, columns[a]);
+        if (ones) out[m * m - 1] = std::accumulate(h, h + n_rows, 0.0);
+    } else for_each_row_of(matrix, by_row, n_rows, n_columns, h, {columns, columns + n_selected},
                     [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
                         const bool contiguous = k > 0 && places[k - 1] - places[0] + 1 == k;
                         for (std::size_t a = 0; a < k; ++a) {
@@ -213,15 +220,15 @@ void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_
                 const std::int64_t* left, std::size_t n_left, const std::int64_t* right, std::size_t n_right, bool ones,
                 double* out) {
     const std::size_t n_both = n_left + n_right, m = n_both + ones;
+    std::fill_n(out, n_right * m, 0.0);
     std::vector<std::int64_t> columns(left, left + n_left);
     columns.insert(columns.end(), right, right + n_right);
-    if (!by_row && n_right <= few_columns) {
-        in_blocks(matrix, n_rows, h, right, n_right, columns.data(), n_both, [](std::size_t) { return std::size_t{0}; },
-                  [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] = sum; });
-        for (std::size_t b = 0; ones && b < n_right; ++b) out[b * m + n_both] = weighted_sum(matrix, h, right[b]);
-        return;
-    }
-    std::fill_n(out, n_right * m, 0.0);
+    const auto add = [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] += sum; };
+    if constexpr (!is_dense<M>)
+        if (!by_row && in_blocks(matrix, n_rows, h, right, n_right, columns.data(), n_both, false, add)) {
+            for (std::size_t b = 0; ones && b < n_right; ++b) out[b * m + n_both] = weighted_sum(matrix, h, right[b]);
+            return;
+        }
     for_each_row_of(matrix, by_row, n_rows, n_columns, h, columns,
                     [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
                         for (std::size_t b = 0; b < k; ++b) {
