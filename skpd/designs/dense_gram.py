@@ -13,18 +13,21 @@ AT_A_TIME = 1 << 19  # numbers of the array that are copied at a time, 4 MB
 
 def dense_gram(X: Any, by_row: bool, h: Array, columns: Indices, ones: bool) -> Array:
     """The result of `Design.gram` for an array X, which is stored by rows if ``by_row``."""
-    m = len(columns) + ones
-    out = np.zeros((m, m))
-    all_of_them = len(columns) == X.shape[1] and not ones and X.dtype == np.float64
-    for sign, h_some, some in _row_blocks(h, m):
-        part = X[some] if all_of_them else _block(X, by_row, some, columns, ones)
-        scale = h_some[0]
+    d = len(columns)
+    out = np.zeros((d + ones, d + ones))
+    all_of_them = d == X.shape[1] and X.dtype == np.float64
+    for sign, h_some, some in _row_blocks(h, d):
+        part = X[some] if all_of_them else _block(X, by_row, some, columns)
+        scale, column = h_some[0], np.ones(len(h_some))
         if np.any(h_some != scale):
-            part = part * np.sqrt(h_some)[:, np.newaxis]
-            scale = 1.0
-        with blas_threads_for_product(part.size * m):
-            product = part.T @ part
-        out += sign * scale * product
+            scale, column = 1.0, np.sqrt(h_some)
+            part = part * column[:, np.newaxis]
+        with blas_threads_for_product(part.size * d):
+            out[:d, :d] += sign * scale * (part.T @ part)
+        if ones:  # apart: with copies of rows with such a column, a matrix takes twice as long
+            out[d:, :d] += sign * scale * (column @ part)
+            out[d, d] += sign * scale * (column @ column)
+    out[:d, d:] = out[d:, :d].T
     return out
 
 
@@ -33,13 +36,15 @@ def dense_cross_gram(
 ) -> Array:
     """The result of `Design.cross_gram` for an array X, which is stored by rows if ``by_row``."""
     n_left, both = len(left), np.concatenate([left, right])
-    m = len(both) + ones
-    out = np.zeros((len(right), m))
-    for sign, h_some, some in _row_blocks(h, m + len(right)):
-        part = _block(X, by_row, some, both, ones)
-        weighted = part[:, n_left : len(both)] * (sign * h_some)[:, np.newaxis]
-        with blas_threads_for_product(weighted.size * m):
-            out += weighted.T @ part
+    d = len(both)
+    out = np.zeros((len(right), d + ones))
+    for sign, h_some, some in _row_blocks(h, d + len(right)):
+        part = _block(X, by_row, some, both)
+        weighted = part[:, n_left:] * (sign * h_some)[:, np.newaxis]
+        with blas_threads_for_product(weighted.size * d):
+            out[:, :d] += weighted.T @ part
+        if ones:
+            out[:, d] += np.ones(len(weighted)) @ weighted
     return out
 
 
@@ -54,17 +59,13 @@ def _row_blocks(h: Array, width: int) -> Iterator[tuple[float, Array, Any]]:
             yield sign, np.abs(h[some]), some
 
 
-def _block(X: Any, by_row: bool, rows: Indices | slice, columns: Indices, ones: bool) -> Array:
-    """A copy of some rows and columns in the memory order of X, with a column of ones."""
+def _block(X: Any, by_row: bool, rows: Indices | slice, columns: Indices) -> Array:
+    """A copy of some rows and columns in double precision."""
     if not isinstance(rows, slice):
         picked = X[np.ix_(rows, columns)]
     elif by_row:
         picked = np.take(X[rows], columns, axis=1)
     else:
         picked = X.T[:, rows][columns].T  # whole columns are copied at once
-    if not ones and picked.dtype == np.float64:
-        return picked
-    n_rows, n_columns = picked.shape
-    block = np.ones((n_rows, n_columns + ones), order="C" if by_row else "F")
-    block[:, :n_columns] = picked
+    block: Array = picked.astype(np.float64, copy=False)
     return block

@@ -139,7 +139,7 @@ class InMemory(AllRows):
     ) -> tuple[ShrunkRows | None, float | None]:
         weights, z = self.weights, self.z
         total = float(np.sum(weights))
-        if float(np.sum(weights[self.h > 0.0])) > SETTINGS.curved_share * total:
+        if float(weights @ (self.h > 0.0)) > SETTINGS.curved_share * total:
             return None, radius
         if radius is None:
             centre = dot(weights, z) / total
