@@ -84,7 +84,7 @@ class Monitor:
         is certified. Otherwise the first lower bound is 0.
         """
         problem, null = self.problem, self.problem.null_point
-        if problem.null_may_be_optimal and not has_start and self._seems_good_enough(null):
+        if not has_start and problem.null_may_be_optimal and self._seems_good_enough(null):
             self.check(0, null)
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
