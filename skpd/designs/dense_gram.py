@@ -59,7 +59,7 @@ def _row_blocks(h: Array, width: int) -> Iterator[tuple[float, Array, Any]]:
             yield sign, np.abs(h[some]), some
 
 
-def _block(X: Any, by_row: bool, rows: Indices | slice, columns: Indices) -> Array:
+def _block(X: Any, by_row: bool, rows: Indices | slice, columns: Indices) -> Any:
     """A copy of some rows and columns in double precision."""
     if not isinstance(rows, slice):
         picked = X[np.ix_(rows, columns)]
@@ -67,5 +67,4 @@ def _block(X: Any, by_row: bool, rows: Indices | slice, columns: Indices) -> Arr
         picked = np.take(X[rows], columns, axis=1)
     else:
         picked = X.T[:, rows][columns].T  # whole columns are copied at once
-    block: Array = picked.astype(np.float64, copy=False)
-    return block
+    return picked.astype(np.float64, copy=False)

@@ -6,6 +6,8 @@ With the gradient, the features that will become active are predicted.
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+
 from ..._typing import Array
 from ...kernels import max_abs
 from ...problems import Point, Problem
@@ -61,6 +63,8 @@ def at_prediction(run: Run) -> Run:
     last: PathSolution | None = workspace.solved if workspace else None
     if run.start is None or last is None or not problem.loss.constant_curvature:
         return run
+    if last.before is None or np.any((last.variables != 0.0) != (last.before.variables != 0.0)):
+        return run  # the support has just changed
     w, g = last.at(problem.alpha)
     if w is None or g is None or not max_abs(w) > 0.0:
         return run
@@ -71,10 +75,10 @@ def at_prediction(run: Run) -> Run:
     last.rows.move_to(w, problem)  # with the certificate's products
     last.rows.evaluate(inf)
     coef, intercept = problem.split(w)
+    point = Point(coef, intercept, last.rows.dual_point())
     gradient = problem.join(*last.rows.certified_gradient(problem, coef))
     workspace.solved = PathSolution(problem.alpha, w, last.rows, gradient, before=last)
     last.before = None  # only one earlier solution is needed
-    point = Point(coef, intercept, last.rows.dual_point())
     run.monitor.check(run.monitor.n_iter, point)
     return run._replace(start=point)
 
