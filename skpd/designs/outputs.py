@@ -225,14 +225,14 @@ def newton_cost_of_outputs(
 ) -> float:
     """The estimated cost of a Newton step for several outputs, in the units of `newton_cost`.
 
-    The curvature has a Gram matrix of the features for each output, or, where the loss couples
-    the outputs, for each pair of outputs.
+    The curvature has a Gram matrix of the features for each output, with a system for every group
+    of the penalty, or, where the loss couples the outputs, one for each pair of outputs.
     """
     K, share = design.n_outputs, n_rows / max(design.shape[0], 1)
     grams = sum(newton_cost(part, share * part.shape[0], n_columns / K) for part in design.parts)
     if couples:
-        grams *= 0.5 * (K + 1)
-    return grams + n_columns**3 / (3.0 * BLAS)
+        return 0.5 * (K + 1) * grams + n_columns**3 / (3.0 * BLAS)
+    return grams + 2.0 * n_columns**3 / (K**2 * BLAS)
 
 
 class SharedDesign(OutputsDesign):

@@ -174,9 +174,9 @@ def test_a_whole_newton_step_meets_the_linear_conditions(loss, penalty, rng):
         assert_allclose(rows.slack.tail, z - Y.ravel(), atol=1e-8)
 
 
-@pytest.mark.parametrize("in_blocks", [True, False])
+@pytest.mark.parametrize("in_blocks, n_rows", [(True, 5), (False, 5), (False, 0)])
 @pytest.mark.parametrize("largest", [0.0, 1e9])
-def test_systems_against_their_matrices(largest, in_blocks, rng, monkeypatch):
+def test_systems_against_their_matrices(largest, in_blocks, n_rows, rng, monkeypatch):
     settings = replace(SETTINGS, largest_outputs_decomposition=largest)
     monkeypatch.setattr(output_systems, "SETTINGS", settings)
     n, d = 9, 4
@@ -187,8 +187,8 @@ def test_systems_against_their_matrices(largest, in_blocks, rng, monkeypatch):
         rows, columns = np.arange(k, n * K, K), np.append(np.arange(k, d * K, K), d * K + k)
         X[np.ix_(rows, columns)] = base
         outputs.append(OutputRows(rows, columns, Design(base)))
-    system = OutputsSystem(Design(sp.csr_array(X)), outputs, d * K, 0)
-    of_penalty, starts = rng.normal(size=(5, d * K)), np.arange(d + 1) * K
+    system = OutputsSystem(Design(sp.csr_array(X)), outputs, d * K, 2)
+    of_penalty, starts = rng.normal(size=(n_rows, d * K)), np.arange(d + 1) * K
     scales, v = np.array([0.1, 0.0, -0.3, -2.0]), rng.uniform(-0.5, 0.5, size=d * K)
     in_groups = sp.block_diag([np.outer(own, own) for own in v.reshape(d, K)]).toarray()
     in_groups *= np.repeat(scales, K)
@@ -200,10 +200,12 @@ def test_systems_against_their_matrices(largest, in_blocks, rng, monkeypatch):
         system.add_blocks(roots) if in_blocks else system.add_rows(h)
         system.add_penalty_rows(of_penalty)
         system.take_groups(starts, scales, v)
+        system.borders[:] = borders = rng.normal(size=(len(X.T), 2))
         system.prepare()
         root = sp.block_diag(roots).toarray() if in_blocks else np.diag(np.sqrt(h))
         matrix = X.T @ root.T @ root @ X + np.diag(system.diagonal)
         matrix[: d * K, : d * K] += of_penalty.T @ of_penalty - in_groups
+        matrix = np.block([[matrix, borders], [borders.T, np.zeros((2, 2))]])
         right = rng.normal(size=len(matrix))
         assert_allclose(system.solve(right), np.linalg.solve(matrix, right), rtol=1e-6)
 

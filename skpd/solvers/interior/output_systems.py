@@ -6,14 +6,16 @@ X has a column for each coefficient of a matrix. H is diagonal plus, if the loss
 predictions of a sample, a block for each sample. B are additional rows of a penalty.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._typing import Array, Indices
 from ...designs import Design
 from .settings import SETTINGS
-from .systems import FeatureSystem
+from .systems import FeatureSystem, _cholesky, _solved
 
 
 class OutputRows(NamedTuple):
@@ -59,6 +61,40 @@ class OutputsSystem(FeatureSystem):
         """Add B'B for rows B over the coefficients."""
         self.penalty_rows = rows
 
+    def factorise(self) -> None:
+        """Factorise K, or the blocks of the outputs where only groups of the penalty tie these.
+
+        For the 139 tasks of 28 features of the School data, the blocks take 1/100 of the time;
+        for two outputs, K takes less than its blocks.
+        """
+        self.factors: list[Array] = []
+        tied = self.blocks is not None or len(self.penalty_rows) > 0 or len(self.outputs) == 2
+        if tied or self.groups is None or self._is_decomposed:
+            super().factorise()
+            return
+        for columns, gram in self._grams():
+            gram.ravel()[:: len(columns) + 1] += self.diagonal[columns]
+            self.factors.append(_cholesky(gram.T))
+        starts, self.scales, v = self.groups
+        shape = self.n_core, len(self.scales)
+        self.ties = sp.csc_array((v, np.arange(len(v)), starts), shape=shape)
+        self.beside = self._of_blocks(self.ties.toarray())
+        self.small = np.eye(shape[1]) - self.scales[:, np.newaxis] * (self.ties.T @ self.beside)
+
+    def _of_blocks(self, right: Array) -> Array:
+        """The solution without the groups of the penalty."""
+        found = np.empty_like(right)
+        for factor, (_, columns, _) in zip(self.factors, self.outputs, strict=True):
+            found[columns] = _solved(factor, right[columns])
+        return found
+
+    def solve_core(self, right: Array) -> Array:
+        if not self.factors:
+            return super().solve_core(right)
+        found = self._of_blocks(right)  # and Woodbury's identity for the groups
+        inside = (self.scales * (self.ties.T @ found).T).T
+        return found + self.beside @ np.linalg.solve(self.small, inside)
+
     @property
     def _largest_decomposition(self) -> float:
         return SETTINGS.largest_outputs_decomposition
@@ -69,12 +105,16 @@ class OutputsSystem(FeatureSystem):
         of_data = of_blocks + (len(self.h) if self.h.any() or not of_blocks else 0)
         return of_data + self.n_core + len(self.penalty_rows)
 
+    def _grams(self) -> Iterator[tuple[Indices, Array]]:
+        """The columns of each output with their matrix X' H X, without blocks."""
+        for rows, columns, design in self.outputs:
+            yield columns, design.gram(self.h[rows], np.arange(len(columns)), False)
+
     def _gram(self) -> Array:
         """The matrix X' H X, computed output by output; with blocks, outputs share their data."""
         matrix = np.zeros((self.n_core, self.n_core))
         if self.blocks is None:
-            for rows, columns, design in self.outputs:
-                gram = design.gram(self.h[rows], np.arange(len(columns)), False)
+            for columns, gram in self._grams():
                 matrix[np.ix_(columns, columns)] = gram
             return matrix
         blocks = np.swapaxes(self.blocks, 1, 2) @ self.blocks

@@ -221,7 +221,7 @@ def expected_cost_of_outputs(problem: Problem) -> float:
         order = K + design.n_inputs
         numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
-        of_penalty = numbers * problem.n_coefficients / BLAS
+        of_penalty = (numbers * problem.n_coefficients + d**3 / 3.0) / BLAS
     if entries > SETTINGS.largest_system**2:
         return inf
     step = newton_cost_of_outputs(design, problem.n_samples, d, problem.loss.couples_outputs)

@@ -103,15 +103,13 @@ class NewtonSystem(ABC):
 
     @abstractmethod
     def solve_core(self, right: Array) -> Array:
-        """The product K^-1 right."""
+        """The product K^-1 right, for a vector or a table."""
 
     def prepare(self) -> None:
         """Factorise the system after everything has been added."""
         self.factorise()
         if self.n_borders:
-            self.inverse_borders = np.stack(
-                [self.solve_core(np.ascontiguousarray(b)) for b in self.borders.T], axis=1
-            )
+            self.inverse_borders = self.solve_core(self.borders)
             self.schur = self.corner - self.borders.T @ self.inverse_borders
 
     def solve(self, right: Array) -> Array:
@@ -266,6 +264,8 @@ class RowSystem(NewtonSystem):
             self.pivot -= float(ones @ self.inverse_ones)
 
     def solve_core(self, right: Array) -> Array:
+        if right.ndim > 1:
+            return np.stack([self.solve_core(np.ascontiguousarray(b)) for b in right.T], axis=1)
         d = self.n_coefficients
         found = self._refined(right[:d])
         if self.n_core == d:
