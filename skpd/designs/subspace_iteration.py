@@ -6,6 +6,8 @@ import numpy as np
 
 from .._typing import Array
 
+CONDITION = 1e-6  # least ratio of squared singular values that are found from V'V
+
 
 class SubspaceIteration:
     """The largest singular triplets by subspace iteration, started at the last call's subspace.
@@ -19,7 +21,7 @@ class SubspaceIteration:
     sweeps : int
         The number of products with M and M' in a call.
     cold_sweeps : int
-        The number of products with M and M' in a call with new random vectors.
+        The number of products with M and M' in a call with mostly new random vectors.
     """
 
     def __init__(
@@ -39,13 +41,26 @@ class SubspaceIteration:
         width = min(rank + self.extra_columns, n_rows, n_columns)
         V = np.empty((n_columns, 0)) if self.V is None else self.V[:, :width]
         new = self.random_state.standard_normal((n_columns, width - V.shape[1]))
-        sweeps = self.cold_sweeps if new.size else self.sweeps
+        # few new vectors beside others find their place in the calls that follow, in half the time
+        sweeps = self.cold_sweeps if 2 * new.shape[1] > width else self.sweeps
         V, transposed = np.hstack([V, new]), M.T
         for sweep in range(sweeps):
             Q = np.linalg.qr(M @ V)[0]
             V = transposed @ Q
             if sweep < sweeps - 1:
                 V = np.linalg.qr(V)[0]
-        U, sigma, right = np.linalg.svd(V.T, full_matrices=False)
+        U, sigma, right = _decomposed(V)
         self.V = right.T
         return Q @ U, sigma, right
+
+
+def _decomposed(V: Array) -> tuple[Array, Array, Array]:
+    """The singular value decomposition of V', from V'V where that loses few digits.
+
+    V'V takes a seventh of the time, which is a sixth of that of a step of matrix completion.
+    """
+    squares, U = np.linalg.eigh(V.T @ V)
+    if not squares[0] > CONDITION * squares[-1]:
+        return np.linalg.svd(V.T, full_matrices=False)
+    sigma, U = np.sqrt(squares[::-1]), U[:, ::-1]
+    return U, sigma, (V @ U / sigma).T

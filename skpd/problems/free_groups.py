@@ -14,9 +14,10 @@ edge, and only on paths from a node to a root and from the root to another node,
 fewer edges than there are nodes.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +39,18 @@ RIDGE = 1e-12  # smallest ridge, relative to the weights of groups, against roun
 SHORT = 0.1  # factor of the ridge in a Newton step, times the root of the relative error
 LONG = float(np.finfo(np.longdouble).eps)
 TINY = np.finfo(float).tiny
+
+
+class Smooth(NamedTuple):
+    """A convex function of the values of free numbers, with its slopes and curvatures in them.
+
+    ``known`` is whatever else was computed there.
+    """
+
+    value: float
+    slopes: Array
+    curvature: Array
+    known: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,42 +149,65 @@ class FreeGroups:
             inner=np.dot,
         ).solution  # fmt: skip
 
-    def projected(self, theta: Array, lower: Array, upper: Array) -> Array:
-        """The approximate projection onto the points between bounds whose weighted sums vanish.
+    def minimised(
+        self, at: Callable[[Array], Smooth], free: Array, enough: float, accuracy: float
+    ) -> tuple[Array, Smooth]:
+        """The free numbers that minimise a convex function, by Newton's method from a start.
 
-        The projection is theta - values(f), clipped, where f minimises a convex function whose
-        gradient is the vector of sums. Newton's method finds f.
+        Parameters
+        ----------
+        at : callable
+            The function at free numbers (`Smooth`).
+        free : ndarray
+            The start.
+        enough : float
+            The largest sum of slopes at which to stop, in units of the weights of groups.
+        accuracy : float
+            The relative accuracy of the linear systems.
         """
-        c, free = self.weights, np.zeros(self.n_left + self.n_right)
-
-        def at(free: Array) -> tuple[Array, Array, float, Array, float]:
-            u = theta - self.values(free)
-            x = np.clip(u, lower, upper)
-            sums = self.sums(c * x)
-            value = 0.5 * float(c @ (u * u - (u - x) ** 2))
-            return u, x, value, sums, float(np.max(np.abs(sums)))
-
-        u, x, value, sums, largest = at(free)
-        most = float(np.max(self._of_weights))
+        here, most = at(free), float(np.max(self._of_weights))
+        sums = self.sums(here.slopes)
+        largest = float(np.max(np.abs(sums)))
         for _ in range(NEWTON_STEPS):
             relative = largest / most
-            if not relative > EPSILON:
+            if not relative > enough:
                 break
             # If many rows are at their bounds, some directions have no curvature. A ridge, which
             # decreases with the error, keeps steps along them short.
             ridge = max(RIDGE, SHORT * relative**0.5)
-            step = self._solve(c * (u == x), sums, ridge, LINEAR_ACCURACY)
+            step = self._solve(here.curvature, sums, ridge, accuracy)
             slope, length = float(sums @ step), 1.0
             for _ in range(HALVINGS):
-                after = at(free + length * step)
+                after = at(free - length * step)
+                sums_after = self.sums(after.slopes)
+                largest_after = float(np.max(np.abs(sums_after)))
                 # near convergence the decrease of the value is below its rounding error
-                if after[2] <= value - ARMIJO * length * slope or after[4] <= NEARER * largest:
+                lower = after.value <= here.value - ARMIJO * length * slope
+                if lower or largest_after <= NEARER * largest:
                     break
                 length *= 0.5
             else:
                 break
-            free, (u, x, value, sums, largest) = free + length * step, after
-        return x
+            free, here, sums, largest = free - length * step, after, sums_after, largest_after
+        return free, here
+
+    def projected(self, theta: Array, lower: Array, upper: Array) -> Array:
+        """The approximate projection onto the points between bounds whose weighted sums vanish.
+
+        The projection is theta + values(f), clipped, where f minimises a convex function whose
+        gradient is the vector of sums.
+        """
+        c = self.weights
+
+        def at(free: Array) -> Smooth:
+            u = theta + self.values(free)
+            x = np.clip(u, lower, upper)
+            return Smooth(0.5 * float(c @ (u * u - (u - x) ** 2)), c * x, c * (u == x))
+
+        free, _ = self.minimised(
+            at, np.zeros(self.n_left + self.n_right), EPSILON, LINEAR_ACCURACY
+        )
+        return np.clip(theta + self.values(free), lower, upper)
 
     def connected(self, lower: Array, upper: Array) -> Any:
         """A mask of the rows whose two groups are in one strongly connected component."""

@@ -329,11 +329,15 @@ def _gradients_before_long_runs(cost: float, warm: bool) -> list[Try]:
 
 
 def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:
-    """Accelerated gradients for smooth losses of entries, or the hybrid gradient for kinks."""
+    """Accelerated gradients for smooth losses, or alternating multipliers, unless data are few."""
     if problem.loss.smoothness < inf:
         return [Try("soft-impute")]
-    small = problem.design.n_left * problem.design.n_right <= LOW_RANK.dense_entries
-    return [Try(f"hybrid-gradient of a {'small' if small else 'large'} matrix")]
+    sides = problem.design.n_left, problem.design.n_right
+    small = sides[0] * sides[1] <= LOW_RANK.dense_entries
+    last = [Try("hybrid-gradient of a matrix")] if small else []
+    patience = LOW_RANK.patience if small else inf
+    first = Try("alternating-multipliers", options={"patience": patience})
+    return last if small and min(sides) < LOW_RANK.least_side else [first, *last]
 
 
 def _order_of_robust(problem: Any, warm: bool) -> list[Try]:

@@ -21,8 +21,9 @@ from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.settings import BALL
 from .frank_wolfe.trace_norm import trace_norm
 from .interior import faces_of_ball, interior_point, interior_point_to_the_zeros
+from .low_rank.alternating import alternating_multipliers
 from .low_rank.gradients import singular_gradients, soft_impute
-from .low_rank.hybrid import pdprox_adaptive, pdprox_dual_of_entries
+from .low_rank.hybrid import pdprox_dual_of_entries
 from .low_rank.restarted import pdprox_restarted_for_completion
 from .newton.multipliers import method_of_multipliers
 from .norms import by_slopes
@@ -145,13 +146,13 @@ METHODS: dict[str, Method] = {
     ),
     "soft-impute": Method("soft-impute", soft_impute, need.needs_entries,
                           "a smooth loss, and the trace norm has a prox"),
-    "hybrid-gradient of a small matrix": Method(
-        "hybrid-gradient", pdprox_restarted_for_completion, need.needs_entries,
-        "a loss with kinks, and a matrix that fits in memory",
+    "alternating-multipliers": Method(
+        "alternating-multipliers", alternating_multipliers, need.needs_entries,
+        "a loss with kinks, and the trace norm has a prox",
     ),
-    "hybrid-gradient of a large matrix": Method(
-        "hybrid-gradient", pdprox_adaptive, need.needs_entries,
-        "a loss with kinks, and a matrix that is never formed",
+    "hybrid-gradient of a matrix": Method(
+        "hybrid-gradient", pdprox_restarted_for_completion, need.needs_entries,
+        "a matrix that fits in memory",
     ),
     "certain-labels": Method("certain-labels", certain_labels, need.needs_robust_norm_1,
                              "norm 1, with which most models are the same for certain labels"),

@@ -6,14 +6,16 @@ import scipy.sparse as sp
 
 from skpd import MatrixCompletionPD, TraceNormPD
 from skpd.designs import EntriesDesign
-from skpd.losses import Absolute
+from skpd.losses import Absolute, EpsilonInsensitive, Pinball
 from skpd.problems.entry_rows import RowsOfEntries, entries_problem
+from skpd.problems.free_groups import FreeGroups
 from skpd.solvers.accelerated.outputs import accelerated_gradients
+from skpd.solvers.low_rank.alternating import alternating_multipliers
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
-from skpd.solvers.low_rank.hybrid import pdprox_adaptive
-from skpd.solvers.low_rank.settings import SETTINGS
+from skpd.solvers.low_rank.restarted import pdprox_restarted_for_completion
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.run import Run
+from skpd.solvers.select import select
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -99,19 +101,34 @@ def test_squares_of_small_differences(rng):
     np.testing.assert_allclose(small.U @ small.V.T, 3.0 * U @ V.T, atol=1e-12)
 
 
-def test_the_hybrid_gradient_by_factors(rng):
-    """What takes the place of restarts where a matrix is too large to be held whole."""
-    places = np.sort(rng.choice(40 * 30, size=500, replace=False))
+@pytest.mark.parametrize("repeated, with_biases", [(False, False), (True, True)])
+@pytest.mark.parametrize("loss", [Absolute(), Pinball(0.3), EpsilonInsensitive(0.2)])
+def test_alternating_multipliers(loss, repeated, with_biases, rng):
+    """They find what the hybrid gradient finds on the whole matrix, which is small."""
+    places = np.sort(rng.choice(40 * 30, size=500, replace=repeated))
     left, right = np.divmod(places, 30)
     z = np.sum(rng.normal(size=(40, 2))[left] * rng.normal(size=(30, 2))[right], axis=1)
     y = z + rng.normal(size=500)
-    rows = RowsOfEntries(EntriesDesign(left, right, 40, 30), y, np.full(500, 1 / 500), Absolute())
-    problem = entries_problem(rows, 0.02)
-    monitor = Monitor(problem, 1e-4)
-    monitor.begin()
-    pdprox_adaptive(Run(problem, monitor, None, 3000, np.random.RandomState(0)))
-    assert monitor.done
-    assert SETTINGS.dense_entries > 40 * 30  # by default it is held whole
-    model = MatrixCompletionPD(0.02, loss="absolute", biases=False, tol=1e-6)
-    best = model.fit(np.column_stack([left, right]), y).certificate_
-    assert monitor.dual <= best.primal and best.dual <= monitor.primal
+    weights = rng.uniform(0.5, 1.5, size=500) / 500.0
+    groups = FreeGroups(left, right, 40, 30, weights) if with_biases else None
+    rows = RowsOfEntries(EntriesDesign(left, right, 40, 30), y, weights, loss, groups)
+    found = []
+    for method in (alternating_multipliers, pdprox_restarted_for_completion):
+        monitor = Monitor(entries_problem(rows, 0.02), 1e-5)
+        monitor.begin()
+        method(Run(monitor.problem, monitor, None, 3000, np.random.RandomState(0)))
+        assert monitor.done
+        found.append(monitor)
+    first, second = found
+    assert first.dual <= second.primal and second.dual <= first.primal
+
+
+def test_the_order_for_kinks_follows_the_size():
+    def names(n_left, n_right):
+        design = EntriesDesign(np.arange(3), np.arange(3), n_left, n_right)
+        rows = RowsOfEntries(design, np.arange(3.0), np.full(3, 1 / 3), Absolute())
+        return [choice.name for choice in select(entries_problem(rows, 0.1))]
+
+    assert names(40, 3_000) == ["hybrid-gradient"]
+    assert names(400, 3_000) == ["alternating-multipliers", "hybrid-gradient"]
+    assert names(4_000, 3_000) == ["alternating-multipliers"]

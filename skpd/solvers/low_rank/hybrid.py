@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Annotated, Any
 
-import numpy as np
-
 from ..._typing import Array
-from ...problems import Point, Problem
-from ..accelerated.progress import Progress
+from ...problems import Point
 from ..options import Factor, Flag, OneOf
 from ..proximal.pdprox import Ratio, dual_iterations, step_sizes
-from ..proximal.restarts import balanced_weight
 from ..run import Run
 from .factors import Factors, Sum, compressed
 from .models import EntriesModel
-from .settings import SETTINGS
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,41 +62,6 @@ class _Matrices:
 
     def point(self, w: _Variables, theta: Array) -> Point:
         return Point(w.M.coef, w.free, theta)
-
-
-def pdprox_adaptive(run: Run) -> None:
-    """The method of Chambolle and Pock (2011), with an adaptive ratio of its step sizes."""
-    problem, space, progress = run.problem, _Matrices(run), Progress(run)
-    theta, model = problem.loss.project_dual(problem.y, run.first.dual_coef), space.model
-    ratio, next_balance = first_ratio(problem), progress.n_iter + SETTINGS.first_balance
-    w = space.start()
-    z = space.matvec(w)
-    anchor = z, theta
-    try:
-        while not progress.is_over:
-            w = space.prox(w, space.gradient(theta), 1.0 / (model.square_of_map * ratio))
-            before, z = z, space.matvec(w)
-            theta = problem.prox_dual(theta + ratio * (2.0 * z - before), ratio)
-            progress.n_iter += 1
-            if progress.n_iter == next_balance:
-                moved = [x - y for x, y in zip((z, theta), anchor, strict=True)]
-                norms = [sqrt(float(problem.weights @ x**2)) for x in moved]
-                ratio = balanced_weight(ratio, *norms)
-                anchor, next_balance = (z, theta), 2 * next_balance
-            if progress.is_estimated:
-                progress.report(model.result_of(w.M, w.free, model.smooth_part(z), theta))
-    except KeyboardInterrupt:
-        run.monitor.check(progress.n_iter, space.point(w, theta))
-        raise
-
-
-def first_ratio(problem: Problem) -> float:
-    """An estimate of the ratio of the sizes of dual variables and predictions."""
-    null = problem.null_point
-    z = problem.rows.spread(null.intercept) * np.ones(problem.n_samples)
-    slope = sqrt(float(problem.weights @ null.dual_coef**2))
-    scale = sqrt(float(problem.weights @ (problem.y - z) ** 2))
-    return slope / scale if slope > 0.0 and scale > 0.0 else 1.0
 
 
 def pdprox_dual_of_entries(

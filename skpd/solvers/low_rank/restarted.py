@@ -12,8 +12,8 @@ from ..._typing import Array
 from ...problems import Point
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
 from ..run import Run
+from .alternating import ratio_of_moves
 from .factors import Factors
-from .hybrid import first_ratio
 from .models import EntriesModel
 
 
@@ -22,7 +22,9 @@ def pdprox_restarted_for_completion(run: Run) -> None:
 
     See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
     """
-    iterate_with_restarts(_Variables(run), run, first_ratio(run.problem))
+    problem = run.problem
+    weight = ratio_of_moves(problem, problem.null_point.dual_coef, problem.y)
+    iterate_with_restarts(_Variables(run), run, weight)
 
 
 class _Variables(HybridGradient):

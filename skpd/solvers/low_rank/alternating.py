@@ -1,0 +1,84 @@
+"""Alternating multipliers for matrix completion, with any loss.
+
+The multipliers theta of the equation s = M_ab + F f, for the predictions s, are those of the
+losses. A step for M is one of soft-impute, linearised at the last M, and s and the free numbers f
+are found together by Newton's method, so that every theta is a dual point whose sums over groups
+vanish (the alternating direction method of multipliers).
+"""
+
+from dataclasses import replace
+from math import inf, sqrt
+
+import numpy as np
+
+from ..._typing import Array
+from ...problems import Point, Problem
+from ...problems.free_groups import Smooth
+from ..accelerated.progress import Progress
+from ..run import Run
+from .factors import Sum
+from .models import EntriesModel
+from .settings import CADENCE, SETTINGS
+
+
+def alternating_multipliers(run: Run, *, patience: float = inf) -> None:
+    """The alternating direction method of multipliers, with a linearised step for M.
+
+    sigma is the ratio of how far multipliers and predictions have moved from the best constant,
+    which hardly changes after ten iterations. The method ends unfinished after so many iterations
+    without progress.
+    """
+    problem, model = run.problem, EntriesModel(run)
+    progress = Progress(run, replace(CADENCE, patience=patience))
+    c, null = problem.weights, problem.null_point
+    theta = problem.loss.project_dual(problem.y, run.first.dual_coef)
+    M, free = model.start(run.first), run.first.intercept
+    sigma, balanced_at = ratio_of_moves(problem, null.dual_coef, problem.y), SETTINGS.first_balance
+    change, (slopes, curvature) = 1.0, np.empty((2, problem.n_samples))
+
+    def fitted() -> tuple[Array, tuple[Array, Array, float]]:
+        """The best free numbers for M; next multipliers, predictions and the mean loss there."""
+        image = model.image(M)
+
+        def at(scaled: Array) -> Smooth:
+            """The envelopes of the losses at sigma times the free numbers."""
+            z = model.shifted(image, scaled / sigma)
+            after = np.empty_like(z)
+            loss, dual = problem.loss.evaluator.smoothed_derivatives(
+                problem.y, c, theta, z, sigma, after, slopes, curvature
+            )
+            value = sigma * (float(slopes @ z) + dual) - 0.5 * float(c @ (after - theta) ** 2)
+            return Smooth(value, slopes, curvature, (after, z, loss))
+
+        if not model.has_free:
+            return free, at(free).known
+        groups, enough = problem.rows.groups, SETTINGS.free_share * change
+        scaled, found = groups.minimised(at, sigma * free, enough, SETTINGS.newton_accuracy)
+        return scaled / sigma, found.known
+
+    free, (after, z, loss) = fitted()
+    try:
+        while not progress.is_over:
+            move, theta = after - theta, after
+            change = sqrt(float(c @ move**2))
+            if progress.n_iter - progress.first == balanced_at:
+                before, sigma = sigma, ratio_of_moves(problem, theta - null.dual_coef, z)
+                move, balanced_at = sigma / before * move, 2 * balanced_at
+            step = SETTINGS.linear_step / (sigma * problem.rows.largest_weight)
+            slope = model.gradient(theta + move)
+            M = model.threshold.truncated(Sum(M, -step, slope), step * problem.alpha)
+            free, (after, z, loss) = fitted()
+            progress.n_iter += 1
+            if progress.is_estimated:
+                progress.report(model.result_of(M, free, loss, after))
+    except KeyboardInterrupt:
+        run.monitor.check(progress.n_iter, Point(M.coef, free, after))
+        raise
+
+
+def ratio_of_moves(problem: Problem, theta: Array, z: Array) -> float:
+    """The size of dual variables relative to that of predictions less the best constant."""
+    constant = problem.rows.spread(problem.null.point.intercept)
+    move = float(problem.weights @ theta**2)
+    change = float(problem.weights @ (z - constant) ** 2)
+    return sqrt(move / change) if move > 0.0 and change > 0.0 else 1.0
