@@ -48,8 +48,6 @@ PRECISE: dict[str, Any] = {
     "use": "with Newton systems that keep digits which rounding took before",
     "options": {"precise": True},
 }
-
-
 Requirement = Callable[[Problem], str]
 
 

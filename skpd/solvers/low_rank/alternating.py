@@ -24,20 +24,20 @@ from .settings import CADENCE, SETTINGS
 def alternating_multipliers(run: Run, *, patience: float = inf) -> None:
     """The alternating direction method of multipliers, with a linearised step for M.
 
-    sigma is the ratio of how far multipliers and predictions have moved from the best constant,
-    which hardly changes after ten iterations. The method ends unfinished after so many iterations
-    without progress.
+    sigma is the ratio of how far multipliers and variables have moved from the best constant, in
+    the metrics of the steps, which hardly changes after ten iterations. The method ends unfinished
+    after so many iterations without progress.
     """
     problem, model = run.problem, EntriesModel(run)
     progress = Progress(run, replace(CADENCE, patience=patience))
     c, null = problem.weights, problem.null_point
     theta = problem.loss.project_dual(problem.y, run.first.dual_coef)
     M, free = model.start(run.first), run.first.intercept
-    sigma, balanced_at = ratio_of_moves(problem, null.dual_coef, problem.y), SETTINGS.first_balance
+    sigma, balanced_at = first_ratio(problem), SETTINGS.first_balance
     change, (slopes, curvature) = 1.0, np.empty((2, problem.n_samples))
 
-    def fitted() -> tuple[Array, tuple[Array, Array, float]]:
-        """The best free numbers for M; next multipliers, predictions and the mean loss there."""
+    def fitted() -> tuple[Array, tuple[Array, float]]:
+        """The best free numbers for M; the next multipliers and the mean loss there."""
         image = model.image(M)
 
         def at(scaled: Array) -> Smooth:
@@ -48,7 +48,7 @@ def alternating_multipliers(run: Run, *, patience: float = inf) -> None:
                 problem.y, c, theta, z, sigma, after, slopes, curvature
             )
             value = sigma * (float(slopes @ z) + dual) - 0.5 * float(c @ (after - theta) ** 2)
-            return Smooth(value, slopes, curvature, (after, z, loss))
+            return Smooth(value, slopes, curvature, (after, loss))
 
         if not model.has_free:
             return free, at(free).known
@@ -56,18 +56,21 @@ def alternating_multipliers(run: Run, *, patience: float = inf) -> None:
         scaled, found = groups.minimised(at, sigma * free, enough, SETTINGS.newton_accuracy)
         return scaled / sigma, found.known
 
-    free, (after, z, loss) = fitted()
+    free, (after, loss) = fitted()
     try:
         while not progress.is_over:
             move, theta = after - theta, after
             change = sqrt(float(c @ move**2))
             if progress.n_iter - progress.first == balanced_at:
-                before, sigma = sigma, ratio_of_moves(problem, theta - null.dual_coef, z)
+                beside = problem.rows.spread(free - null.intercept)
+                square = problem.rows.largest_weight * M.dot(M) + float(np.sum(c * beside**2))
+                far = float(c @ (theta - null.dual_coef) ** 2)
+                before, sigma = sigma, _root_of_ratio(far, square)
                 move, balanced_at = sigma / before * move, 2 * balanced_at
             step = SETTINGS.linear_step / (sigma * problem.rows.largest_weight)
             slope = model.gradient(theta + move)
             M = model.threshold.truncated(Sum(M, -step, slope), step * problem.alpha)
-            free, (after, z, loss) = fitted()
+            free, (after, loss) = fitted()
             progress.n_iter += 1
             if progress.is_estimated:
                 progress.report(model.result_of(M, free, loss, after))
@@ -76,9 +79,12 @@ def alternating_multipliers(run: Run, *, patience: float = inf) -> None:
         raise
 
 
-def ratio_of_moves(problem: Problem, theta: Array, z: Array) -> float:
-    """The size of dual variables relative to that of predictions less the best constant."""
-    constant = problem.rows.spread(problem.null.point.intercept)
-    move = float(problem.weights @ theta**2)
-    change = float(problem.weights @ (z - constant) ** 2)
-    return sqrt(move / change) if move > 0.0 and change > 0.0 else 1.0
+def first_ratio(problem: Problem) -> float:
+    """An estimate of the ratio of the sizes of dual variables and predictions."""
+    null, c = problem.null_point, problem.weights
+    far = problem.y - problem.rows.spread(null.intercept)
+    return _root_of_ratio(float(c @ null.dual_coef**2), float(c @ far**2))
+
+
+def _root_of_ratio(square: float, other: float) -> float:
+    return sqrt(square / other) if square > 0.0 and other > 0.0 else 1.0

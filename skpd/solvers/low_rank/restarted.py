@@ -12,7 +12,7 @@ from ..._typing import Array
 from ...problems import Point
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
 from ..run import Run
-from .alternating import ratio_of_moves
+from .alternating import first_ratio
 from .factors import Factors
 from .models import EntriesModel
 
@@ -22,9 +22,7 @@ def pdprox_restarted_for_completion(run: Run) -> None:
 
     See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
     """
-    problem = run.problem
-    weight = ratio_of_moves(problem, problem.null_point.dual_coef, problem.y)
-    iterate_with_restarts(_Variables(run), run, weight)
+    iterate_with_restarts(_Variables(run), run, first_ratio(run.problem))
 
 
 class _Variables(HybridGradient):
