@@ -343,7 +343,9 @@ class SharedDesign(OutputsDesign):
 
     def whole_rows(self, rows: Indices) -> Indices:
         """All rows of the samples that some rows belong to."""
-        return self.rows_of(np.unique(rows // self.n_outputs))
+        samples = np.zeros(self.base.shape[0], dtype=bool)
+        samples[rows // self.n_outputs] = True
+        return self.rows_of(np.flatnonzero(samples))
 
     def rows(self, indices: Indices) -> "SharedDesign":
         """A copy of the samples to which the given rows, one for each output, belong."""

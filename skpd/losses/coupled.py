@@ -99,7 +99,7 @@ class CoupledResidualLoss(CoupledLoss):
         return all_rows(y, weights)
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
-        return -np.sum(y * theta, axis=1)
+        return -np.einsum("ik,ik->i", y, theta)
 
     def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         linear, error = kernels.compensated_dot(weights, theta, y)

@@ -27,8 +27,8 @@ class CoupledEvaluator(PythonKernel):
         np.multiply(weights, derivative, out=gradient)
         np.multiply(weights, d, out=curvature)
         np.multiply(np.sqrt(weights), e, out=factor)
-        primal = float(weights @ loss.value(y, z))
-        return primal, -float(weights @ loss.conjugate(y, derivative))
+        own, y, z, theta = loss._of_rows(weights), *map(loss._table, (y, z, derivative))
+        return float(own @ loss._values(y, z)), float(own @ loss._dual_values(y, theta))
 
     def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
         return self.loss.derivatives(y, theta, z, sigma)[0]

@@ -296,6 +296,8 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
         use = "quantiles that do not cross by themselves are optimal"
         alone = [Try("output by output", use=use, options={"rounds": 1})]
         alone = [] if needs_separate_outputs(problem) else alone
+        if problem.n_outputs <= SETTINGS.few_quantiles and not needs_in_parts(problem):
+            alone.append(Try("multipliers", budget=SETTINGS.most_runs * cost))
         return [*alone, *methods]
     if cost < inf:
         last.insert(0, Try("interior-point"))
