@@ -279,8 +279,9 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
 
     If neither loss nor penalty couples the outputs, each of them is solved separately. Otherwise:
 
-    - Dual descent is tried for the loss of Crammer and Singer with a squared l2 norm and without
-      intercepts. It leaves ill-conditioned problems to the next method.
+    - Dual descent is tried for the loss of Crammer and Singer with a squared l2 norm, unless there
+      are intercepts, which take several rounds, and few features. It leaves ill-conditioned
+      problems to the next method.
     - The method of multipliers is tried for penalties that are sums over coefficients or groups,
       and accelerated gradients for other penalties with a smooth loss.
     - The interior-point method solves the rest, and losses with kinks. If it would take long or
@@ -311,7 +312,10 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
             methods.insert(2, Try("multipliers", use=AGAIN))
         if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
             methods = [methods[1], methods[0], *methods[2:]]
-        return methods if needs_classes(problem) else [Try("dual-descent of classes"), *methods]
+        few_features = problem.n_coefficients <= NEWTON.largest_working_set
+        if needs_classes(problem) or (problem.fit_intercept and few_features):
+            return methods
+        return [Try("dual-descent of classes"), *methods]
     if not needs_singular_values(problem):
         return [Try("singular-gradient"), *last]
     if not needs_smooth_outputs(problem):

@@ -45,6 +45,28 @@ def test_as_liblinear(K, C, rng):
     assert objective(model, X, y) <= objective(_with(model, other.coef_), X, y) * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("K", [3, 4, 6])
+def test_intercepts_of_many_features(K, rng):
+    """liblinear regularises intercepts, by the less the larger their scaling is."""
+    X, y = classes(rng, n=90, d=1500, K=K, noise=10.0)
+    y[:40] = 0
+    other = LinearSVC(
+        C=1e-3, multi_class="crammer_singer", intercept_scaling=30.0, tol=1e-8, max_iter=1_000_000,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    model = fitted(X, y, 1 / (1e-3 * len(X)), fit_intercept=True, tol=1e-9)
+    assert model.solver_ == DESCENT and model.converged_
+    ones = np.column_stack([X, np.ones(len(X))])
+    values = []
+    for one in (model, other):
+        whole = _with(model, np.column_stack([one.coef_, one.intercept_]))
+        square = 0.5 * model.alpha * np.sum(one.intercept_**2)
+        values.append(objective(whole, ones, y) - square)
+    assert_allclose(values[0], model.certificate_.primal, rtol=1e-10)
+    assert values[0] <= values[1] * (1.0 + 1e-9) <= values[0] * (1.0 + 1e-3)
+    assert np.ptp(model.intercept_) > 0.1
+
+
 def _with(model, coef):
     other = MultinomialPD(model.alpha, loss="crammer_singer")
     other.coef_, other.classes_ = coef, model.classes_
@@ -114,7 +136,7 @@ def test_more_features_than_rows(rng):
     assert_allclose(model.coef_, -model.dual_coef_.T @ X / len(X) / model.alpha, atol=1e-5)
 
 
-def test_intercepts_and_other_penalties_are_left_to_others(rng):
+def test_intercepts_of_few_features_and_other_penalties_are_left_to_others(rng):
     X, y = classes(rng)
     assert fitted(X, y, 0.1, fit_intercept=True, tol=1e-6).solver_ != DESCENT
     assert fitted(X, y, 0.1, penalty="l1", tol=1e-6).solver_ != DESCENT

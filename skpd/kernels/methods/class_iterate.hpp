@@ -1,13 +1,13 @@
 // The iterate of dual coordinate descent for the loss of Crammer and Singer (Keerthi, Sundararajan, Chang, Hsieh and
 // Lin, 2008): for each row a point p_i of the simplex, and the coefficients that these give,
 //
-//     v = -(1 / alpha) sum_i c_i x_i (p_i - e_y(i))',
+//     v = e offsets' - (1 / alpha) sum_i c_i (x_i, s) (p_i - e_y(i))',
 //
-// with a row for each feature, padded with zeros. The dual value is
+// with a row for each feature and for the constant one s, padded with zeros; e is the last unit vector. The dual value is
 //
 //     D = sum_i c_i sum over k not y(i) of p_ik - (alpha / 2) ||v||^2,
 //
-// whose gradient in p_i, over c_i, are the rivals' scores G_ik = x_i . v_k + [k is not y(i)].
+// whose gradient in p_i, over c_i, are the rivals' scores G_ik = (x_i, s) . v_k + [k is not y(i)].
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace skpd {
 
 struct ClassRow {
-    double weight, step;  // step = alpha / (c_i ||x_i||^2)
+    double weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
     std::uint32_t own;    // y(i)
     std::uint32_t whole;  // the class that has all of p_i, or `several`
 };
@@ -70,22 +70,23 @@ struct ClassIterate {
 
     const M matrix;
     const std::size_t n, n_classes, stride;
-    const double alpha;
+    const double alpha, constant;
     std::vector<ClassRow> rows;
     Numbers p;  // of shape (n, stride)
-    Numbers v;  // of shape (n_features, stride)
+    Numbers v;  // of shape (n_features + 1, stride)
 
     // y holds a 1 for the class of each row, theta the dual point to start from.
     ClassIterate(const M& matrix, const double* y, std::size_t n_classes, const double* weights, const double* theta,
-                 double alpha)
-        : matrix(matrix), n(matrix.n_major), n_classes(n_classes), stride(padded(n_classes)), alpha(alpha), rows(n),
-          p(n * stride), v(matrix.n_minor * stride), ahead_(stride, -infinity), G_(stride), change_(stride),
-          scaled_(stride), ascent_(stride) {
+                 double alpha, double constant, const double* offsets)
+        : matrix(matrix), n(matrix.n_major), n_classes(n_classes), stride(padded(n_classes)), alpha(alpha),
+          constant(constant), rows(n), p(n * stride), v((matrix.n_minor + 1) * stride), offsets_(stride),
+          ahead_(stride, -infinity), G_(stride), change_(stride), scaled_(stride), ascent_(stride) {
+        std::copy_n(offsets, n_classes, offsets_.begin());
         std::fill_n(ahead_.begin(), n_classes, 1.0);
         candidates_.reserve(n_classes);
         for (std::size_t i = 0; i < n; ++i, y += n_classes, theta += n_classes) {
             const auto own = static_cast<std::uint32_t>(std::max_element(y, y + n_classes) - y);
-            rows[i] = {weights[i], alpha / (weights[i] * matrix.square(i)), own, several};
+            rows[i] = {weights[i], alpha / (weights[i] * (constant * constant + matrix.square(i))), own, several};
             if (std::isfinite(rows[i].step)) {
                 for (std::size_t k = 0; k < n_classes; ++k) point(i)[k] = std::max(theta[k], 0.0);
                 point(i)[own] = std::max(1.0 - of_others(i), 0.0);
@@ -99,11 +100,13 @@ struct ClassIterate {
     double* point(std::size_t i) { return p.data() + i * stride; }
     const double* point(std::size_t i) const { return p.data() + i * stride; }
 
-    // The change of v that follows from one of p_i: table -= (c_i / alpha) x_i change'
+    // The change of v that follows from one of p_i: table -= (c_i / alpha) (x_i, s) change'
     void add(std::size_t i, const double* change, double* table) {
         const double a = -rows[i].weight / alpha;
         for (std::size_t k = 0; k < stride; ++k) scaled_[k] = a * change[k];
         add_outer(matrix, i, scaled_.data(), table, stride);
+        double* last = table + matrix.n_minor * stride;
+        for (std::size_t k = 0; k < stride; ++k) last[k] += constant * scaled_[k];
     }
 
     // Moves p_i to where the dual is largest along it. The row rests if it does not move, nor would if the
@@ -125,10 +128,20 @@ struct ClassIterate {
         return {rows[i].weight * found.lacks, 0.0, false};
     }
 
-    double recentre() const { return 0.0; }  // there is no intercept
+    // Moves the offsets to the last row of v; returns the sum over the classes of |sum_i c_i theta_ik|.
+    double recentre() {
+        double sum = 0.0, *last = v.data() + matrix.n_minor * stride;
+        for (std::size_t k = 0; k < stride; ++k) {
+            const double moved = last[k] - std::exchange(offsets_[k], last[k]);
+            sum += std::fabs(moved);
+            last[k] += moved;
+        }
+        return alpha / constant * sum;
+    }
     // Computes v from the p_i of some rows, those that have a part in it.
     void refresh(const std::vector<std::uint32_t>& some) {
         std::fill(v.begin(), v.end(), 0.0);
+        std::copy(offsets_.begin(), offsets_.end(), v.end() - stride);
         for (const std::uint32_t i : some) {
             if (rows[i].whole == rows[i].own) continue;
             std::copy_n(point(i), stride, change_.data());
@@ -215,7 +228,8 @@ struct ClassIterate {
     // G_i, of which that of the padding is -inf
     void rivals(std::size_t i, double* G) const {
         scores(matrix, i, v.data(), stride, G);
-        for (std::size_t k = 0; k < stride; ++k) G[k] += ahead_[k];
+        const double* last = v.data() + matrix.n_minor * stride;
+        for (std::size_t k = 0; k < stride; ++k) G[k] += ahead_[k] + constant * last[k];
         G[rows[i].own] -= 1.0;
     }
 
@@ -267,6 +281,7 @@ struct ClassIterate {
         return {most, lacks};
     }
 
+    Numbers offsets_;     // of the last row of v, at the centre of the proximal term
     Numbers ahead_;       // 1 for each class, and -inf in the padding
     Numbers G_, change_;  // of the row at hand
     Numbers scaled_;      // a change, and 0 in the padding

@@ -16,8 +16,7 @@ def has_class_descent(problem: Problem) -> bool:
     """Whether `class_descent` applies to a problem.
 
     The dual points of a row must be a simplex on which the conjugate is linear, and the penalty a
-    squared l2 norm with the same weight for all coefficients. There must be no free intercepts, as
-    their dual equations couple all rows.
+    squared l2 norm with the same weight for all coefficients.
     """
     penalty, loss = problem.penalty, problem.loss
     return (
@@ -27,14 +26,13 @@ def has_class_descent(problem: Problem) -> bool:
         and penalty.is_quadratic
         and has_square(penalty)
         and problem.design.shares_data
-        and not problem.fit_intercept
     )
 
 
 def class_descent(run: Run) -> None:
-    """Sequential dual descent with shrinking (Keerthi et al., 2008), without intercepts.
+    """Sequential dual descent with shrinking (Keerthi et al., 2008).
 
-    The method ends unfinished as `dual_descent` does.
+    The method ends unfinished, and treats free intercepts, as `dual_descent` does.
 
     Parameters
     ----------
@@ -52,8 +50,14 @@ class _ClassDescent(DualDescent):
     def start(self, run: Run, rows: Any) -> Any:
         problem = run.problem
         weights = np.ascontiguousarray(problem.weights[:: problem.n_outputs])
-        return rows.class_descent(problem.y, weights, run.first_theta, self.ridge, run.seed())
+        offsets = np.zeros(problem.n_outputs)
+        if self.constant > 0.0:
+            offsets += run.first.intercept / self.constant
+        return rows.class_descent(
+            problem.y, weights, run.first_theta, self.ridge, self.constant, offsets, run.seed()
+        )
 
     @property
     def intercept(self) -> Any:
-        return np.zeros(self.problem.n_outputs)
+        variables = self.compiled.variables().reshape(self.problem.design.n_inputs + 1, -1)
+        return self.constant * variables[-1, : self.problem.n_outputs]
