@@ -94,6 +94,7 @@ class SquaredL2(Penalty):
     structure: ClassVar[Structure] = Structure.SEPARABLE
     terms = (0.0, 1.0, -inf, inf)
     is_quadratic: ClassVar[bool] = True
+    symmetric: ClassVar[bool] = True
 
     def value(self, w: Array) -> float:
         return _half_square(kernels.euclidean_norm(w), 1.0)
@@ -130,6 +131,7 @@ class ElasticNet(Penalty):
 
     l1_ratio: float = 0.5
     structure: ClassVar[Structure] = Structure.SEPARABLE
+    symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number(self, "l1_ratio", above=0.0, below=1.0)
