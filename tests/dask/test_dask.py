@@ -204,7 +204,8 @@ def test_certificates_of_other_models(client, data):
     by_hand = {"loss": "logistic", "penalty": "l2", "alpha": 0.1, "fit_intercept": True}
     one = skpd.certify(Foreign(), X, labels, **by_hand)
     other = skpd_dask.certify(Foreign(), in_chunks(X), in_chunks(labels), **by_hand)
-    assert_allclose([other.primal, other.dual], [one.primal, one.dual], rtol=1e-9)
+    assert_allclose(other.primal, one.primal, rtol=1e-9)
+    assert_allclose(other.dual, one.dual, rtol=1e-6)  # both are within tol, 1e-7, of the optimum
 
 
 def test_ctrl_c_keeps_the_best_model(client, data, monkeypatch):

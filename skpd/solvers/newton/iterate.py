@@ -1,5 +1,9 @@
 """A point of the smoothed problem with its losses, gradient and gap."""
 
+from typing import Any
+
+import numpy as np
+
 from ..._typing import Array
 from ...certificates import dual_estimate, relative_gap
 from ...problems import Point, Problem
@@ -76,8 +80,21 @@ class Iterate:
         if rows is self.all_rows:
             self.upper = upper
         coef_gradient, slope = problem.split(self.gradient)
-        value = self.dual - problem.free.likely_cost(coef_gradient, slope, problem.alpha, upper)
+        value = self.dual - self._cost_of_sums(coef_gradient, slope, upper)
         self.gap = upper - dual_estimate(problem, value, coef_gradient, upper, problem.penalty)
+
+    def _cost_of_sums(self, gradient: Array, slope: Any, upper: float) -> float:
+        """An estimate of the reduction of the bound by the gradient of the free directions.
+
+        For a smooth loss, the nearest dual point whose sums vanish has a bound that is lower by
+        -b . slope to first order, with the intercept b. That is far less than for an interval of
+        intercepts: the softmax on text then takes 4 instead of 6 Newton steps.
+        """
+        problem = self.problem
+        cost = problem.free.likely_cost(gradient, slope, problem.alpha, upper)
+        if problem.loss.linear_tails or problem.free.has_level or len(problem.free_columns):
+            return cost
+        return min(cost, -float(np.sum(slope * problem.split(self.w)[1])))
 
     @property
     def objective(self) -> float:
