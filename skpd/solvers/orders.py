@@ -349,9 +349,9 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
 
     1. For norm 1, unless data are small: the ordinary problem for certain labels, for a share of
        the cost of 4.
-    2. For norm 1 and many features: working sets of features, each solved by 4.
-    3. For norm 2 and many rows: the method of multipliers, for a share of the cost of 4., unless
-       features are far from 0, which 4. centres.
+    2. For many rows: the method of multipliers, for a share of the cost of 4., unless features are
+       far from 0, which 4. centres.
+    3. For norm 1 and many features: working sets of features, each solved by 4.
     4. The interior-point method, if a system of the smaller side of X fits in memory.
     5. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
        of 4. after it.
@@ -366,15 +366,12 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     trials, trial_budget = [], SETTINGS.trial_share * cost
     if problem.penalty.q == 1 and cost > ROBUST.least_cost:
         trials.append(Try("certain-labels", budget=trial_budget))
+    tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
+    if cost > ROBUST.least_cost and tall and problem.rows.shift_of_features(problem.penalty) is None:
+        trials.append(Try("multipliers of the robust SVM", budget=trial_budget))
     if problem.penalty.q == 1 and problem.design.shape[1] > ROBUST.many_columns:
         return [*trials, Try("working-sets"), last]
-    if not few:
-        return [*trials, last]
-    tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
-    by_multipliers = problem.penalty.q == 2 and cost > ROBUST.least_cost and tall
-    if by_multipliers and problem.rows.shift_of_features(problem.penalty) is None:
-        trials.append(Try("multipliers of the robust SVM", budget=trial_budget))
-    return [*trials, Try("interior-point"), last]
+    return [*trials, Try("interior-point"), last] if few else [*trials, last]
 
 
 Order = Callable[[Any, bool], list[Try]]

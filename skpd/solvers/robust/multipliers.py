@@ -32,15 +32,19 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs import newton_cost
+from ...designs.conjugate_gradients import conjugate_gradients
+from ...designs.gram import PRODUCTS
 from ...designs.threads import one_blas_thread
 from ...losses.worst_case import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, terms_of
 from ..cadence import Cadence, Patience
 from ..interior.robust import first_flip
-from ..interior.systems import FeatureSystem
+from ..interior.settings import SETTINGS as INTERIOR
+from ..interior.systems import _cholesky, _solved
 from ..run import Run
-from .rows import ShrunkRows, SmoothedRows
+from .faces import Face, into_cone, next_face
+from .rows import PAIR, Curvature, ShrunkRows, SmoothedRows
 from .settings import CADENCE, SELECTION, SETTINGS
 
 
@@ -169,15 +173,13 @@ class _Rounds:
         epsilon = self.terms.epsilon
         proved -= problem.penalty.bounded_conjugate(products, epsilon, primal / epsilon)
         if problem.fit_intercept:
-            proved -= abs(gradient[-2]) * (problem.prediction_scale + abs(x[-2]))
+            proved -= abs(gradient[-2]) * abs(x[-2])
         else:
             gradient[-2] = 0.0
         self.gap = primal - proved
         gradient[:-2] += self.terms.ridge * x[:-2]
         gradient[-1] += self.terms.epsilon
         self.gradient = gradient
-        self.at_boundary = x[-1] <= self.norm * (1.0 + SETTINGS.norm_rounding)
-        self.on_sphere = self.at_boundary and gradient[-1] >= 0.0
 
     @property
     def is_over(self) -> bool:
@@ -204,8 +206,6 @@ class _Rounds:
             self.end_round()
         self.step()
         self.evaluate()
-        if self.at_boundary and self.gradient[-1] < 0.0:
-            self.raise_lam()
         if self.gap <= self.thaw_at:
             self.thaw()
 
@@ -246,69 +246,87 @@ class _Rounds:
 
     def step(self) -> None:
         """Take a Newton step, with a line search to a share of the initial slope."""
-        system = self.system()
-        change = system.solve(np.append(-self.gradient, 0.0))[:-1]
-        if not np.isfinite(change).all():
-            raise LinAlgError("a Newton step overflows")
-        self.cost += newton_cost(system.design, *system.design.shape)
-        self.search(change, self.rows.margins, self.rows.margins_of(change))
+        curvature, q = self.curvature(), self.terms.q
+        step, g = np.zeros_like(self.x), self.gradient
+        face = next_face(q, self.x, None, step, g)
+        for _ in range(SETTINGS.most_faces):
+            last = face
+            step = face.start + self.step_on(face, curvature)
+            if not np.isfinite(step).all():
+                raise LinAlgError("a Newton step overflows")
+            g = self.gradient + curvature.product(step)
+            face = next_face(q, self.x, last, step, g)
+            if face is None:
+                break
+        change = into_cone(q, self.x + step, not last.free[-1]) - self.x
+        self.cost += PRODUCTS * self.rows.design.n_entries
+        self.search(change, self.rows.margins_of(change))
+        self.settle_lam()
         self.n_iter += 1
 
-    def system(self) -> FeatureSystem:
-        """The factorised system of a Newton step."""
-        design, predictions, mixed, lam_twice = self.rows.curvature()
-        d = design.shape[1]
-        intercept, lam, multiplier = d, d + 1, d + 2
+    def curvature(self) -> Curvature:
+        """The Hessian of the smoothed problem, without the boundary of the cone."""
         diagonal = SETTINGS.regularisation * self.sigma * self.squares
-        bend = float(self.gradient[-1]) / self.norm if self.on_sphere else 0.0
-        system = FeatureSystem(design, d, 3)
-        system.add_rows(predictions)
-        system.diagonal += diagonal[:d] + self.terms.ridge + bend
-        system.border(lam)[:] = design.rmatvec(mixed)
-        system.add_corner(lam, lam, lam_twice + diagonal[lam] + bend)
-        if self.problem.fit_intercept:
-            system.border(intercept)[:] = design.rmatvec(predictions)
-            total, beside = float(np.sum(predictions)), float(np.sum(mixed))
-            system.add_corner(intercept, intercept, total + diagonal[intercept])
-            system.add_corner(intercept, lam, beside)
-        else:
-            system.add_corner(intercept, intercept, 1.0)
-        if self.on_sphere:
-            normal = self.x[:-2] / self.norm
-            system.border(lam)[:] -= bend * normal
-            system.border(multiplier)[:] = normal
-            system.add_corner(lam, multiplier, -1.0)
-        else:
-            system.add_corner(multiplier, multiplier, 1.0)
-        system.prepare()
-        return system
+        diagonal[:-2] *= SETTINGS.damping / SETTINGS.regularisation
+        diagonal[:-2] += self.terms.ridge
+        return self.rows.curvature(diagonal, self.problem.fit_intercept)
 
-    def raise_lam(self) -> None:
-        """Increase lam above the norm of w if that decreases the objective."""
-        margins = self.rows.margins
-        change = np.zeros_like(self.x)
-        # the lam at which all multipliers r are 0, so that the slope in lam is epsilon
-        most = (1.0 + float(np.max(margins)) + 1.0 / self.sigma) / self.rows.flips
-        change[-1] = max(most - self.x[-1], 0.0)
-        self.search(change, margins, np.zeros_like(margins))
-        self.evaluate()
+    def step_on(self, face: Face, curvature: Curvature) -> Array:
+        """The step along a face to about the minimiser of the quadratic model."""
+        right = -face.reduce(self.gradient + curvature.product(face.start))
+        bend, normal = 0.0, face.of_lam[:-2]
+        if face.is_sphere:
+            bend = max(float(self.gradient[-1]), 0.0) / self.norm
 
-    def search(self, change: Array, margins: Array, along: Array) -> None:
+        def product(v: Array) -> Array:
+            image = face.reduce(curvature.product(face.expand(v)))
+            if bend:
+                image[:-2] += bend * (v[:-2] - float(normal @ v[:-2]) * normal)
+            return image
+
+        most = int(curvature.products_of_matrix)
+        if most >= SETTINGS.fewest_products or len(right) > INTERIOR.largest_system:
+            diagonal = curvature.diagonal.copy()
+            diagonal[:-2] += bend
+            if face.free[-1]:
+                radius = np.zeros_like(right)
+                radius[-1] = 1.0
+                diagonal[-1] = float(product(radius)[-1])
+            diagonal[diagonal <= 0.0] = 1.0
+            found = conjugate_gradients(
+                product, lambda r: r / diagonal, right, most=most, share=SETTINGS.linear_accuracy
+            )
+            self.cost += PAIR * found.n_steps * curvature.design.n_entries
+            if found.n_steps < most:
+                return face.expand(found.solution)
+        return face.expand(self.solved(face, curvature, bend, right))
+
+    def solved(self, face: Face, curvature: Curvature, bend: float, right: Array) -> Array:
+        """The solution of the Newton system by a Cholesky factor."""
+        matrix = face.reduce(face.reduce(curvature.matrix).T)
+        normal = face.of_lam[:-2]
+        matrix[:-2, :-2] -= bend * np.multiply.outer(normal, normal)
+        matrix[np.diag_indices_from(matrix)] += np.where(face.free, 0.0, 1.0)
+        inner = np.arange(len(normal))
+        matrix[inner, inner] += bend
+        self.cost += newton_cost(curvature.design, *curvature.design.shape)
+        return _solved(_cholesky(np.asfortranarray(matrix)), right)
+
+    def search(self, change: Array, along: Array) -> None:
         """Move along a change to a length whose slope is a share of the initial one.
 
         The length is found by regula falsi, and is 1 if the objective still decreases there.
         ``along`` are the changes of the margins.
         """
-        first = float(self.gradient @ change)
-        low, low_slope, high, high_slope = 0.0, first, inf, 0.0
-        length = longest = self.room(change)
+        begin, margins = self.x, self.rows.margins
+        first = low_slope = self.slope(begin, change, along)
+        low, high, high_slope, length = 0.0, inf, 0.0, 1.0
         for _ in range(SETTINGS.line_search_steps):
-            x, tangent = self.moved(change, length)
-            self.rows.move_to(x, margins + length * along, self.sigma)
-            slope = self.rows.slope(tangent, along) + self.terms.epsilon * float(tangent[-1])
-            slope += self.terms.ridge * float(x[:-2] @ tangent[:-2])
+            self.x = begin + length * change
+            self.rows.move_to(self.x, margins + length * along, self.sigma)
+            slope = self.slope(self.x, change, along)
             flat = abs(slope) <= SETTINGS.line_search_slope * abs(first)
-            if flat or (slope < 0.0 and length >= longest):
+            if flat or (slope < 0.0 and length >= 1.0):
                 break
             if slope > 0.0:
                 high, high_slope = length, slope
@@ -317,23 +335,23 @@ class _Rounds:
             share = -low_slope / (high_slope - low_slope)
             share = min(max(share, SETTINGS.least_cut), 1.0 - SETTINGS.least_cut)
             length = low + (high - low) * share
-        self.x = x
 
-    def moved(self, change: Array, length: float) -> tuple[Array, Array]:
-        """The unknowns at a length along a step, and their derivative in the length."""
-        x = self.x + length * change
-        if not self.on_sphere:
-            return x, change
-        x[-1] = norm = float(np.linalg.norm(x[:-2]))
-        return x, np.append(change[:-1], float(x[:-2] @ change[:-2]) / norm if norm else 0.0)
+    def slope(self, x: Array, change: Array, along: Array) -> float:
+        """The derivative of the smoothed objective along a change."""
+        beside = self.terms.epsilon * float(change[-1])
+        return self.rows.slope(change, along) + beside + self.terms.ridge * float(
+            x[:-2] @ change[:-2]
+        )
 
-    def room(self, change: Array) -> float:
-        """The largest length, at most 1, up to which lam is at least the norm of w."""
-        w, dw, lam, dlam = self.x[:-2], change[:-2], float(self.x[-1]), float(change[-1])
-        if self.on_sphere or lam + dlam >= np.linalg.norm(w + dw):
-            return 1.0
-        # the root of lam^2 - ||w||^2 along the step
-        a, b = dlam * dlam - float(dw @ dw), lam * dlam - float(w @ dw)
-        c = max(lam * lam - float(w @ w), 0.0)
-        root = float(np.sqrt(max(b * b - a * c, 0.0)))
-        return c / (root - b) if b <= 0.0 else -(b + root) / a
+    def settle_lam(self) -> None:
+        """Move lam alone towards its best value, which costs no product with the data."""
+        change, still = np.zeros_like(self.x), np.zeros_like(self.rows.margins)
+        change[-1] = 1.0
+        if self.slope(self.x, change, still) >= 0.0:
+            change[-1] = float(np.linalg.norm(self.x[:-2], self.terms.q)) - self.x[-1]
+        else:
+            # the lam at which all multipliers r are 0, so that the slope in lam is epsilon
+            best = (1.0 + float(np.max(self.rows.margins)) + 1.0 / self.sigma) / self.rows.flips
+            change[-1] = max(best - self.x[-1], 0.0)
+        if abs(change[-1]) > SETTINGS.norm_rounding * self.x[-1]:
+            self.search(change, still)

@@ -9,23 +9,28 @@ whose maximiser is the projection of (p0, r0) + sigma (1 - m, 1 + m - kappa lam)
 curvature where that is not a corner of the triangle. Vectors of unknowns are (w, b, lam).
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...designs import Design
+from ...designs import Design, newton_cost
+from ...designs.gram import OVERHEAD
 from ...losses.worst_case import WorstCaseHinge, project_triangle
+from .settings import SETTINGS
 
 # the number of rows whose maximisers are computed at a time, so that vectors stay in the cache
 BLOCK = 1 << 14
+PAIR = 4.0  # the cost of products with X and its transpose for an entry, as in `newton_cost`
 
 
-class Curvature(NamedTuple):
-    """Second derivatives of the mean envelope in (X w + b, lam), for the rows with curvature.
+@dataclass(frozen=True)
+class Curvature:
+    """Second derivatives of the mean envelope, over the rows with curvature, plus a diagonal.
 
-    Attributes
+    Parameters
     ----------
     design : Design
         The rows of X with curvature.
@@ -33,12 +38,55 @@ class Curvature(NamedTuple):
         The second derivatives in a prediction, and the mixed ones in a prediction and lam.
     lam : float
         The second derivative in lam.
+    added : ndarray of shape (n_features + 2,)
+        The diagonal.
+    fit_intercept : bool
     """
 
     design: Design
     predictions: Array
     mixed: Array
     lam: float
+    added: Array
+    fit_intercept: bool
+
+    def product(self, v: Array) -> Array:
+        """The product of the matrix with a vector."""
+        b = float(v[-2]) if self.fit_intercept else 0.0
+        z = self.design.matvec(np.ascontiguousarray(v[:-2])) + b
+        slopes, radius = self.predictions * z + self.mixed * v[-1], float(v[-1])
+        of_lam = float(self.mixed @ z) + self.lam * radius
+        of_b = float(np.sum(slopes)) if self.fit_intercept else float(v[-2])
+        return np.concatenate([self.design.rmatvec(slopes), [of_b, of_lam]]) + self.added * v
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """The diagonal of the matrix."""
+        of_w = self.design.rmatmul_square(self.predictions[:, None])[:, 0]
+        of_b = float(np.sum(self.predictions)) if self.fit_intercept else 1.0
+        return np.concatenate([of_w, [of_b, self.lam]]) + self.added
+
+    @property
+    def products_of_matrix(self) -> float:
+        """The number of products that cost as much as the matrix and its factor."""
+        cost = newton_cost(self.design, *self.design.shape) - OVERHEAD
+        return cost / (PAIR * max(self.design.n_entries, 1))
+
+    @cached_property
+    def matrix(self) -> Array:
+        """The matrix itself."""
+        d = self.design.shape[1]
+        full = np.diag(self.added)
+        own = self.design.gram(self.predictions, np.arange(d), True)
+        if not self.fit_intercept:
+            own[-1, :] = own[:, -1] = 0.0
+            own[-1, -1] = 1.0
+        full[:-1, :-1] += own
+        beside = float(np.sum(self.mixed)) if self.fit_intercept else 0.0
+        border = np.append(self.design.rmatvec(self.mixed), beside)
+        full[-1, :-1] = full[:-1, -1] = border
+        full[-1, -1] += self.lam
+        return full
 
 
 class SmoothedRows:
@@ -116,8 +164,8 @@ class SmoothedRows:
         """The number of rows with curvature."""
         return int(np.count_nonzero(_inside(self.p) | _inside(self.r)))
 
-    def curvature(self) -> Curvature:
-        """The generalised Hessian, from the derivative of the projection onto the triangle.
+    def curvature(self, added: Array, fit_intercept: bool) -> Curvature:
+        """The generalised Hessian plus a diagonal, from the derivative of the projection onto the triangle.
 
         Inside of the triangle this derivative is the identity, on the hypotenuse it is the
         projection onto the direction (1, -1) / sqrt(2), and on the other sides that onto one axis.
@@ -131,7 +179,8 @@ class SmoothedRows:
         along = np.where((p > 0.0) & (p + r >= 1.0), 0.5, 1.0)
         of_lam = self.flips**2 * float(along @ flips)
         predictions, mixed = scale * own[rows] + flips, -self.flips * flips * self.y[rows]
-        return Curvature(self.design.rows(rows), predictions, mixed, of_lam)
+        design = self.design.rows(rows)
+        return Curvature(design, predictions, mixed, of_lam, added, fit_intercept)
 
     def nearest_to_kinks(self, count: int) -> Indices:
         """The indices of the ``count`` rows nearest to a kink of their loss, increasing."""

@@ -30,10 +30,10 @@ class MultiplierSettings:
     # start near a solution; and its divisor after a round of many, which is smaller so that they
     # do not alternate. The first sigma is the inverse of the scale of predictions, so that the
     # quadratic pieces of the envelopes are wide enough for Newton steps from any start.
-    sigma_growth: float = 5.0
+    sigma_growth: float = 4.0
     sigma_shrink: float = 2.0
-    few_steps: int = 3
-    many_steps: int = 6
+    few_steps: int = 6
+    many_steps: int = 12
     # Share of the residual in the gap at which a round ends, as the next sigma increases it
     residual_share: float = 0.8
 
@@ -53,6 +53,16 @@ class MultiplierSettings:
     # Curvature added to every unknown, as a share of that if all rows had curvature, so that steps
     # are finite if none has
     regularisation: float = 1e-8
+    # The most faces of a step, of which few are needed
+    most_faces: int = 6
+    # and to that of every coefficient, so that steps are short where fewer rows have curvature than
+    # there are coefficients
+    damping: float = 1e-5
+    # The squared relative residual at which conjugate gradients stop. They may cost as much as
+    # forming and factorising the matrix, which is what is done where that is less than this number
+    # of products.
+    linear_accuracy: float = 2.5e-3
+    fewest_products: float = 20.0
     # Share of the initial slope at which a line search ends
     line_search_slope: float = 0.5
     # The most evaluations of a line search; most need one, as slopes are piecewise linear
