@@ -11,9 +11,9 @@ from ..solvers import solve
 
 TOL, MAX_ITER = 1e-3, 200  # of the models that are fitted
 SHARE, SHARES = 0.1, 4  # of the epsilon at which features are of no use; how often it is tried
-FITS = 4  # more are hardly better
+FITS = 3  # more are hardly better
 # Rows to which models are fitted: of few for each feature they fit what is chance
-MOST_ROWS, ROWS_PER_FEATURE = 2000, 10
+MOST_ROWS, ROWS_PER_FEATURE = 2000, 40
 
 
 def useful_epsilon(problem: Problem) -> float:

@@ -360,14 +360,14 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
         return [Try("interior-point")]
     few = min(problem.design.shape) <= INTERIOR.largest_system
     cost = cost_of_run(problem.design)
-    last = Try(
-        "hybrid-gradient of the robust SVM", budget=SETTINGS.last_budget(cost) if few else inf
-    )
+    budget = SETTINGS.last_budget(cost) if few else inf
+    last = Try("hybrid-gradient of the robust SVM", budget=budget)
     trials, trial_budget = [], SETTINGS.trial_share * cost
     if problem.penalty.q == 1 and cost > ROBUST.least_cost:
         trials.append(Try("certain-labels", budget=trial_budget))
     tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
-    if cost > ROBUST.least_cost and tall and problem.rows.shift_of_features(problem.penalty) is None:
+    shift = problem.rows.shift_of_features(problem.penalty)
+    if cost > ROBUST.least_cost and tall and shift is None:
         trials.append(Try("multipliers of the robust SVM", budget=trial_budget))
     if problem.penalty.q == 1 and problem.design.shape[1] > ROBUST.many_columns:
         return [*trials, Try("working-sets"), last]

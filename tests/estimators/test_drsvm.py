@@ -22,6 +22,7 @@ from skpd.solvers import Monitor, Run, select, solve
 from skpd.solvers.interior import interior_point
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
 from skpd.solvers.robust.certain_labels import certain_labels
+from skpd.solvers.robust.faces import next_face
 from skpd.solvers.robust.multipliers import method_of_multipliers
 from skpd.solvers.robust.working_sets import working_sets
 from tests.oracles.robust_reference import robust_linear_programme
@@ -176,6 +177,41 @@ def test_multipliers_against_interior_point(kappa, ridge, layout, fit_intercept)
     assert best.dual <= found.primal + 1e-12
 
 
+@pytest.mark.parametrize("norm", [1, np.inf])
+@pytest.mark.parametrize("kappa", [0.3, 1.0, 5.0])
+@pytest.mark.parametrize("shape, layout", [((1200, 12), np.asarray), ((4000, 100), sp.csr_array)])
+def test_multipliers_of_polyhedral_norms_against_linear_programmes(norm, kappa, shape, layout):
+    """By conjugate gradients where a matrix of 100 features costs more."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=shape) * (rng.random(shape) < 5.0 / shape[1])
+    y = np.where(X[:, ::3].sum(axis=1) + 0.2 * rng.normal(size=shape[0]) > 0.1, 1.0, -1.0)
+    weights = rng.uniform(0.5, 1.5, shape[0])
+    weights /= weights.sum()
+    parameters = {"epsilon": 1e-3, "kappa": kappa, "norm": norm, "fit_intercept": True}
+    best = robust_linear_programme(X, y, weights, **parameters)[0]
+    problem = robust_problem(Design(layout(X)), y, weights, **parameters)
+    found = solved(problem, method_of_multipliers, tol=1e-4, max_iter=400)
+    assert found.relative_gap <= 1e-4
+    assert found.dual <= best + 1e-9
+    assert best - 1e-9 <= found.primal <= best + 1e-4
+
+
+@pytest.mark.parametrize("q", NORMS)
+def test_steps_on_faces(q):
+    """The maps of a face are adjoint, and its steps stay on it."""
+    rng = np.random.default_rng(1)
+    w = np.array([0.5, -1.0, 1.0, 0.0])
+    x = np.concatenate([w, [0.3, np.linalg.norm(w, q)]])
+    g = np.array([-0.1, 2.0, -2.0, 0.2, 0.1, 0.5])
+    face = next_face(q, x, None, np.zeros(6), g)
+    v, u = rng.normal(size=(2, 6))
+    assert_allclose(face.expand(v) @ u, v @ face.reduce(u))
+    assert_allclose(face.expand(np.eye(6)) @ v, face.expand(v))
+    step = 1e-6 * face.expand(v)
+    moved = x + face.start + step
+    assert_allclose(moved[-1], np.linalg.norm(moved[:-2], q), rtol=1e-10)
+
+
 @pytest.mark.parametrize("kappa", [1.0, np.inf])
 @pytest.mark.parametrize("n, d", [(300, 1), (400, 6), (150, 3)])
 def test_multipliers_without_a_sample(n, d, kappa):
@@ -255,7 +291,7 @@ def test_which_method_is_first():
     assert first(tall_problem(20_000, 60)) == "multipliers"
     assert first(tall_problem(20_000, 60, norm=1)) == "certain-labels"
     assert first(tall_problem(400, 3, norm=1)) == "interior-point"  # small
-    assert first(tall_problem(20_000, 60, norm=np.inf)) == "interior-point"
+    assert first(tall_problem(20_000, 60, norm=np.inf)) == "multipliers"
     assert first(tall_problem(2000, 60)) == "interior-point"  # few rows
     assert first(tall_problem(400, 3)) == "interior-point"  # small
     far = tall_problem(20_000, 60, lambda X: X + 1000.0)

@@ -88,7 +88,8 @@ def _of_signs(x: Array, signs: Array) -> Face:
 
 def _of_sphere(x: Array) -> Face:
     size, start = _size(2, x[:-2]), np.zeros(len(x))
-    start[-1] = size - x[-1]
+    if x[-1] > size * (1.0 + SETTINGS.norm_rounding):
+        start[-1] = size - x[-1]
     return _of_norm(x, x[:-2] / size, np.ones(len(x), dtype=bool), start, True)
 
 

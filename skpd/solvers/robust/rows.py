@@ -19,7 +19,6 @@ from ..._typing import Array, Indices
 from ...designs import Design, newton_cost
 from ...designs.gram import OVERHEAD
 from ...losses.worst_case import WorstCaseHinge, project_triangle
-from .settings import SETTINGS
 
 # the number of rows whose maximisers are computed at a time, so that vectors stay in the cache
 BLOCK = 1 << 14
@@ -165,10 +164,11 @@ class SmoothedRows:
         return int(np.count_nonzero(_inside(self.p) | _inside(self.r)))
 
     def curvature(self, added: Array, fit_intercept: bool) -> Curvature:
-        """The generalised Hessian plus a diagonal, from the derivative of the projection onto the triangle.
+        """The generalised Hessian plus a diagonal.
 
-        Inside of the triangle this derivative is the identity, on the hypotenuse it is the
-        projection onto the direction (1, -1) / sqrt(2), and on the other sides that onto one axis.
+        It comes from the derivative of the projection onto the triangle. Inside of the triangle
+        that is the identity, on the hypotenuse it is the projection onto the direction
+        (1, -1) / sqrt(2), and on the other sides that onto one axis.
         """
         own, flipped = _inside(self.p), _inside(self.r)
         rows = np.flatnonzero(own | flipped)

@@ -51,22 +51,24 @@ class MultiplierSettings:
     thaw_gap: float = 0.1
 
     # Curvature added to every unknown, as a share of that if all rows had curvature, so that steps
-    # are finite if none has
+    # are finite if none has; and more to that of every coefficient, so that steps are short where
+    # fewer rows have curvature than there are coefficients
     regularisation: float = 1e-8
-    # The most faces of a step, of which few are needed
-    most_faces: int = 6
-    # and to that of every coefficient, so that steps are short where fewer rows have curvature than
-    # there are coefficients
     damping: float = 1e-5
+    # The most faces that are tried for a step; most steps need one or two
+    most_faces: int = 6
     # The squared relative residual at which conjugate gradients stop. They may cost as much as
     # forming and factorising the matrix, which is what is done where that is less than this number
     # of products.
     linear_accuracy: float = 2.5e-3
-    fewest_products: float = 20.0
+    fewest_products: float = 100.0
     # Share of the initial slope at which a line search ends
     line_search_slope: float = 0.5
     # The most evaluations of a line search; most need one, as slopes are piecewise linear
     line_search_steps: int = 12
+    # The length of a step below which sigma is divided by its growth, as the quadratic pieces of
+    # the envelopes are too narrow for a step
+    least_length: float = 0.05
     # The least share of the interval by which regula falsi reduces it, at either end
     least_cut: float = 0.1
     # Relative rounding error of a norm, up to which lam counts as the norm of w
