@@ -36,7 +36,7 @@ NAMES = {
     "products": "products with the data that a fit makes",
     "robust_choice": "whether a cross-validated choice of epsilon and kappa helps on new rows",
     "workers": "fits on the workers of a Dask cluster: cost, memory, faults, and beside dask-ml",
-    "scaling": "time of a fit as the number of rows doubles",
+    "scaling": "time and memory as rows and features grow, and their slopes",
 }
 
 
