@@ -1,4 +1,4 @@
-"""What methods need, and the order in which they are tried for each form of problems."""
+"""The order in which methods are tried for each form of problems."""
 
 from collections.abc import Callable, Mapping
 from math import inf
@@ -10,13 +10,23 @@ import numpy as np
 from ..designs import newton_cost
 from ..penalties import Structure
 from ..problems import Problem
-from .coordinates.classes import has_class_descent
-from .coordinates.dual import has_square
 from .frank_wolfe.l1_ball import is_well_conditioned
 from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
-from .low_rank.gradients import has_trace_norm
 from .low_rank.settings import SETTINGS as LOW_RANK
+from .needs import (
+    needs_ball,
+    needs_classes,
+    needs_cones,
+    needs_function_of_norm,
+    needs_in_parts,
+    needs_largest_size,
+    needs_separate_outputs,
+    needs_singular_values,
+    needs_smooth_outputs,
+    needs_square,
+    needs_trace_norm_ball,
+)  # fmt: skip
 from .newton.settings import SETTINGS as NEWTON
 from .robust.settings import SELECTION as ROBUST
 from .settings import SETTINGS
@@ -48,69 +58,6 @@ PRECISE: dict[str, Any] = {
     "use": "with Newton systems that keep digits which rounding took before",
     "options": {"precise": True},
 }
-Requirement = Callable[[Problem], str]
-
-
-def _needs(what: str, has: Callable[[Problem], bool]) -> Requirement:
-    """A function that returns the reason why a problem has not got it, or an empty string."""
-    return lambda problem: "" if has(problem) else f"needs {what}"
-
-
-def _has_values(problem: Problem) -> bool:
-    rows = problem.rows
-    return rows.in_memory and not (rows.of_entries or rows.of_scores or problem.loss.has_radius)
-
-
-def _is_trace_norm_ball(problem: Problem) -> bool:
-    penalty, rows = problem.penalty, problem.rows
-    if penalty.structure is not Structure.SPECTRAL or not rows.of_outputs:
-        return False
-    least_squares = problem.loss.constant_curvature and rows.design.shares_data
-    return least_squares and penalty.of_reduced.structure is Structure.BALL
-
-
-def _has_separate_outputs(problem: Problem) -> bool:
-    coupled = problem.loss.couples_outputs and not problem.loss.of_quantiles
-    return problem.penalty.structure is Structure.SEPARABLE and not coupled
-
-
-needs_in_parts = _needs(
-    "a penalty of single features or of groups", lambda p: p.penalty.structure.in_parts
-)
-needs_values = _needs("X in memory, with a prediction for each y", _has_values)
-needs_single_values = _needs(
-    "X in memory and a single output", lambda p: _has_values(p) and not p.rows.of_outputs
-)
-needs_square = _needs(
-    "a squared l2 penalty and a compiled loss",
-    lambda p: p.loss.is_compiled and has_square(p.penalty),
-)
-needs_cones = _needs("a loss and a penalty with cones", lambda p: expected_cost(p) < inf)
-needs_largest_size = _needs(
-    "the l-infinity norm and a loss with cones",
-    lambda p: p.penalty.structure is Structure.MAXIMUM and p.loss.has_cones,
-)
-needs_ball = _needs("an l1 ball", lambda p: p.penalty.structure is Structure.BALL)
-needs_function_of_norm = _needs(
-    "a function of a norm", lambda p: p.penalty.structure is Structure.OF_NORM
-)
-needs_separate_outputs = _needs("a loss and a penalty of single outputs", _has_separate_outputs)
-needs_classes = _needs("the loss of Crammer and Singer", has_class_descent)
-needs_singular_values = _needs("the trace norm and a smooth loss", has_trace_norm)
-needs_smooth_outputs = _needs("a smooth loss", lambda p: p.loss.smoothness < inf)
-needs_entries = _needs("entries of a matrix", lambda p: p.rows.of_entries)
-needs_scores = _needs("a loss of all scores", lambda p: p.rows.of_scores)
-needs_trace_norm_ball = _needs("least squares over a ball of the trace norm", _is_trace_norm_ball)
-# the robust SVM with epsilon = 0 is an ordinary problem of labels
-needs_robust = _needs("a robust SVM", lambda p: p.loss.of_labels)
-needs_robust_norm_1 = _needs(
-    "a robust SVM with norm 1 of all features",
-    lambda p: p.loss.has_radius and p.penalty.q == 1 and not len(p.free_columns),
-)
-needs_kernel_matrix = _needs(
-    "weights of the rows of a kernel matrix",
-    lambda p: p.penalty.structure is Structure.OF_ROWS,
-)
 
 
 # The order in which methods are tried
@@ -218,8 +165,9 @@ def _descends_soon(problem: Problem) -> bool:
 
 def _is_far_without_intercept(problem: Problem) -> bool:
     """Whether features are far from 0 and there is no intercept to compensate for a shift."""
-    far = problem.rows.shift_of_features(problem.penalty) is not None
-    return not problem.fit_intercept and far
+    return (
+        not problem.fit_intercept and problem.rows.shift_of_features(problem.penalty) is not None
+    )
 
 
 def _order_of_constraints(problem: Problem, warm: bool) -> list[Try]:
@@ -349,8 +297,8 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
 
     1. For norm 1, unless data are small: the ordinary problem for certain labels, for a share of
        the cost of 4.
-    2. For many rows: the method of multipliers, for a share of the cost of 4., unless features are
-       far from 0, which 4. centres.
+    2. For many rows, or norm 2 and sparse ones, for which 4. takes up to 20 times as long: the
+       method of multipliers, for a share of its cost, unless features are far from 0.
     3. For norm 1 and many features: working sets of features, each solved by 4.
     4. The interior-point method, if a system of the smaller side of X fits in memory.
     5. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
@@ -366,8 +314,9 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     if problem.penalty.q == 1 and cost > ROBUST.least_cost:
         trials.append(Try("certain-labels", budget=trial_budget))
     tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
-    shift = problem.rows.shift_of_features(problem.penalty)
-    if cost > ROBUST.least_cost and tall and shift is None:
+    suits = tall or (problem.penalty.q == 2 and not problem.design.dense)
+    suits &= problem.rows.shift_of_features(problem.penalty) is None
+    if suits and cost > ROBUST.least_cost:
         trials.append(Try("multipliers of the robust SVM", budget=trial_budget))
     if problem.penalty.q == 1 and problem.design.shape[1] > ROBUST.many_columns:
         return [*trials, Try("working-sets"), last]

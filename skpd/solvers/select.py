@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..problems import Problem
-from . import orders as need
+from . import needs as need
 from .accelerated.agm import agm
 from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent
@@ -27,6 +27,7 @@ from .low_rank.hybrid import pdprox_dual_of_entries
 from .low_rank.restarted import pdprox_restarted_for_completion
 from .newton.multipliers import method_of_multipliers
 from .norms import by_slopes
+from .orders import order_of
 from .outputs import output_by_output
 from .proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
@@ -209,7 +210,7 @@ def method_named(name: str, problem: Problem) -> Method:
 def select(problem: Problem, warm: bool = False) -> list[Choice]:
     """The methods that `auto` tries, in this order; ``warm`` is whether there is a start."""
     choices = []
-    for key, budget, use, options in need.order_of(problem, warm):
+    for key, budget, use, options in order_of(problem, warm):
         method, given = METHODS[key], dict(options)
         if budget is not None:
             given["budget"] = budget
