@@ -13,6 +13,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from .design import Design
+from .far_columns import FAR
 from .kernel_matrix import KernelFactor, KernelMatrix
 
 
@@ -122,6 +123,9 @@ class KernelRows(Design):
         super().__init__(kernel.matrix)
         self.kernel, self.matrices = kernel, (kernel,)
         self._features = KernelFeatures((kernel,), (KernelFactor.empty(kernel.diagonal),))
+
+    def shift_of_columns(self, weights: Array, far: float = FAR) -> None:
+        """None: columns far from 0 stay, as the method works on K itself, not on features."""
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         z, _, error = self._predictions(coef, intercept, precise=False)

@@ -76,6 +76,15 @@ def test_hinge_is_svc(moons, kernel, alpha):
     assert np.mean(ours.predict(rows) == theirs.predict(matrix)) > 0.99
 
 
+def test_a_matrix_of_nearly_equal_values_needs_no_factor(moons):
+    """Its columns are far from 0, but pairs of rows do without shifted ones."""
+    X, y = moons
+    ours = KernelPdproxSVC(1e-3, gamma=1e-4, tol=1e-8).fit(X, y)
+    theirs = SVC(C=1.0 / (1e-3 * len(y)), gamma=1e-4, tol=1e-9).fit(X, y)
+    assert ours.solver_ == "pair-descent"
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+
+
 def test_epsilon_insensitive_is_svr(wave):
     X, y = wave
     alpha = 1e-3
