@@ -46,7 +46,7 @@ class _PairDescent(MethodInRounds):
 
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
         before, gap = self.steps, inf
-        wanted = max(self.pause, PAIRS.check_factor * before)
+        wanted = max(PAIRS.first_check, PAIRS.check_factor * before)
         wanted = min(wanted, before + most * self.n, self.most_steps)
         while gap > accuracy and self.steps < wanted:
             taken, gap = self.compiled.run(accuracy, min(self.pause, wanted - self.steps))

@@ -21,8 +21,9 @@ class DualSettings:
 class PairSettings:
     """Settings of pair descent on an RKHS kernel matrix."""
 
-    # Steps at a certificate, as a multiple of those at the last one; a certificate costs a few
-    # products with K
+    # Steps at the first certificate, unless the gap is small before, and at another as a multiple
+    # of those at the last one. A certificate of 5000 rows takes as long as 5000 steps.
+    first_check: float = 2e4
     check_factor: float = 2.0
     # Multiplications of a step for each row, for the comparison with a Cholesky factor, which
     # takes a sixth of the cube of the number of rows
