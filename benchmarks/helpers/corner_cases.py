@@ -195,7 +195,7 @@ def ridge_corners():
 
         def fit(one: Contender, setting, X, y, name=name, share=share):
             alpha = share(len(y)) if callable(share) else MODELS[name].alpha_max(X, y) * share
-            found = one.fit(arranged(one, data_key(X), X, name), y, MODELS[name], alpha, setting)
+            found = one.fit(arranged(one, X, name), y, MODELS[name], alpha, setting)
             return np.ravel(found), 0.0
 
         yield Corner(
@@ -209,13 +209,9 @@ def ridge_corners():
 ARRANGED: dict = {}
 
 
-def data_key(X):
-    return id(X)
-
-
-def arranged(one, key, X, name):
+def arranged(one, X, name):
     """X in the layout of a peer, made before its second fit, whose time counts."""
-    place = one.name, one.variant, key
+    place = one.name, one.variant, id(X)
     if place not in ARRANGED:
         ARRANGED.clear()
         ARRANGED[place] = one.arrange(X, name)

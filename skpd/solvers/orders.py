@@ -26,7 +26,7 @@ from .needs import (
     needs_smooth_outputs,
     needs_square,
     needs_trace_norm_ball,
-)  # fmt: skip
+)
 from .newton.settings import SETTINGS as NEWTON
 from .robust.settings import SELECTION as ROBUST
 from .settings import SETTINGS
@@ -297,8 +297,8 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
 
     1. For norm 1, unless data are small: the ordinary problem for certain labels, for a share of
        the cost of 4.
-    2. For many rows, or norm 2 and sparse ones, for which 4. takes up to 20 times as long: the
-       method of multipliers, for a share of its cost, unless features are far from 0.
+    2. For many rows, or norm 2 and sparse ones, for which 4. and 5. take 4 to 20 times as long:
+       the method of multipliers, for a share of the cost of 4., unless features are far from 0.
     3. For norm 1 and many features: working sets of features, each solved by 4.
     4. The interior-point method, if a system of the smaller side of X fits in memory.
     5. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
@@ -315,8 +315,8 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
         trials.append(Try("certain-labels", budget=trial_budget))
     tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
     suits = tall or (problem.penalty.q == 2 and not problem.design.dense)
-    suits &= problem.rows.shift_of_features(problem.penalty) is None
-    if suits and cost > ROBUST.least_cost:
+    large = suits and cost > ROBUST.least_cost
+    if large and problem.rows.shift_of_features(problem.penalty) is None:
         trials.append(Try("multipliers of the robust SVM", budget=trial_budget))
     if problem.penalty.q == 1 and problem.design.shape[1] > ROBUST.many_columns:
         return [*trials, Try("working-sets"), last]

@@ -50,8 +50,8 @@ class MultiplierSettings:
     # The gap at which all rows return, as a share of that when they were left out
     thaw_gap: float = 0.1
 
-    # Curvature added to every unknown, as a share of that if all rows had curvature, so that steps
-    # are finite if none has; and more to that of every coefficient, so that steps are short where
+    # Curvature added to the intercept and lam, as a share of that if all rows had curvature, so
+    # that steps are finite if none has; and to every coefficient, so that steps are short where
     # fewer rows have curvature than there are coefficients
     regularisation: float = 1e-8
     damping: float = 1e-5
