@@ -296,13 +296,12 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     """The order for the robust SVM.
 
     1. For norm 1, unless data are small: the ordinary problem for certain labels, for a share of
-       the cost of 4.
-    2. For many rows, or norm 2 and sparse ones, for which 4. and 5. take 4 to 20 times as long:
-       the method of multipliers, for a share of the cost of 4., unless features are far from 0.
-    3. For norm 1 and many features: working sets of features, each solved by 4.
-    4. The interior-point method, if a system of the smaller side of X fits in memory.
-    5. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
-       of 4. after it.
+       the cost of 3.
+    2. For many rows, or norm 2 and sparse ones, for which 3. and 4. take 4 to 20 times as long:
+       the method of multipliers, for a share of the cost of 3., unless features are far from 0.
+    3. The interior-point method, if a system of the smaller side of X fits in memory.
+    4. For the rest: a restarted primal-dual hybrid gradient, which may take a few times the cost
+       of 3. after it.
     """
     if len(problem.free_columns):
         return [Try("interior-point")]
@@ -318,8 +317,6 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     large = suits and cost > ROBUST.least_cost
     if large and problem.rows.shift_of_features(problem.penalty) is None:
         trials.append(Try("multipliers of the robust SVM", budget=trial_budget))
-    if problem.penalty.q == 1 and problem.design.shape[1] > ROBUST.many_columns:
-        return [*trials, Try("working-sets"), last]
     return [*trials, Try("interior-point"), last] if few else [*trials, last]
 
 

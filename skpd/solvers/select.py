@@ -34,7 +34,6 @@ from .proximal.robust_saddle import hybrid_gradient
 from .robust.certain_labels import certain_labels
 from .robust.incremental import hybrid, ippa, isg
 from .robust.multipliers import method_of_multipliers as robust_multipliers
-from .robust.working_sets import working_sets
 from .run import Run
 from .structured.agm import structured_agm
 from .structured.bundle import bundle
@@ -157,8 +156,6 @@ METHODS: dict[str, Method] = {
     ),
     "certain-labels": Method("certain-labels", certain_labels, need.needs_robust_norm_1,
                              "norm 1, with which most models are the same for certain labels"),
-    "working-sets": Method("working-sets", working_sets, need.needs_robust_norm_1,
-                           "norm 1 of many features, most of which stay at 0"),
     "multipliers of the robust SVM": Method(
         "multipliers", robust_multipliers, need.needs_robust,
         "norm 2 and many rows, few of which have a loss that bends",

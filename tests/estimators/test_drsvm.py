@@ -24,7 +24,6 @@ from skpd.solvers.proximal.robust_saddle import hybrid_gradient
 from skpd.solvers.robust.certain_labels import certain_labels
 from skpd.solvers.robust.faces import next_face
 from skpd.solvers.robust.multipliers import method_of_multipliers
-from skpd.solvers.robust.working_sets import working_sets
 from tests.oracles.robust_reference import robust_linear_programme
 
 NORMS = [1, 2, np.inf]
@@ -104,7 +103,6 @@ def test_norms_agree_on_one_feature(rng):
     [
         (hybrid_gradient, (60, 10), 1, {"tol": 1e-4, "max_iter": 20_000}),
         (hybrid_gradient, (60, 10), np.inf, {"tol": 1e-4, "max_iter": 20_000}),
-        (working_sets, (60, 1200), 1, {"tol": 1e-5, "max_iter": 500}),
     ],
 )
 @pytest.mark.parametrize("kappa", [1.0, np.inf])

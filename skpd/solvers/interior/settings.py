@@ -98,7 +98,7 @@ class InteriorSettings:
 
 @dataclass(frozen=True)
 class WorkingSetSettings:
-    """Settings of working sets of coefficients, for the l-infinity norm and the robust SVM."""
+    """Settings of working sets of coefficients, for the l-infinity norm."""
 
     # The number of coefficients at first; later sets are at most twice as large as the last one
     first_size: int = 300
@@ -110,11 +110,6 @@ class WorkingSetSettings:
     least_tol: float = 0.3
     # Relative distance from the height at which a coefficient of a loss with kinks joins it
     height_distance: float = 1e-3
-    # Relative margin of the limits of the robust SVM, as solutions are inexact
-    violation_margin: float = 1e-6
-    # For a set solved to the last accuracy: the ratio of the gap to the last one, above which
-    # further sets are not expected to help
-    progress: float = 0.5
 
     def next_tol(self, monitor: Monitor, tol: float) -> float:
         """The relative gap for the next working set, after one that was solved to ``tol``."""
