@@ -116,14 +116,13 @@ def next_face(q: float, x: Array, face: Face | None, step: Array, g: Array) -> F
         signs = np.where(held * g[:-2] > 0.0, 0.0, held) + np.where(outside, np.sign(w), 0.0)
         same = face is not None and np.array_equal(signs, held)
         return None if same else _of_height(x, signs)
-    inside = lam > _size(q, w) * (1.0 + SETTINGS.norm_rounding) or g[-1] < 0.0
-    if face is None or face.free[-1]:
-        if inside:
-            return _inner(len(x)) if face is None else None
-        if q == 2:
-            return _of_sphere(x)
-    elif q == 2:
+    inside = lam > _size(q, w) * (1.0 + SETTINGS.norm_rounding)
+    if face is None and (inside or g[-1] < 0.0):
+        return _inner(len(x))
+    if face is not None and (inside if face.free[-1] else q == 2):
         return None
+    if q == 2:
+        return _of_sphere(x)
     signs = np.sign(x[:-2]) if face is None or face.free[-1] else face.of_lam[:-2]
     kept = np.where(w * signs < 0.0, 0.0, signs)
     entering = (signs == 0.0) & (np.abs(g[:-2]) > max(float(g[-1]), 0.0))

@@ -144,7 +144,7 @@ class _Rounds:
     ) -> None:  # fmt: skip
         self.problem, self.x, self.sigma, self.n_iter = problem, x, sigma, n_iter
         self.terms = terms_of(problem)
-        self.cost, self.budget = 0.0, budget
+        self.cost, self.budget, self.damping = 0.0, budget, SETTINGS.damping
         self.rows = SmoothedRows(
             problem.design, problem.y, problem.weights, problem.loss, *multipliers
         )
@@ -262,13 +262,14 @@ class _Rounds:
         self.settle_lam()
         self.n_iter += 1
         if length < SETTINGS.least_length:
-            self.sigma /= SETTINGS.sigma_growth
-            self.rows.move_to(self.x, self.rows.margins, self.sigma)
+            self.damping *= SETTINGS.damping_growth
+        else:
+            self.damping = max(self.damping / SETTINGS.damping_decay, SETTINGS.damping)
 
     def curvature(self) -> Curvature:
         """The Hessian of the smoothed problem, without the boundary of the cone."""
         diagonal = self.sigma * self.squares
-        diagonal[:-2] = SETTINGS.damping * diagonal[:-2] + self.terms.ridge
+        diagonal[:-2] = self.damping * diagonal[:-2] + self.terms.ridge
         diagonal[-2:] *= SETTINGS.regularisation
         return self.rows.curvature(diagonal, self.problem.fit_intercept)
 
@@ -353,14 +354,17 @@ class _Rounds:
         )
 
     def settle_lam(self) -> None:
-        """Move lam alone towards its best value, which costs no product with the data."""
+        """Move lam alone by a Newton step within its bounds, without a product with the data."""
         change, still = np.zeros_like(self.x), np.zeros_like(self.rows.margins)
         change[-1] = 1.0
-        if self.slope(self.x, change, still) >= 0.0:
-            change[-1] = float(np.linalg.norm(self.x[:-2], self.terms.q)) - self.x[-1]
+        slope, bend = self.slope(self.x, change, still), self.rows.curvature_of_lam
+        if slope >= 0.0:
+            limit = float(np.linalg.norm(self.x[:-2], self.terms.q)) - self.x[-1]
         else:
             # the lam at which all multipliers r are 0, so that the slope in lam is epsilon
             best = (1.0 + float(np.max(self.rows.margins)) + 1.0 / self.sigma) / self.rows.flips
-            change[-1] = max(best - self.x[-1], 0.0)
+            limit = max(best - self.x[-1], 0.0)
+        newton = abs(slope) / bend if bend > 0.0 else inf
+        change[-1] = np.sign(limit) * min(abs(limit), newton)
         if abs(change[-1]) > SETTINGS.norm_rounding * self.x[-1]:
             self.search(change, still)

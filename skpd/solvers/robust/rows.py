@@ -163,6 +163,13 @@ class SmoothedRows:
         """The number of rows with curvature."""
         return int(np.count_nonzero(_inside(self.p) | _inside(self.r)))
 
+    @property
+    def curvature_of_lam(self) -> float:
+        """The second derivative of the mean envelope in lam."""
+        flipped = _inside(self.r)
+        along = np.where((self.p > 0.0) & (self.p + self.r >= 1.0), 0.5, 1.0)
+        return self.flips**2 * self.sigma * float(along @ (self.weights * flipped))
+
     def curvature(self, added: Array, fit_intercept: bool) -> Curvature:
         """The generalised Hessian plus a diagonal.
 
@@ -174,10 +181,8 @@ class SmoothedRows:
         rows = np.flatnonzero(own | flipped)
         if len(rows) == 0:
             rows = np.zeros(1, dtype=rows.dtype)  # with a curvature of 0
-        p, r, scale = self.p[rows], self.r[rows], self.sigma * self.weights[rows]
-        flips = scale * flipped[rows]
-        along = np.where((p > 0.0) & (p + r >= 1.0), 0.5, 1.0)
-        of_lam = self.flips**2 * float(along @ flips)
+        scale = self.sigma * self.weights[rows]
+        flips, of_lam = scale * flipped[rows], self.curvature_of_lam
         predictions, mixed = scale * own[rows] + flips, -self.flips * flips * self.y[rows]
         design = self.design.rows(rows)
         return Curvature(design, predictions, mixed, of_lam, added, fit_intercept)
