@@ -1,8 +1,10 @@
 """The base class of losses and penalties, with parameters in the manner of scikit-learn."""
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from operator import attrgetter
 from typing import Any, Self
+
+from ._checks import check_number
 
 
 class Value:
@@ -12,6 +14,12 @@ class Value:
     grid search can try values of ``penalty__l1_ratio`` or ``loss__quantile``. An object whose
     class is not a dataclass has no parameters.
     """
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError if a parameter declared by `number` is beyond its limits."""
+        for parameter in fields(self):  # type: ignore[arg-type]
+            if "limits" in parameter.metadata:
+                check_number(self, parameter.name, **parameter.metadata["limits"])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name.
@@ -58,6 +66,11 @@ class Value:
     def __sklearn_clone__(self) -> Self:
         """The object itself, as it is immutable."""
         return self
+
+
+def number(default: float, **limits: float) -> Any:
+    """The declaration of a parameter that is a number within limits, those of `check_number`."""
+    return field(default=default, metadata={"limits": limits})
 
 
 def attribute_of_part(path: str) -> Any:

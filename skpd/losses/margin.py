@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from .. import kernels
-from .._checks import check_number
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
+from .._values import number
 from .base import Piece, ScalarLoss, Strata, Stratum, _depth
 from .cones import LossCones
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
@@ -179,10 +179,7 @@ class GeneralizedHinge(MarginLoss):
     array([4. , 0.5, 0. ])
     """
 
-    slope: float = 2.0
-
-    def __post_init__(self) -> None:
-        check_number(self, "slope", above=1.0)
+    slope: float = number(2.0, above=1.0)
 
     @property
     def conjugate_domain(self) -> Interval:
@@ -233,16 +230,13 @@ class SmoothedHinge(_QuadraticHinge):
     array([1.5  , 0.125, 0.   ])
     """
 
-    mu: float = 1.0
+    mu: float = number(1.0, above=0.0)
     quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
     @property
     def conjugate_curvature(self) -> float:  # type: ignore[override]
         return self.mu
-
-    def __post_init__(self) -> None:
-        check_number(self, "mu", above=0.0)
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from .._checks import check_number
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
+from .._values import number
 from .base import Piece, ScalarLoss, Strata, _depth, all_rows
 from .cones import LossCones
 from .numerical import POWERS, last_above, root_of_slope
@@ -271,12 +271,9 @@ class Pinball(QuadraticResidual):
     array([0.9, 0.1])
     """
 
-    quantile: float = 0.5
+    quantile: float = number(0.5, above=0.0, below=1.0)
     linear_conjugate: ClassVar[bool] = True
     conjugate_curvature: ClassVar[float] = 0.0
-
-    def __post_init__(self) -> None:
-        check_number(self, "quantile", above=0.0, below=1.0)
 
     @property
     def conjugate_domain(self) -> Interval:
@@ -314,13 +311,10 @@ class Huber(QuadraticResidual):
     array([0.125, 2.5  ])
     """
 
-    delta: float = 1.35
+    delta: float = number(1.35, above=0.0)
     quadratic_conjugate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 1.0
     conjugate_curvature: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        check_number(self, "delta", above=0.0)
 
     @property
     def conjugate_domain(self) -> Interval:

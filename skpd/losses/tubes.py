@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._checks import check_number
 from .._typing import Array
+from .._values import number
 from .base import Piece
 from .residual import QuadraticResidual, weighted_quantile
 
@@ -16,10 +16,7 @@ from .residual import QuadraticResidual, weighted_quantile
 class _Tube(QuadraticResidual):
     """A function of ``max(0, |r| - epsilon)``."""
 
-    epsilon: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_number(self, "epsilon", least=0.0)
+    epsilon: float = number(0.1, least=0.0)
 
     def pieces(self, y: Array) -> list[Piece]:
         lower, upper = self.conjugate_domain

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from .._checks import check_number
 from .._typing import Array
+from .._values import number
 from .base import Penalty, Structure, _half_square
 from .cones import PenaltyCones
 from .separable import ElasticNet, SquaredL2, _soft_threshold
@@ -75,10 +75,7 @@ class L1Ball(_OnL1Ball, _ConstraintSet):
     array([0.75, 0.25])
     """
 
-    radius: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_number(self, "radius", above=0.0)
+    radius: float = number(1.0, above=0.0)
 
     def value(self, w: Array) -> float:
         return 0.0 if kernels.sum_abs(w) <= self.radius else inf
@@ -109,12 +106,8 @@ class SquaredL2OnL1Ball(_OnL1Ball):
     array([0.75, 0.25])
     """
 
-    radius: float = 1.0
-    weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_number(self, "radius", above=0.0)
-        check_number(self, "weight", above=0.0, below=inf)
+    radius: float = number(1.0, above=0.0)
+    weight: float = number(1.0, above=0.0, below=inf)
 
     @property
     def _ball(self) -> L1Ball:
@@ -171,14 +164,10 @@ class ElasticNetBall(_ConstraintSet):
     array([1., 0.])
     """
 
-    radius: float = 1.0
-    l1_ratio: float = 0.5
+    radius: float = number(1.0, above=0.0)
+    l1_ratio: float = number(0.5, above=0.0, below=1.0)
     symmetric: ClassVar[bool] = True
     has_cones: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number(self, "radius", above=0.0)
-        check_number(self, "l1_ratio", above=0.0, below=1.0)
 
     @property
     def _scaled(self) -> tuple[float, float]:
@@ -274,14 +263,13 @@ class Box(_ConstraintSet):
     array([1., 0.])
     """
 
-    lower: float = -1.0
-    upper: float = 1.0
+    lower: float = number(-1.0, most=0.0)
+    upper: float = number(1.0, least=0.0)
     even: ClassVar[bool] = False
     structure: ClassVar[Structure] = Structure.SEPARABLE
 
     def __post_init__(self) -> None:
-        check_number(self, "lower", most=0.0)
-        check_number(self, "upper", least=0.0)
+        super().__post_init__()
         if self.lower == self.upper:
             raise ValueError("lower and upper of Box must differ, got 0 for both.")
 

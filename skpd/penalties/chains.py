@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from .._checks import check_number
 from .._typing import Array
+from .._values import number
 from .base import Norm, Structure
 from .cones import PenaltyCones
 from .separable import _soft_threshold
@@ -106,10 +106,7 @@ class FusedLasso(_Chain):
     array([0. , 0. , 3.5, 3.5])
     """
 
-    l1_ratio: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_number(self, "l1_ratio", above=0.0, most=1.0)
+    l1_ratio: float = number(0.5, above=0.0, most=1.0)
 
     def value(self, w: Array) -> float:
         variation = kernels.sum_abs(np.diff(w))

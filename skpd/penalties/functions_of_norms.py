@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._checks import check_number
 from .._typing import Array
-from .._values import Value, attribute_of_part
+from .._values import Value, attribute_of_part, number
 from .base import Penalty, Structure, _product
 from .checks import check_function
 
@@ -76,12 +75,8 @@ class PowerOfNorm(IncreasingFunction):
     4.5
     """
 
-    exponent: float = 2.0
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_number(self, "exponent", above=1.0)
-        check_number(self, "scale", above=0.0)
+    exponent: float = number(2.0, above=1.0)
+    scale: float = number(1.0, above=0.0)
 
     @property
     def is_square(self) -> bool:  # type: ignore[override]

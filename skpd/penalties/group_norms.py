@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import kernels
-from .._checks import check_number
 from .._typing import Array
+from .._values import number
 from .base import Norm, Penalty, Structure, _half_square, _product
 from .cones import PenaltyCones
 from .groups import GroupL2, _Partitioned, _Weighted
@@ -229,11 +229,8 @@ class GroupElasticNet(_Weighted, Penalty):
     array([1.8, 2.4])
     """
 
-    l1_ratio: float = 0.5
+    l1_ratio: float = number(0.5, above=0.0, below=1.0)
     structure: ClassVar[Structure] = Structure.GROUPED
-
-    def __post_init__(self) -> None:
-        check_number(self, "l1_ratio", above=0.0, below=1.0)
 
     def bind(self, n_features: int) -> "GroupElasticNet":
         bound: GroupElasticNet = super().bind(n_features)

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import kernels
-from .._checks import check_number, shown
+from .._checks import shown
 from .._typing import Array, Indices
+from .._values import number
 from .base import FreeFeatures, Norm, Structure
 from .cones import PenaltyCones
 from .intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
@@ -238,10 +239,7 @@ class SparseGroup(_Grouped):
     array([5.7, 7.6])
     """
 
-    l1_ratio: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_number(self, "l1_ratio", least=0.0, most=1.0)
+    l1_ratio: float = number(0.5, least=0.0, most=1.0)
 
     @property
     def group_terms(self) -> tuple[float, Array]:

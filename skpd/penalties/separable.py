@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from .._checks import check_number
 from .._typing import Array
+from .._values import number
 from .base import Norm, Penalty, Structure, _half_square, _product
 
 
@@ -129,12 +129,9 @@ class ElasticNet(Penalty):
     array([2., 0.])
     """
 
-    l1_ratio: float = 0.5
+    l1_ratio: float = number(0.5, above=0.0, below=1.0)
     structure: ClassVar[Structure] = Structure.SEPARABLE
     symmetric: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_number(self, "l1_ratio", above=0.0, below=1.0)
 
     @property
     def terms(self) -> tuple[float, float, float, float]:
