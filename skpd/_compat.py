@@ -60,6 +60,8 @@ except ImportError:  # before scikit-learn 1.9
     class _NoCallbacks:
         """A context without callbacks: each task begins, ends and has subtasks unheard."""
 
+        sequential_subtasks = True
+
         def subcontext(self, **_: Any) -> "_NoCallbacks":
             return self
 

@@ -12,7 +12,6 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
-    MethodMapping,
     _raise_for_params,
     _routing_enabled,
     process_routing,
@@ -29,16 +28,16 @@ from .fits import set_attributes
 from .folds import (
     Fold,
     FoldPath,
+    called_by_fit,
     checked_folds,
     follow_folds,
     forget_fit,
-    task_of_callbacks,
     warn_of_end,
     warn_of_unfinished,
 )
 from .path import alpha_values
 from .posing import require_unit
-from .progress import reporter
+from .progress import reporter, subtask
 from .regressor import PrimalDualRegressor
 
 
@@ -114,14 +113,13 @@ class PathCrossValidation(PrimalDualRegressor):
         grids = np.array([self._alphas_of(each) for each in problems])
         n_paths = len(problems) * len(folds)
         n_threads = min(effective_n_jobs(self.n_jobs), n_paths)
-        parallel = n_threads > 1
         task = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         context = self._init_callback_context(
-            max_subtasks=n_paths + 1, sequential_subtasks=not parallel
+            max_subtasks=n_paths + 1, sequential_subtasks=n_threads == 1
         ).call_on_fit_task_begin(**task)
 
         def task_of(name, k):
-            return task_of_callbacks(context, self, name, k if parallel else None)
+            return subtask(context, {"estimator": self}, name, k)
 
         random_state = check_random_state(self.random_state)
         losses, certificates, interrupted = self._follow_folds(
@@ -136,15 +134,13 @@ class PathCrossValidation(PrimalDualRegressor):
         grid = grids[self._chosen]
         place = int(np.argmax(grid == self.alpha_))
         warn_of_end(name, self.alphas, grid, losses[self._chosen].T, place)
-        own = context.subcontext(
-            task_name="fit on all data", task_id=n_paths if parallel else None
-        )
-        own.call_on_fit_task_begin(**task)
         chosen = problems[self._chosen].with_alpha(self.alpha_)
         on_check = reporter(self, None, task)
-        solution = self._solve(chosen, start=None, random_state=random_state, on_check=on_check)
-        set_attributes(self, fit._replace(problems=[chosen]), [solution])
-        own.call_on_fit_task_end(**task, reconstruction_attributes={})
+        with subtask(context, task, "fit on all data", n_paths, reconstruction_attributes={}):
+            solution = self._solve(
+                chosen, start=None, random_state=random_state, on_check=on_check
+            )
+            set_attributes(self, fit._replace(problems=[chosen]), [solution])
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
 
@@ -271,14 +267,8 @@ class PathCrossValidation(PrimalDualRegressor):
         routing : MetadataRouter
             Requests of `fit` and of the splitter's ``split``.
         """
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                splitter=check_cv(self.cv),
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        )
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=check_cv(self.cv), method_mapping=called_by_fit("split"))
 
 
 class L1RatioCrossValidation(PathCrossValidation):

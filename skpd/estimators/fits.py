@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import replace
 from threading import Event
 from typing import Any
@@ -20,7 +21,7 @@ from .constant_model import constant_model_message
 from .constraints import multipliers_of
 from .overlapping import certified_sums
 from .posing import FitProblems
-from .progress import CALLBACK_LOCK, last_line, n_ticks, reporter
+from .progress import last_line, n_ticks, reporter, subtask
 
 
 def fit_problems(estimator: Any, fit: FitProblems, sample_weight: ArrayLike | None = None) -> Any:
@@ -47,26 +48,19 @@ def fit_problems(estimator: Any, fit: FitProblems, sample_weight: ArrayLike | No
 
     def fit_one(k, seed):
         report = {"attributes": attributes, "stop": stop}
-        own = context
+        part: Any = nullcontext(context)
         if several:
             report = {"label": f" {names[k]}", "stop": stop}
-            with CALLBACK_LOCK:
-                own = context.subcontext(
-                    task_name=names[k],
-                    task_id=None if n_threads == 1 else k,
-                    max_subtasks=n_ticks(estimator),
-                ).call_on_fit_task_begin(estimator=estimator)
-        solution = estimator._solve(
-            problems[k],
-            start=starts[k],
-            random_state=np.random.RandomState(seed),
-            on_check=reporter(estimator, own, task, **report),
-        )
-        if solution.interrupted:
-            stop.set()
-        if several:
-            with CALLBACK_LOCK:
-                own.call_on_fit_task_end(estimator=estimator)
+            part = subtask(context, {"estimator": estimator}, names[k], k, n_ticks(estimator))
+        with part as own:
+            solution = estimator._solve(
+                problems[k],
+                start=starts[k],
+                random_state=np.random.RandomState(seed),
+                on_check=reporter(estimator, own, task, **report),
+            )
+            if solution.interrupted:
+                stop.set()
         return solution
 
     random_state = check_random_state(estimator.random_state)

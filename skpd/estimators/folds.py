@@ -1,7 +1,7 @@
 """Paths on the training samples of folds, in threads, valued on the samples held out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from numbers import Integral
 from threading import Event
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metadata_routing import MethodMapping
 
 from .._typing import Array, Indices
 from .._warn import warn
@@ -18,7 +19,6 @@ from ..problems import Problem, Solution
 from .base import PrimalDualEstimator
 from .fits import map_in_threads
 from .path import follow
-from .progress import CALLBACK_LOCK
 
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
 
@@ -115,17 +115,9 @@ def follow_folds(
     return FollowedPaths(values, certificates, stop.is_set())
 
 
-@contextmanager
-def task_of_callbacks(
-    context: Any, estimator: Any, name: str, number: int | None = None
-) -> Iterator[None]:
-    """Context of a subtask of a fit, whose begin and end are reported to callbacks."""
-    with CALLBACK_LOCK:
-        own = context.subcontext(task_name=name, task_id=number)
-        own.call_on_fit_task_begin(estimator=estimator)
-    yield
-    with CALLBACK_LOCK:
-        own.call_on_fit_task_end(estimator=estimator)
+def called_by_fit(method: str) -> MethodMapping:
+    """The routing of metadata from `fit` to a method of a part of the estimator."""
+    return MethodMapping().add(caller="fit", callee=method)
 
 
 def checked_folds(folds: list, problem: Problem, n: int) -> list[Fold]:

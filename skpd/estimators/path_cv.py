@@ -18,7 +18,6 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import (
     UNUSED,
     MetadataRouter,
-    MethodMapping,
     _raise_for_params,
     _routing_enabled,
     get_routing_for_object,
@@ -39,14 +38,15 @@ from .._typing import Array, ArrayLike
 from .best_estimator import BestEstimator
 from .folds import (
     FollowedPaths,
+    called_by_fit,
     checked_folds,
     forget_fit,
-    task_of_callbacks,
     warn_of_end,
     warn_of_unfinished,
 )
 from .parameters import ParameterValidation, declared
 from .path import alpha_values, problems_of_path, split_pipeline
+from .progress import subtask
 from .scored_folds import Samples, ScoredFolds, cv_results, place_of_choice, takes_weights
 
 
@@ -234,24 +234,18 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         any_alpha = clone(model).set_params(**{model._path_parameter: 1.0})
         folds = self._scored_folds(samples, split, any_alpha, X, scorer)
         task = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
-        parallel = folds.n_threads > 1
         context = self._init_callback_context(
-            max_subtasks=self.n_splits_ + 1, sequential_subtasks=not parallel
+            max_subtasks=self.n_splits_ + 1, sequential_subtasks=folds.n_threads == 1
         ).call_on_fit_task_begin(**task)
-        found = folds.follow(
-            lambda k: task_of_callbacks(context, self, f"fold {k}", k if parallel else None)
-        )
+        found = folds.follow(lambda k: subtask(context, {"estimator": self}, f"fold {k}", k))
         progress = self._keep(found, folds.alphas)
         if found.interrupted:
             raise KeyboardInterrupt(progress)
-        number = self.n_splits_ if parallel else None
-        own = context.subcontext(task_name="fit on all data", task_id=number)
-        own.call_on_fit_task_begin(**task)
         model.set_params(**{model._path_parameter: self.alpha_})
-        with own.propagate_callback_context(model), _without_warning_of(model):
-            model.fit(X, y, **samples.of_model)
-        self.best_estimator_ = best
-        own.call_on_fit_task_end(**task)
+        with subtask(context, task, "fit on all data", self.n_splits_) as own:
+            with own.propagate_callback_context(model), _without_warning_of(model):
+                model.fit(X, y, **samples.of_model)
+            self.best_estimator_ = best
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         gaps = [c.relative_gap for path in found.certificates for fits in path for c in fits]
         last: Any = model.certificate_
@@ -356,22 +350,12 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         -------
         routing : MetadataRouter
         """
+        scoring = called_by_fit("score").add(caller="score", callee="score")
         return (
             MetadataRouter(owner=self)
-            .add(
-                estimator=self.estimator,
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-            .add(
-                scorer=self._scorer(),
-                method_mapping=MethodMapping()
-                .add(caller="fit", callee="score")
-                .add(caller="score", callee="score"),
-            )
-            .add(
-                splitter=check_cv(self.cv),
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
+            .add(estimator=self.estimator, method_mapping=called_by_fit("fit"))
+            .add(scorer=self._scorer(), method_mapping=scoring)
+            .add(splitter=check_cv(self.cv), method_mapping=called_by_fit("split"))
         )
 
 

@@ -1,6 +1,7 @@
 """What verbose output and callbacks see of a fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log10
 from threading import Event, Lock
@@ -55,6 +56,35 @@ def last_line(name: str, solution: Solution) -> None:
         f"{solution.certificate}",
         flush=True,
     )
+
+
+@contextmanager
+def subtask(
+    context: Any, task: dict[str, Any], name: str, number: int, n_parts: int = 0, **at_end: Any
+) -> Iterator[Any]:
+    """Context of a part of a fit, whose begin and end are reported to callbacks.
+
+    Parameters
+    ----------
+    context : CallbackContext
+        That of the whole fit.
+    task : dict
+        Arguments of scikit-learn's hooks.
+    name : str
+    number : int
+        The number of the part, for parts that do not follow one after the other.
+    n_parts : int, default=0
+        The number of parts of this part.
+    **at_end : dict
+        Arguments of the hook for the end alone.
+    """
+    with CALLBACK_LOCK:
+        number_or_none = None if context.sequential_subtasks else number
+        own = context.subcontext(task_name=name, task_id=number_or_none, max_subtasks=n_parts)
+        own.call_on_fit_task_begin(**task)
+    yield own
+    with CALLBACK_LOCK:
+        own.call_on_fit_task_end(**task, **at_end)
 
 
 def n_ticks(estimator: Any) -> int:
