@@ -15,8 +15,7 @@ from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC
 from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
 from .estimators.logistic import LogisticPD
 from .estimators.matrix_completion import MatrixCompletionPD
-from .estimators.multi_task import MultiTaskPD
-from .estimators.multi_task_cv import MultiTaskPDCV
+from .estimators.multi_task import MultiTaskPD, MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
 from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
 from .estimators.multivariate import MultivariateSVC

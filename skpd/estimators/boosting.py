@@ -20,8 +20,7 @@ from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
 from .docstrings import documented
-from .parameters import ParameterValidation, declared
-from .shared_parameters import StoppingParameters
+from .parameters import ParameterValidation, StoppingParameters, declared
 from .validation import checked_weights, validated
 
 # Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.

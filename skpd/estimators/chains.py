@@ -21,10 +21,9 @@ from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator
 from .docstrings import documented
 from .fits import fit_problems
-from .parameters import declared
+from .parameters import WarmStartParameters, declared
 from .posing import FitProblems
 from .sequences import encoded, split_at, stacked
-from .shared_parameters import WarmStartParameters
 from .validation import validated
 
 

@@ -13,10 +13,15 @@ from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from ..problems import Problem
 from .base import PrimalDualEstimator
 from .cross_validation import L1RatioCrossValidation
-from .lasso_attributes import LassoAttributes, LassoLike
+from .lasso import LassoAttributes, LassoLike
 from .names import elastic_net
-from .parameters import declared, penalty_by_feature
-from .shared_parameters import ClassifierParameters, CrossValidationParameters, SolverParameters
+from .parameters import (
+    ClassifierParameters,
+    CrossValidationParameters,
+    SolverParameters,
+    declared,
+    penalty_by_feature,
+)
 from .svm import MarginClassifier
 
 PENALISED = ("auto", "agm", "cd", "approx")

@@ -48,7 +48,7 @@ def fit_problems(estimator: Any, fit: FitProblems, sample_weight: ArrayLike | No
 
     def fit_one(k, seed):
         report = {"attributes": attributes, "stop": stop}
-        part: Any = nullcontext(context)
+        part = nullcontext(context)
         if several:
             report = {"label": f" {names[k]}", "stop": stop}
             part = subtask(context, {"estimator": estimator}, names[k], k, n_ticks(estimator))

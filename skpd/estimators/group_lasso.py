@@ -9,9 +9,8 @@ from ..penalties import GroupL2, Penalty
 from .base import PrimalDualEstimator
 from .groups import weights_of_groups
 from .overlapping import Copies, copies_of
-from .parameters import declared
+from .parameters import ClassifierParameters, SolverParameters, declared
 from .regression import WithResidualLoss
-from .shared_parameters import ClassifierParameters, SolverParameters
 from .svm import MarginClassifier
 
 

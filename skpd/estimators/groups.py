@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .sourced import carried_sources
-from .sources import Sources, sources_of
+from .sourced import Sources, carried_sources, sources_of
 
 
 def groups_by_place(groups: Any, feature_names: Any) -> Any:

@@ -16,10 +16,9 @@ from ..problems.kernel import KernelMachine, kernel_machines
 from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
 from .docstrings import documented
-from .parameters import shared
+from .parameters import StoppingParameters, shared
 from .posing import FitProblems, require_unit, shares_of
 from .regression import WithResidualLoss
-from .shared_parameters import StoppingParameters
 from .svm import MarginClassifier
 from .validation import validated
 

@@ -14,9 +14,8 @@ from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
 from .multinomial import joint_problem
 from .names import PENALTIES
-from .parameters import SHARED_CONSTRAINTS, declared
+from .parameters import SHARED_CONSTRAINTS, FitParameters, declared
 from .posing import one_vs_rest
-from .shared_parameters import FitParameters
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
 

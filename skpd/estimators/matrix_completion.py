@@ -20,10 +20,9 @@ from ..problems.free_groups import FreeGroups
 from .docstrings import documented
 from .fits import dual_coef_of, fit_problems
 from .pairs import pairs_and_ratings, places_of, two_columns
-from .parameters import declared
+from .parameters import WarmStartParameters, WithSolver, declared
 from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
-from .shared_parameters import WarmStartParameters, WithSolver
 from .validation import checked_weights
 
 LOSSES: dict[str, type[Any]] = {

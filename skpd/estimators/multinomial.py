@@ -15,9 +15,8 @@ from ..problems import Problem
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
-from .parameters import declared
+from .parameters import SolverParameters, declared
 from .posing import problem_of_outputs
-from .shared_parameters import SolverParameters
 
 LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,

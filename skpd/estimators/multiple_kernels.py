@@ -1,10 +1,134 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
-from dataclasses import KW_ONLY
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
-from .kernel_models import KernelClassifier, KernelRegressor
-from .kernel_sums import SeveralKernels
-from .parameters import declared
+import numpy as np
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+from .._compat import StrOptions
+from .._typing import Array, Indices
+from ..designs import KernelMatrix
+from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
+from .fits import dual_coef_of
+from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
+from .kernel_values import Kernel, checked_matrix, gamma_of
+from .parameters import declared, shared
+from .posing import FitProblems
+
+
+@dataclass(frozen=True)
+class _ScaledKernel:
+    """A kernel divided by a scale, its mean value k(x, x) at training rows or 1."""
+
+    kernel: Kernel
+    scale: float
+
+
+@shared
+class SeveralKernels(KernelModel):
+    """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
+
+    kernel_weights_: Array
+    _kernels: list[_ScaledKernel]
+    _scales: Array
+
+    _own_constraints: ClassVar[dict] = {
+        "kernels": [StrOptions({"precomputed"}), list, tuple],
+        "penalty": [StrOptions({"sum", "half_square"})],
+        "scale_kernels": ["boolean"],
+    }
+
+    kernels: str | Sequence[Any] = ("linear", "rbf")
+    penalty: str = "sum"
+    scale_kernels: bool = True
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernels, str)
+
+    @property
+    def _data_options(self) -> dict[str, Any]:
+        options = super()._data_options
+        return {**options, "allow_nd": True} if self._is_precomputed else options
+
+    def _matrices(self, X: Any, weights: Array) -> list[KernelMatrix]:
+        if self._is_precomputed:
+            if X.ndim != 3 or X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    "X must have the shape (n_samples, n_samples, n_kernels) for "
+                    f"kernels='precomputed', got {X.shape}."
+                )
+            tables = list(np.moveaxis(X, 2, 0))
+            names = [f"kernel {k} of X" for k in range(len(tables))]
+            definite = [False] * len(tables)
+        else:
+            kernels = [_kernel_of(given, X, weights) for given in self.kernels]
+            if not kernels:
+                raise ValueError("kernels must name at least one kernel, got none.")
+            tables = [kernel.between(X) for kernel in kernels]
+            names = [f"kernels[{k}]" for k in range(len(tables))]
+            definite = [kernel.is_definite(X) for kernel in kernels]
+        self._scales = np.array([self._scale_of(table, weights) for table in tables])
+        if not self._is_precomputed:
+            pairs = zip(kernels, self._scales.tolist(), strict=True)
+            self._kernels = [_ScaledKernel(*pair) for pair in pairs]
+        scaled = [table / scale for table, scale in zip(tables, self._scales, strict=True)]
+        return [checked_matrix(*some) for some in zip(scaled, names, definite, strict=True)]
+
+    def _scale_of(self, table: Array, weights: Array) -> float:
+        mean = float(weights @ np.diagonal(table))
+        return mean if self.scale_kernels and mean > 0.0 else 1.0
+
+    def _values(self, X: Any) -> list[Array]:
+        if self._is_precomputed:
+            if X.ndim != 3 or X.shape[2] != len(self._scales):
+                raise ValueError(
+                    "X must have the shape (n_samples, n_training_samples, "
+                    f"{len(self._scales)}), got {X.shape}."
+                )
+            return [X[:, self.support_, k] / scale for k, scale in enumerate(self._scales)]
+        return [k.kernel.between(X, self.support_vectors_) / k.scale for k in self._kernels]
+
+    def _penalty_of(self, labels: Indices) -> Penalty:
+        members = [np.flatnonzero(labels == k) for k in range(int(labels.max()) + 1)]
+        norms = GroupL2(groups=members, weights=np.ones(len(members)))
+        if self.penalty == "sum":
+            return norms
+        return FunctionOfNorm(norms, PowerOfNorm(exponent=2.0, scale=0.5))
+
+    def _other_attributes(self, solutions: Sequence[Any], fit: FitProblems) -> dict[str, Any]:
+        norms = np.stack([solution.model.norms for solution in solutions])
+        totals = np.sum(norms, axis=1, keepdims=True)
+        weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0.0)
+        weights = weights if len(solutions) > 1 else weights[0]
+        return {"dual_coef_": dual_coef_of(solutions, fit), "kernel_weights_": weights}
+
+    def _coefficients_of(self, weights: Array, classes: Any) -> Array:
+        return weights[0] if classes is None else weights
+
+
+def _kernel_of(given: Any, X: Any, weights: Array) -> Kernel:
+    """The kernel of an entry of ``kernels``, with numbers for its parameters.
+
+    Raises
+    ------
+    ValueError
+        If the entry does not name a kernel.
+    """
+    metric, parameters = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
+    known = callable(metric) or metric in PAIRWISE_KERNEL_FUNCTIONS
+    if not (known and isinstance(parameters, dict)):
+        raise ValueError(
+            "kernels must hold functions or names among "
+            f"{sorted(PAIRWISE_KERNEL_FUNCTIONS)}, or pairs of these and a dict of their "
+            f"parameters, got {given!r}."
+        )
+    if not callable(metric):
+        gamma = gamma_of(parameters.get("gamma", "scale"), X, weights)
+        parameters = {**parameters, "gamma": gamma}
+    return Kernel(metric, parameters)
 
 
 @declared

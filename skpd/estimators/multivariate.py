@@ -22,10 +22,9 @@ from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
 from .docstrings import documented
 from .fits import fit_problems
-from .parameters import declared
+from .parameters import SolverParameters, declared
 from .posing import FitProblems
 from .predictions import linear_predictions
-from .shared_parameters import SolverParameters
 from .validation import validated
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")

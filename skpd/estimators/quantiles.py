@@ -12,10 +12,9 @@ from ..losses import NonCrossingPinball, Pinball
 from ..penalties import Penalty
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
-from .parameters import declared
+from .parameters import WarmStartParameters, WithSolver, declared
 from .posing import problem_of_outputs
 from .regressor import PrimalDualRegressor
-from .shared_parameters import WarmStartParameters, WithSolver
 
 
 @declared

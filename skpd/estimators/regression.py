@@ -8,9 +8,8 @@ from .._typing import ArrayLike
 from ..losses import ResidualLoss
 from ..penalties import Penalty
 from .names import RESIDUAL_LOSSES, chosen
-from .parameters import declared, shared
+from .parameters import SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
-from .shared_parameters import SolverParameters
 
 
 @shared

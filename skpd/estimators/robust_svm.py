@@ -24,9 +24,8 @@ from ..problems.robust import (
 from .base import _DATA
 from .classifier import PrimalDualClassifier
 from .fits import dual_coef_of, solve_problem
-from .parameters import declared
+from .parameters import ClassifierParameters, declared
 from .posing import FitProblems, positive_classes, shares_of
-from .shared_parameters import ClassifierParameters
 from .validation import checked_weights, validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 

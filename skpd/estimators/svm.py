@@ -12,8 +12,7 @@ from ..losses import MarginLoss
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import MARGIN_LOSSES, chosen
-from .parameters import declared, shared
-from .shared_parameters import ClassifierParameters
+from .parameters import ClassifierParameters, declared, shared
 
 
 @shared

@@ -13,10 +13,9 @@ from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Problem, Solution
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
-from .parameters import declared
+from .parameters import FitParameters, declared
 from .posing import FitProblems, problem_of_outputs
 from .regressor import PrimalDualRegressor
-from .shared_parameters import FitParameters
 from .validation import checked_weights, finite_targets, validated
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
