@@ -38,6 +38,11 @@ def _has_coefficients(estimator: Any) -> bool:
     return estimator._model_attribute == "coef_"
 
 
+def fit_method(method: Any) -> Any:
+    """Decorate a method that fits: it then validates parameters and informs callbacks."""
+    return documented(_fit_context(prefer_skip_nested_validation=True)(with_callbacks(method)))
+
+
 class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     """Base class of linear models that a solver fits to a `Problem`, with a certificate.
 
@@ -83,9 +88,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
     # Parts of the problems
 
-    @documented
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model and certify it.
 

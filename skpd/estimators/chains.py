@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import StrOptions, _fit_context, with_callbacks
+from .._compat import StrOptions
 from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..designs.chains import ChainsDesign
@@ -18,7 +18,7 @@ from ..losses.chains import ChainLogLoss, ChainLoss
 from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
 from ..problems.score_rows import scores_problem
-from .base import _DATA, PrimalDualEstimator
+from .base import _DATA, PrimalDualEstimator, fit_method
 from .docstrings import documented
 from .fits import fit_problems
 from .parameters import WarmStartParameters, declared
@@ -50,9 +50,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
             return GroupL2(self._group_size)
         return L1() if self.penalty == "l1" else SquaredL2()
 
-    @documented
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
         """Fit the model and certify it.
 

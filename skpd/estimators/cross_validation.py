@@ -18,12 +18,12 @@ from sklearn.utils.metadata_routing import (
 )
 
 from .. import kernels
-from .._compat import Interval, _fit_context, with_callbacks
+from .._compat import Interval
 from .._typing import Array, ArrayLike
 from ..losses import Squared
 from ..penalties import Penalty
 from ..problems import Problem
-from .docstrings import documented
+from .base import fit_method
 from .fits import set_attributes
 from .folds import (
     Fold,
@@ -65,9 +65,7 @@ class PathCrossValidation(PrimalDualRegressor):
     def _get_loss(self) -> Squared:
         return Squared()
 
-    @documented
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
     ) -> Self:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
-from .._compat import StrOptions, _fit_context, with_callbacks
+from .._compat import StrOptions
 from .._typing import ArrayLike
 from .._warn import warn
 from ..designs import EntriesDesign
@@ -17,7 +17,7 @@ from ..losses import Absolute, Hinge, Huber, Loss, Squared
 from ..problems import Point, Problem, Solution
 from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
-from .docstrings import documented
+from .base import fit_method
 from .fits import dual_coef_of, fit_problems
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
@@ -159,9 +159,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         tags.target_tags.required = False  # a sparse matrix holds its ratings
         return tags
 
-    @documented
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._compat import Interval, StrOptions, _fit_context, with_callbacks
+from .._compat import Interval, StrOptions
 from .._typing import Array, ArrayLike
 from ..designs import Design
 from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
@@ -18,7 +18,7 @@ from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
 from ..problems.score_rows import scores_problem
 from ..solvers.structured.master import has_master
-from .base import _DATA, PrimalDualEstimator
+from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
 from .docstrings import documented
 from .fits import fit_problems
@@ -173,9 +173,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    @documented
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
         """Fit the classifier and certify it.
 
