@@ -12,11 +12,6 @@ from .._warn import warn
 from .team import Team
 
 
-def is_collection(X: Any) -> bool:
-    """Whether X is a collection of Dask."""
-    return bool(dask.is_dask_collection(X))
-
-
 def client_of(given: Client | None) -> Client:
     """The given client, or the current one, or the client of a new local cluster.
 
@@ -66,9 +61,7 @@ def feature_names(X: Any) -> Any:
     return np.asarray(columns, dtype=object)
 
 
-def team_of(
-    client: Client, X: Any, y: Any, sample_weight: Any = None, n_features: int | None = None
-) -> Team:
+def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None) -> Team:
     """The `Team` of workers of a client that hold the chunks of the rows.
 
     Parameters
@@ -125,7 +118,7 @@ def beside(y: Any, X: Any, name: str) -> Any:
     If the lengths of chunks are not known and the numbers of chunks differ, all rows are counted
     first. This occurs for columns of a dataframe that are read from files separately.
     """
-    if not is_collection(y):
+    if not dask.is_dask_collection(y):
         y = np.asarray(y)
         if y.ndim == 0:
             raise ValueError(f"{name} must be a dask array or series, got {y}.")

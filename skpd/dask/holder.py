@@ -44,6 +44,8 @@ class Task:
         The value of an additional constant column of X.
     n_parallel : int
         The number of problems that are solved at the same time.
+    total : float
+        By what all weights are divided.
     """
 
     loss: Loss
@@ -51,6 +53,7 @@ class Task:
     class_weight: Any = None
     column: float | None = None
     n_parallel: int = 1
+    total: float = 1.0
 
 
 @dataclass
@@ -183,8 +186,8 @@ class RowHolder:
     def lives(self) -> bool:
         return True
 
-    def pose(self, problem: int, task: Task, firsts: dict[int, int], total: float = 1.0) -> None:
-        """Create the shards of a problem, with weights divided by ``total``.
+    def pose(self, problem: int, task: Task, firsts: dict[int, int]) -> None:
+        """Create the shards of a problem.
 
         ``firsts`` has the index of the first row of each part among all rows.
         """
@@ -192,7 +195,7 @@ class RowHolder:
         for number, own in self.blocks.items():
             part = self.parts[number]
             y = np.asarray(part.y, dtype=np.float64) if task.positive is None else part.y
-            targets = Targets(y, part.sample_weight, task.positive, task.class_weight, total)
+            targets = Targets(y, part.sample_weight, task.positive, task.class_weight, task.total)
             blocks = own if task.column is None else own.with_column(task.column)
             self.shards[problem][number] = Shard(
                 blocks, targets, task.loss, firsts[number],

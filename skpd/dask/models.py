@@ -4,6 +4,7 @@ from inspect import get_annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from dask import is_dask_collection
 from distributed import Client
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,7 +28,6 @@ from .collections import (
     class_weights,
     client_of,
     feature_names,
-    is_collection,
     team_of,
 )
 from .communication import Communication
@@ -69,12 +69,12 @@ class OnDask(PrimalDualEstimator):
         -------
         estimator : object
         """
-        params = {name: value for name, value in self.get_params(deep=False).items()}
+        params = self.get_params(deep=False)
         del params["client"]
         local = self._local(**params)
         for name, value in vars(self).items():
             if name.endswith("_") and name != "communication_":
-                setattr(local, name, value.compute() if is_collection(value) else value)
+                setattr(local, name, value.compute() if is_dask_collection(value) else value)
         return local
 
     # Fits
@@ -113,7 +113,7 @@ class OnDask(PrimalDualEstimator):
         check_is_fitted(self)
         local = self._model_alone()
         given = getattr(local, method)
-        if not is_collection(X):
+        if not is_dask_collection(X):
             return given(X)
         names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and not np.array_equal(names, fitted):
@@ -172,7 +172,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """The accuracy, as a lazy number if X is a collection."""
-        if not is_collection(X):
+        if not is_dask_collection(X):
             return super().score(X, y, sample_weight)
         y, weights = beside_rows(X, y, sample_weight)
         return mean_of(y == self.predict(X), weights)
@@ -192,7 +192,7 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """The coefficient of determination, as a lazy number if X is a collection."""
-        if not is_collection(X):
+        if not is_dask_collection(X):
             return super().score(X, y, sample_weight)
         y, weights = beside_rows(X, y, sample_weight)
         mean = mean_of(y, weights)

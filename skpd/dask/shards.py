@@ -102,7 +102,7 @@ class DaskShards(Shards):
         except WorkersLostError:
             self._generation = self.team.generation
             raise RowsLostError from None
-        lengths = self.team.lengths
+        lengths = self.team.of_filled("n_rows")
         chunks = [
             da.from_delayed(future, shape=(n,), dtype=np.float64)
             for future, n in zip(futures, lengths, strict=True)

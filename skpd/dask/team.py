@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from threading import RLock
 from typing import Any
@@ -28,14 +28,6 @@ LOST = OSError, RuntimeError, FutureCancelledError
 
 class WorkersLostError(Exception):
     """Workers were lost; others hold their rows now, but vectors kept with them are lost."""
-
-
-@dataclass
-class Posed:
-    """A problem for which workers have shards, and the divisor of its weights."""
-
-    task: Task
-    total: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +82,7 @@ class Team:
         self._workers_then, self._futures = set(self._workers()), compute(True)
         self.n_parts, self.cost, self.generation = len(self._futures[0]), Communication(), 0
         self._lock, self._numbers = RLock(), count()
-        self._posed: dict[int, Posed] = {}
+        self._posed: dict[int, Task] = {}
         self._dropped = deque[int]()
         self._members: list[Member] = []
         self._rows: dict[int, dict[str, Any]] = {}
@@ -119,10 +111,9 @@ class Team:
         """The indices of the parts that have rows."""
         return [k for k in range(self.n_parts) if self._rows[k]["n_rows"] > 0]
 
-    @property
-    def lengths(self) -> list[int]:
-        """The numbers of rows of the parts in ``filled``."""
-        return [self._rows[k]["n_rows"] for k in self.filled]
+    def of_filled(self, what: str) -> list[int]:
+        """The numbers "n_rows" or "n_bytes" of the parts in ``filled``."""
+        return [self._rows[k][what] for k in self.filled]
 
     # Questions
 
@@ -161,18 +152,14 @@ class Team:
 
     def _result(self, answer: Answer) -> Any:
         if isinstance(answer.error, MemoryError):
-            largest, total = max(self._n_bytes), sum(self._n_bytes)
+            sizes = self.of_filled("n_bytes")
+            largest, total = max(sizes), sum(sizes)
             raise MemoryError(
                 f"A worker is out of memory. The largest chunk of X takes {largest / 1e6:.0f} MB, "
                 f"all together {total / 1e6:.0f} MB for {len(self._members)} workers, "
                 "beside which each wants room for four numbers a row: take more workers."
             ) from answer.error
         return answer.get()
-
-    @property
-    def _n_bytes(self) -> list[int]:
-        """The sizes of the parts in ``filled``."""
-        return [self._rows[k]["n_bytes"] for k in self.filled]
 
     def parts(self, problem: int, function: Callable[..., Any], arguments: tuple) -> list[Any]:
         """Futures of the results of a function for each shard, which stay with the workers.
@@ -208,13 +195,14 @@ class Team:
     def pose(self, task: Task) -> int:
         """Have all workers create shards for a problem, and return the number of the problem."""
         number = next(self._numbers)
-        self._posed[number] = Posed(task)
+        self._posed[number] = task
         self.ask_anew("pose", number, task, self._firsts)
         return number
 
     def divide_weights(self, problem: int, total: float) -> None:
         """Record that all weights of a problem were divided by ``total``, for later workers."""
-        self._posed[problem].total *= total
+        task = self._posed[problem]
+        self._posed[problem] = replace(task, total=task.total * total)
 
     def drop(self, problem: int) -> None:
         """Forget a problem; workers delete its shards at the next request."""
@@ -344,9 +332,10 @@ class Team:
         self.cost.workers_lost += len(lost)
         self.generation += 1
         if self.cost.workers_lost > MOST_LOSSES:
+            total = sum(self.of_filled("n_bytes"))
             raise RuntimeError(
                 f"{self.cost.workers_lost} workers were lost during this fit, perhaps for want "
-                f"of memory: the chunks of X take {sum(self._n_bytes) / 1e6:.0f} MB together, "
+                f"of memory: the chunks of X take {total / 1e6:.0f} MB together, "
                 "beside which workers want room for four numbers a row."
             )
         self._members = [member for member in self._members if member not in lost]
@@ -358,8 +347,8 @@ class Team:
             "points begin anew from the last model, and the fit goes on.",
         )
         history: list[tuple[str, tuple]] = [("describe", ())]  # brings a holder up to date
-        for number, posed in self._posed.items():
-            history.append(("pose", (number, posed.task, self._firsts, posed.total)))
+        for number, task in self._posed.items():
+            history.append(("pose", (number, task, self._firsts)))
         for member in self._members[before:]:
             for method, arguments in history:
                 answer = member.ask(method, arguments)
