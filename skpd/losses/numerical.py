@@ -97,39 +97,39 @@ class NumericalEvaluator(PythonKernel):
         return self.prox_conjugate(y, theta + sigma * z, np.full(len(z), sigma))
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def last_above(phi: Callable[[Array], Array], value: float, points: Array) -> float:
     """The last point, up to rounding, at which a non-increasing phi is above ``value``.
 
     phi is convex and does not increase along the ordered ``points``. Returns the last of the
     points if phi is above ``value`` at all of them, and inf if it is above at none.
     """
-    above = phi(points) > value
-    if not above[0]:
-        return inf
-    if above.all():
-        return float(points[-1])
-    k = int(np.argmin(above))
-    return _last_that(lambda t: phi(t) > value, points[k - 1], points[k])
+    return _last_that(lambda t: phi(t) > value, points, inf, float(points[-1]))
 
 
-@np.errstate(over="ignore", invalid="ignore")
 def root_of_slope(slope: Callable[[Array], Array], points: Array) -> float:
     """The root of a non-decreasing function, by bisection between increasing points.
 
     Returns inf where the function is below 0 at all points.
     """
-    below = slope(points) < 0.0
-    if below.all():
-        return inf
-    k = int(np.argmin(below))
+    return _last_that(lambda t: slope(t) < 0.0, points, float(points[0]), inf)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _last_that(
+    holds: Callable[[Array], Any], points: Array, nowhere: float, everywhere: float
+) -> float:
+    """The last number at which a condition holds that holds before it, by bisection.
+
+    Returns ``nowhere`` if it does not hold at the first of the points, and ``everywhere`` if it
+    holds at all of them.
+    """
+    found = holds(points)
+    if found.all():
+        return everywhere
+    k = int(np.argmin(found))
     if k == 0:
-        return float(points[0])
-    return _last_that(lambda t: slope(t) < 0.0, points[k - 1], points[k])
-
-
-def _last_that(holds: Callable[[Array], Any], first: float, end: float) -> float:
-    """The last number at which a condition holds; it must hold at ``first`` and not at ``end``."""
+        return nowhere
+    first, end = points[k - 1], points[k]
     for _ in range(HALVINGS):
         middle = 0.5 * (first + end)
         if holds(np.array([middle]))[0]:

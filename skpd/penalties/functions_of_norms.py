@@ -1,6 +1,7 @@
 """Convex increasing functions of a norm, V(||w||) (Yang et al., 2015, Lemma 16)."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from math import inf, isfinite
@@ -49,12 +50,7 @@ class IncreasingFunction(Value, ABC):
         least, most = 0.0, 1.0
         while most < inf and self.value(most) <= value:
             least, most = most, 2.0 * most
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (least + most)
-            if not least < middle < most:
-                break
-            least, most = (middle, most) if self.value(middle) <= value else (least, middle)
-        return most
+        return _bisected(least, most, lambda z: self.value(z) <= value)
 
 
 @dataclass(frozen=True)
@@ -95,6 +91,16 @@ class PowerOfNorm(IncreasingFunction):
 
     def inverse(self, value: float) -> float:
         return _power(value / self.scale, 1.0 / self.exponent)
+
+
+def _bisected(least: float, most: float, holds: Callable[[float], bool]) -> float:
+    """The least number, up to rounding, at which a condition that holds below it does not hold."""
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (least + most)
+        if not least < middle < most:
+            break
+        least, most = (middle, most) if holds(middle) else (least, middle)
+    return most
 
 
 def _power(z: float, exponent: float) -> float:
@@ -197,13 +203,11 @@ class FunctionOfNorm(Penalty):
         slope = self.function.slope(self.norm.value(self.norm.feasible(w)))
         # the prox of the norm is 0 for eta >= R°(w) / step
         least, most = 0.0, min(slope, self.norm.dual_norm(w) / step)
-        for _ in range(BISECTIONS):
-            eta = 0.5 * (least + most)
-            if not least < eta < most:
-                break
-            norm = self.norm.value(self.norm.prox(w, step * eta))
-            least, most = (eta, most) if self.function.slope(norm) > eta else (least, eta)
-        return self.norm.prox(w, step * most)
+
+        def steeper(eta: float) -> bool:
+            return self.function.slope(self.norm.value(self.norm.prox(w, step * eta))) > eta
+
+        return self.norm.prox(w, step * _bisected(least, most, steeper))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         """The conjugate alpha V*(R°(v) / alpha), as v.w is at most R°(v) ||w||."""
