@@ -357,6 +357,10 @@ class ScalarLoss(Loss):
         return self.conjugate_curvature or 0.0
 
     @property
+    def smoothness(self) -> float:  # type: ignore[override]
+        return 1.0 / self._curvature if self._curvature else inf
+
+    @property
     def evaluator(self) -> Any:
         return NumericalEvaluator(self)
 

@@ -238,10 +238,6 @@ class SmoothedHinge(_QuadraticHinge):
     def conjugate_curvature(self) -> float:  # type: ignore[override]
         return self.mu
 
-    @property
-    def smoothness(self) -> float:  # type: ignore[override]
-        return 1.0 / self.mu
-
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)
         # the quotient comes first, as the square of the slack could underflow
@@ -276,7 +272,6 @@ class SquaredHinge(_QuadraticHinge):
     quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
     linear_tails: ClassVar[bool] = False
-    smoothness: ClassVar[float] = 2.0
     conjugate_curvature: ClassVar[float] = 0.5
 
     def _phi(self, t: Array) -> Array:
@@ -304,7 +299,6 @@ class ModifiedHuber(_QuadraticHinge):
     """
 
     conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
-    smoothness: ClassVar[float] = 2.0
     _curvature: ClassVar[float] = 0.5
 
     def _phi(self, t: Array) -> Array:

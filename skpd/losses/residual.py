@@ -148,7 +148,6 @@ class Squared(ResidualLoss):
     linear_tails: ClassVar[bool] = False
     constant_curvature: ClassVar[bool] = True
     lipschitz: ClassVar[float] = inf
-    smoothness: ClassVar[float] = 1.0
     conjugate_curvature: ClassVar[float] = 1.0
     piecewise_quadratic: ClassVar[bool] = True
 
@@ -313,7 +312,6 @@ class Huber(QuadraticResidual):
 
     delta: float = number(1.35, above=0.0)
     quadratic_conjugate: ClassVar[bool] = True
-    smoothness: ClassVar[float] = 1.0
     conjugate_curvature: ClassVar[float] = 1.0
 
     @property

@@ -1,5 +1,6 @@
 """Epsilon-insensitive losses, which are 0 for residuals of at most epsilon."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -84,7 +85,6 @@ class SquaredEpsilonInsensitive(_Tube):
 
     conjugate_domain: ClassVar[tuple] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
-    smoothness: ClassVar[float] = 2.0
     _curvature: ClassVar[float] = 0.5
 
     def _phi(self, t: Array) -> Array:
@@ -101,16 +101,11 @@ class SquaredEpsilonInsensitive(_Tube):
         def slope(b):
             return float(weights @ self._phi_derivative(b - y))
 
-        first, last = 0, len(kinks) - 1
-        while last - first > 1:
-            middle = (first + last) // 2
-            if slope(kinks[middle]) <= 0.0:
-                first = middle
-            else:
-                last = middle
-        low, high = slope(kinks[first]), slope(kinks[last])
+        last = bisect_right(kinks, 0.0, lo=1, hi=len(kinks) - 1, key=slope)
+        first, end = kinks[last - 1 : last + 1]
+        low, high = slope(first), slope(end)
         share = -low / (high - low) if high > low else 0.5
-        return float(kinks[first] + min(max(share, 0.0), 1.0) * (kinks[last] - kinks[first]))
+        return float(first + min(max(share, 0.0), 1.0) * (end - first))
 
     def _residual_interval(self, value: float) -> tuple[float, float]:
         reach = np.sqrt(value) + self.epsilon
