@@ -35,19 +35,23 @@ from .._compat import (
     with_callbacks,
 )
 from .._typing import Array, ArrayLike
-from .best_estimator import BestEstimator
 from .folds import (
     FollowedPaths,
+    Samples,
+    ScoredFolds,
     called_by_fit,
     checked_folds,
+    cv_results,
     forget_fit,
+    place_of_choice,
+    takes_weights,
     warn_of_end,
     warn_of_unfinished,
 )
 from .parameters import ParameterValidation, declared
 from .path import alpha_values, problems_of_path, split_pipeline
 from .progress import subtask
-from .scored_folds import Samples, ScoredFolds, cv_results, place_of_choice, takes_weights
+from .wrappers import BestEstimator
 
 
 @declared
