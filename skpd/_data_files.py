@@ -1,7 +1,5 @@
 """Reading of data files for ``python -m skpd``."""
 
-import bz2
-import gzip
 import zlib
 from pathlib import Path
 
@@ -31,12 +29,10 @@ def read(path, target):
 
 
 def read_svmlight(path):
-    opener = {".bz2": bz2.open, ".gz": gzip.open}.get(Path(path).suffix, open)
-    with opener(path, "rb") as file:
-        try:
-            X, y = load_svmlight_file(file)
-        except ValueError as error:
-            raise ValueError(f"not an svmlight file: {error}") from error
+    try:
+        X, y = load_svmlight_file(path)  # also compressed
+    except ValueError as error:
+        raise ValueError(f"not an svmlight file: {error}") from error
     check_data(X, y)
     return X, y
 

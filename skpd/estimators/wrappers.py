@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import BaseSearchCV, _VisualBlock
+from .._compat import BaseSearchCV, _estimator_has, _VisualBlock
 from .._typing import Array
 from .docstrings import documented
 
-
-def _estimator_has(name: str) -> Callable[[Any], bool]:
-    """Whether the best estimator or, before a fit, the one to fit has a method."""
-
-    def check(search: "BestEstimator") -> bool:
-        getattr(vars(search).get("best_estimator_", search.estimator), name)
-        return True
-
-    return check
+_has = partial(_estimator_has, delegates=("best_estimator_", "estimator"))
 
 
 class BestEstimator:
@@ -42,7 +35,7 @@ class BestEstimator:
         titles = [f"{name}: {type(shown).__name__}"]
         return _VisualBlock("parallel", [shown], names=titles, name_details=[str(shown)])
 
-    @available_if(_estimator_has("predict"))
+    @available_if(_has("predict"))
     def predict(self, X: Any) -> Array:
         """Predict by the best estimator.
 
@@ -58,7 +51,7 @@ class BestEstimator:
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    @available_if(_estimator_has("decision_function"))
+    @available_if(_has("decision_function"))
     @documented
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes by the best estimator.
@@ -68,7 +61,7 @@ class BestEstimator:
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(_has("predict_proba"))
     @documented
     def predict_proba(self, X: Any) -> Array:
         """Predict probabilities of the classes by the best estimator.
@@ -78,7 +71,7 @@ class BestEstimator:
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
-    @available_if(_estimator_has("predict_log_proba"))
+    @available_if(_has("predict_log_proba"))
     @documented
     def predict_log_proba(self, X: Any) -> Array:
         """Predict logarithms of the probabilities of the classes by the best estimator.
@@ -119,11 +112,9 @@ def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
         The data that this estimator receives, after the transformations of the pipelines.
     """
     while True:
-        if isinstance(estimator, BestEstimator):
-            check_is_fitted(estimator)
-            estimator = estimator.best_estimator_
-        elif isinstance(estimator, BaseSearchCV):
-            if hasattr(estimator, "cv_results_") and not hasattr(estimator, "best_estimator_"):
+        if isinstance(estimator, BestEstimator | BaseSearchCV):
+            searched = isinstance(estimator, BaseSearchCV) and hasattr(estimator, "cv_results_")
+            if searched and not hasattr(estimator, "best_estimator_"):
                 raise ValueError(
                     f"{type(estimator).__name__} was fitted with refit={estimator.refit!r} and "
                     "holds no model: refit must be True, or pass an estimator fitted with its "
