@@ -1,6 +1,5 @@
 """Classifiers of the tokens of sequences: random fields and max-margin networks on chains."""
 
-from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY
@@ -32,6 +31,7 @@ from .validation import validated
 class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
+    _loss: ClassVar[type[ChainLogLoss] | type[ChainLoss]]
     _own_constraints: ClassVar[dict] = {"penalty": [StrOptions({"l2", "l1", "group"})]}
     fit_intercept = False
 
@@ -39,9 +39,6 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     _: KW_ONLY
     penalty: str = "l2"
     max_iter: int = 10_000
-
-    @abstractmethod
-    def _loss_of(self, labels: Any, lengths: Any, n_labels: int) -> ChainLogLoss | ChainLoss: ...
 
     def _get_loss(self) -> Any:
         raise TypeError("The loss of chains is one of all labels, which are not known yet.")
@@ -74,7 +71,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         classes, labels = encoded(y, lengths)
         self._group_size = len(classes)
         design = ChainsDesign(Design(X), len(classes))
-        loss = self._loss_of(labels, lengths, len(classes))
+        loss = self._loss(labels, lengths, len(classes))
         penalty, alpha = self._get_penalty(), float(self.alpha)
         problem = scores_problem(design, loss, penalty, alpha, n_labels=len(labels))
         return FitProblems(X, labels, [problem], classes)
@@ -182,8 +179,7 @@ class ChainCRF(_ChainEstimator):
     True
     """
 
-    def _loss_of(self, labels: Any, lengths: Any, n_labels: int) -> ChainLogLoss:
-        return ChainLogLoss(labels, lengths, n_labels)
+    _loss: ClassVar[type[ChainLogLoss]] = ChainLogLoss
 
     def predict_marginals(self, X: Any) -> list[Array]:
         """The probabilities of the labels of each token.
@@ -244,8 +240,7 @@ class ChainM3N(_ChainEstimator):
     True
     """
 
-    def _loss_of(self, labels: Any, lengths: Any, n_labels: int) -> ChainLoss:
-        return ChainLoss(labels, lengths, n_labels)
+    _loss: ClassVar[type[ChainLoss]] = ChainLoss
 
 
 # Sequences of tokens, which are stacked to one array

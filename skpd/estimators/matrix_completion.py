@@ -13,24 +13,21 @@ from .._compat import StrOptions
 from .._typing import ArrayLike
 from .._warn import warn
 from ..designs import EntriesDesign
-from ..losses import Absolute, Hinge, Huber, Loss, Squared
+from ..losses import Loss
 from ..problems import Point, Problem, Solution
 from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .base import fit_method
 from .fits import dual_coef_of, fit_problems
+from .names import MARGIN_LOSSES, RESIDUAL_LOSSES
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
 from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights
 
-LOSSES: dict[str, type[Any]] = {
-    "squared": Squared,
-    "absolute": Absolute,
-    "huber": Huber,
-    "hinge": Hinge,
-}
+NAMES = {**RESIDUAL_LOSSES, **MARGIN_LOSSES}
+LOSSES = {name: NAMES[name] for name in ("squared", "absolute", "huber", "hinge")}
 
 
 @declared
