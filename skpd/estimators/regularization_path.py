@@ -13,10 +13,6 @@ from .._typing import Array, Indices
 from .displays import pyplot
 
 
-def _scores_classes(path: "RegularizationPath") -> bool:
-    return path._of_classifier
-
-
 @dataclass(frozen=True, repr=False)
 class RegularizationPath:
     """The models of a path, from the largest alpha to the smallest.
@@ -104,7 +100,7 @@ class RegularizationPath:
         X = self._transformed(X)
         return np.stack([model.predict(X) for model in self.models])
 
-    @available_if(_scores_classes)
+    @available_if(lambda path: path._of_classifier)
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes by every model of a classifier.
 

@@ -1,6 +1,5 @@
 """Separable penalties with a weight or bounds for each coefficient."""
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, sqrt
@@ -33,8 +32,8 @@ class _ByFeature(Penalty):
     structure: ClassVar[Structure] = Structure.SEPARABLE
 
     @property
-    @abstractmethod
-    def n_features(self) -> int: ...
+    def n_features(self) -> int:
+        return max(np.size(term) for term in self.terms)
 
     def bind(self, n_features: int) -> Any:
         if n_features != self.n_features:
@@ -211,10 +210,6 @@ class WeightedL1(_ByFeature):
         object.__setattr__(self, "weights", np.atleast_1d(weights))
 
     @property
-    def n_features(self) -> int:
-        return len(self.weights)
-
-    @property
     def terms(self) -> tuple[Any, float, float, float]:
         return self.weights, 0.0, -inf, inf
 
@@ -264,10 +259,6 @@ class Separable(_ByFeature):
             )
         for name, array in arrays.items():
             object.__setattr__(self, name, array)
-
-    @property
-    def n_features(self) -> int:
-        return max(np.size(term) for term in self.terms)
 
     @property
     def terms(self) -> tuple[Any, Any, Any, Any]:
