@@ -115,13 +115,9 @@ class PathCrossValidation(PrimalDualRegressor):
         context = self._init_callback_context(
             max_subtasks=n_paths + 1, sequential_subtasks=n_threads == 1
         ).call_on_fit_task_begin(**task)
-
-        def task_of(name, k):
-            return subtask(context, {"estimator": self}, name, k)
-
         random_state = check_random_state(self.random_state)
         losses, certificates, interrupted = self._follow_folds(
-            problems, folds, grids, random_state, n_threads, task_of
+            problems, folds, grids, random_state, n_threads, context
         )
         progress = self._keep(losses, grids, certificates, problem)
         if interrupted:
@@ -149,7 +145,7 @@ class PathCrossValidation(PrimalDualRegressor):
         """
         return checked_folds(list(check_cv(self.cv).split(X, y, **split)), problem, len(y))
 
-    def _follow_folds(self, problems, folds, grids, random_state, n_threads, task):
+    def _follow_folds(self, problems, folds, grids, random_state, n_threads, context):
         """A path for each penalty and fold, in threads.
 
         Parameters
@@ -160,8 +156,8 @@ class PathCrossValidation(PrimalDualRegressor):
         grids : ndarray of shape (n_penalties, n_alphas)
         random_state : RandomState
         n_threads : int
-        task : callable
-            Makes the task of callbacks for a path, from its name and number.
+        context : CallbackContext
+            That of the whole fit.
 
         Returns
         -------
@@ -193,7 +189,7 @@ class PathCrossValidation(PrimalDualRegressor):
             (len(pairs), grids.shape[1]),
             random_state,
             n_threads,
-            lambda k: task(f"fold {pairs[k][1]}", k),
+            lambda k: subtask(context, {"estimator": self}, f"fold {pairs[k][1]}", k),
         )
         losses = found.values.reshape(len(problems), len(folds), -1).transpose(0, 2, 1)
         flat = [[certificate for (certificate,) in path] for path in found.certificates]

@@ -176,9 +176,8 @@ def set_attributes(estimator: Any, fit: FitProblems, solutions: Sequence[Solutio
     ConvergenceWarning, UserWarning
         If a fit has not converged, or if all coefficients are 0.
     """
-    for name, value in estimator._model(solutions, fit).items():
-        setattr(estimator, name, value)
-    for name, value in estimator._other_attributes(solutions, fit).items():
+    model, others = estimator._model(solutions, fit), estimator._other_attributes(solutions, fit)
+    for name, value in {**model, **others}.items():
         setattr(estimator, name, value)
     labels = fit.names if len(solutions) > 1 else None
 

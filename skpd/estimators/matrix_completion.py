@@ -19,15 +19,14 @@ from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .base import fit_method
 from .fits import dual_coef_of, fit_problems
-from .names import MARGIN_LOSSES, RESIDUAL_LOSSES
+from .names import LOSSES
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
 from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights
 
-NAMES = {**RESIDUAL_LOSSES, **MARGIN_LOSSES}
-LOSSES = {name: NAMES[name] for name in ("squared", "absolute", "huber", "hinge")}
+NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 
 
 @declared
@@ -139,7 +138,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         "model for each alpha, with warm_start=True."
     )
     _own_constraints: ClassVar[dict] = {
-        "loss": [StrOptions(set(LOSSES)), Loss],
+        "loss": [StrOptions(set(NAMED_LOSSES)), Loss],
         "biases": ["boolean"],
         "solver": [StrOptions({"auto", "pdprox-dual"})],
     }
@@ -183,7 +182,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         labels, places, y = pairs_and_ratings(self, X, y)
         self.n_features_in_ = 2
         weights, _ = shares_of(checked_weights(sample_weight, y))
-        loss = LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
+        loss = NAMED_LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
         if loss.couples_outputs:
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
         make = self._of_levels if self.loss == "hinge" else self._of_ratings

@@ -1,7 +1,7 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,20 +18,12 @@ from .parameters import declared, shared
 from .posing import FitProblems
 
 
-@dataclass(frozen=True)
-class _ScaledKernel:
-    """A kernel divided by a scale, its mean value k(x, x) at training rows or 1."""
-
-    kernel: Kernel
-    scale: float
-
-
 @shared
 class SeveralKernels(KernelModel):
     """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
 
     kernel_weights_: Array
-    _kernels: list[_ScaledKernel]
+    _kernels: list[Kernel]
     _scales: Array
 
     _own_constraints: ClassVar[dict] = {
@@ -72,8 +64,7 @@ class SeveralKernels(KernelModel):
             definite = [kernel.is_definite(X) for kernel in kernels]
         self._scales = np.array([self._scale_of(table, weights) for table in tables])
         if not self._is_precomputed:
-            pairs = zip(kernels, self._scales.tolist(), strict=True)
-            self._kernels = [_ScaledKernel(*pair) for pair in pairs]
+            self._kernels = kernels
         scaled = [table / scale for table, scale in zip(tables, self._scales, strict=True)]
         return [checked_matrix(*some) for some in zip(scaled, names, definite, strict=True)]
 
@@ -89,7 +80,8 @@ class SeveralKernels(KernelModel):
                     f"{len(self._scales)}), got {X.shape}."
                 )
             return [X[:, self.support_, k] / scale for k, scale in enumerate(self._scales)]
-        return [k.kernel.between(X, self.support_vectors_) / k.scale for k in self._kernels]
+        values = [kernel.between(X, self.support_vectors_) for kernel in self._kernels]
+        return [table / scale for table, scale in zip(values, self._scales, strict=True)]
 
     def _penalty_of(self, labels: Indices) -> Penalty:
         members = [np.flatnonzero(labels == k) for k in range(int(labels.max()) + 1)]

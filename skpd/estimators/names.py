@@ -26,6 +26,8 @@ RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = {
     "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
 }
 
+LOSSES = {**MARGIN_LOSSES, **RESIDUAL_LOSSES}  # of one prediction
+
 
 def elastic_net(l1_ratio: float = 0.5, positive: bool = False) -> Penalty:
     """Penalty l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2, for ratios from 0 to 1 inclusive.

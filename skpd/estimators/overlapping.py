@@ -64,7 +64,9 @@ def copies_of(groups: Any, n_features: int) -> Copies | None:
     ValueError
         If groups overlap, but miss a feature or name one twice in one list.
     """
-    if not isinstance(groups, list | tuple) or not all(map(_is_list, groups)):
+    if not isinstance(groups, list | tuple):
+        return None
+    if not all(isinstance(group, list | tuple | np.ndarray) for group in groups):
         return None
     lists = [np.asarray(group) for group in groups]
     if not lists or any(group.ndim != 1 or group.dtype.kind not in "iu" for group in lists):
@@ -84,10 +86,6 @@ def copies_of(groups: Any, n_features: int) -> Copies | None:
         raise ValueError("groups must not name a feature twice in one list.")
     labels = np.repeat(np.arange(len(lists)), [len(group) for group in lists])
     return Copies(features, labels, n_features)
-
-
-def _is_list(group: Any) -> bool:
-    return isinstance(group, list | tuple | np.ndarray)
 
 
 def certified_sums(problem: Problem, solution: Solution, copies: Copies, tol: float) -> Solution:

@@ -269,14 +269,14 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             return Samples(X, y, {}, weights, weights if takes_weights(scorer) else {}), params
         routed = process_routing(self, "fit", **weights, **params)
         steps, model = split_pipeline(self.estimator)
-        of_fit, of_steps = routed.estimator.fit, {}
-        if steps is not None:
-            router = get_routing_for_object(steps)
-            of_steps = {
-                name: of_fit[name] for name in router.consumes("fit_transform", of_fit.keys())
-            }
-        wanted = get_routing_for_object(model).consumes("fit", of_fit.keys())
-        of_model = {name: of_fit[name] for name in wanted}
+        of_fit = routed.estimator.fit
+
+        def consumed(part, method):
+            wanted = get_routing_for_object(part).consumes(method, of_fit.keys())
+            return {name: of_fit[name] for name in wanted}
+
+        of_steps = {} if steps is None else consumed(steps, "fit_transform")
+        of_model = consumed(model, "fit")
         return Samples(X, y, of_steps, of_model, routed.scorer.score), routed.splitter.split
 
     def _scored_folds(self, samples, split, model, X, scorer) -> ScoredFolds:

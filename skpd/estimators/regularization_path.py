@@ -62,10 +62,6 @@ class RegularizationPath:
     parameter: str = "alpha"
 
     @property
-    def _of_classifier(self) -> bool:
-        return bool(self.models) and is_classifier(self.models[0])
-
-    @property
     def _sizes(self) -> Array:
         """The norm of each feature's coefficients over all outputs, for every alpha."""
         between = tuple(range(1, self.coefs.ndim - 1))
@@ -100,7 +96,7 @@ class RegularizationPath:
         X = self._transformed(X)
         return np.stack([model.predict(X) for model in self.models])
 
-    @available_if(lambda path: path._of_classifier)
+    @available_if(lambda path: bool(path.models) and is_classifier(path.models[0]))
     def decision_function(self, X: Any) -> Array:
         """The scores of the classes by every model of a classifier.
 

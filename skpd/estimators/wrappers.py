@@ -113,8 +113,8 @@ def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
     """
     while True:
         if isinstance(estimator, BestEstimator | BaseSearchCV):
-            searched = isinstance(estimator, BaseSearchCV) and hasattr(estimator, "cv_results_")
-            if searched and not hasattr(estimator, "best_estimator_"):
+            bare = hasattr(estimator, "cv_results_") and not hasattr(estimator, "best_estimator_")
+            if bare and isinstance(estimator, BaseSearchCV):
                 raise ValueError(
                     f"{type(estimator).__name__} was fitted with refit={estimator.refit!r} and "
                     "holds no model: refit must be True, or pass an estimator fitted with its "

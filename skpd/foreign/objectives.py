@@ -18,7 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from .._typing import Array, ArrayLike
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.group_lasso import WithGroups
-from ..estimators.names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, chosen, elastic_net
+from ..estimators.names import LOSSES, PENALTIES, chosen, elastic_net
 from ..estimators.outputs import OUTPUT_PENALTIES
 from ..losses import (
     EpsilonInsensitive,
@@ -314,14 +314,13 @@ def by_hand(
     """The fits of any estimator with coef_ and intercept_ for an objective that the user gives."""
     if ties_outputs(loss, penalty):
         return [by_hand_of_outputs(estimator, data, loss, penalty, alpha, fit_intercept)]
-    names = {**MARGIN_LOSSES, **RESIDUAL_LOSSES}
-    if isinstance(loss, str) and loss not in names:
-        known = sorted({*names, *COUPLED_LOSSES})
+    if isinstance(loss, str) and loss not in LOSSES:
+        known = sorted({*LOSSES, *COUPLED_LOSSES})
         raise ValueError(f"loss must be a Loss or one of {known}, got {loss!r}.")
     if isinstance(penalty, str) and penalty not in PENALTIES:
         known = sorted({*PENALTIES, *OUTPUT_PENALTIES})
         raise ValueError(f"penalty must be a Penalty or one of {known}, got {penalty!r}.")
-    loss = cast(Loss, chosen("loss", loss, names))
+    loss = cast(Loss, chosen("loss", loss, LOSSES))
     penalty = cast(Penalty, chosen("penalty", penalty, PENALTIES))
     free = has_intercept(estimator, fit_intercept)
     if loss.of_labels:

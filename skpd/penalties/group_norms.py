@@ -249,13 +249,9 @@ class GroupElasticNet(_Weighted, Penalty):
     def group_ridge(self) -> float:
         return 1.0 - self.l1_ratio
 
-    @property
-    def _norms(self) -> GroupL2:
-        """The group lasso penalty."""
-        return GroupL2(groups=self.groups, weights=self._weights).bind(len(self.labels))
-
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
-        return self.group_ridge, self._norms, self.l1_ratio
+        norms = GroupL2(groups=self.groups, weights=self._weights).bind(len(self.labels))
+        return self.group_ridge, norms, self.l1_ratio
 
     def value(self, w: Array) -> float:
         bound, norm = self._bound(w), kernels.euclidean_norm(w)

@@ -145,15 +145,11 @@ class ElasticNet(Penalty):
         return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        excess = self._excess(v, alpha)
+        excess = kernels.excess(v, alpha * self.l1_ratio)
         return _half_square(kernels.euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         return 1.0 - self.l1_ratio, L1(), self.l1_ratio
-
-    def _excess(self, v: Array, alpha: float) -> Array:
-        """The positive ones of the numbers |v_j| - alpha l1_ratio."""
-        return kernels.excess(v, alpha * self.l1_ratio)
 
     def largest_alpha(self, v: Array) -> float:
         """The least alpha with conjugate(v, alpha) = 0."""
@@ -163,7 +159,7 @@ class ElasticNet(Penalty):
         # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
         # that, the sup is at most tau r + sum_j max(e_j - tau, 0)^2 / (2 c): for every tau, and
         # least where max(e - tau, 0) / c is the projection of e / c onto the l1 ball
-        excess = self._excess(v, alpha)
+        excess = kernels.excess(v, alpha * self.l1_ratio)  # the positive |v_j| - alpha l1_ratio
         if len(excess) == 0:
             return 0.0
         c, r = alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio
