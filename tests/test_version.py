@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import skpd
 from skpd import PathCV, PdproxRegressor
-from skpd.estimators import pickling
+from skpd.estimators import representation
 
 ESTIMATORS = [
     getattr(skpd, name)
@@ -46,7 +46,7 @@ def test_pickles_of_the_same_version_and_of_others(estimator, monkeypatch):
         for copy in (pickle.loads(pickle.dumps(model)), deepcopy(model), clone(model)):
             assert repr(copy) == repr(model) and not hasattr(copy, "_skpd_version")
     stored = pickle.dumps(model)
-    monkeypatch.setattr(pickling, "VERSION", "99.0")
+    monkeypatch.setattr(representation, "VERSION", "99.0")
     with pytest.warns(UserWarning, match=f"pickled by skpd {version('skpd')} and .* skpd 99.0"):
         pickle.loads(stored)
 
@@ -54,7 +54,7 @@ def test_pickles_of_the_same_version_and_of_others(estimator, monkeypatch):
 def test_a_fitted_model_from_before_versions_were_kept(monkeypatch):
     X, y = np.eye(6), np.arange(6.0)
     model = PdproxRegressor(alpha=0.01).fit(X, y)
-    monkeypatch.setattr(pickling.PickledWithVersion, "__getstate__", lambda self: vars(self))
+    monkeypatch.setattr(representation.PickledWithVersion, "__getstate__", lambda self: vars(self))
     stored = pickle.dumps(model)
     with pytest.warns(UserWarning, match="pickled by skpd before 0.1.*Fit it anew"):
         again = pickle.loads(stored)

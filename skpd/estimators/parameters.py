@@ -21,8 +21,7 @@ from .._values import Value
 from ..penalties import Penalty, for_features
 from .docstrings import documented
 from .names import PENALTIES
-from .pickling import PickledWithVersion
-from .representation import Text
+from .representation import PickledWithVersion, Text
 
 PENALTY_METHODS = [
     "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",

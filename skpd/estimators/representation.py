@@ -1,11 +1,12 @@
-"""Representation of estimators in notebooks: links to the documentation, readable certificates."""
+"""Representations of estimators: in notebooks, with links and certificates, and in pickles."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._version import documentation
+from .._version import VERSION, documentation
+from .._warn import warn
 from ..certificates import Certificate
 
 
@@ -57,3 +58,26 @@ def _in_words(value: Any) -> Text | None:
     if isinstance(value, np.ndarray) and value.dtype.names:
         return Text(f"{len(value)} rows of {', '.join(value.dtype.names)}")
     return None
+
+
+class PickledWithVersion(ShownEstimator):
+    """Base class of estimators whose pickles hold the version, as those of scikit-learn do.
+
+    Another version that loads such a pickle warns: attributes and parameters may have other names
+    or meanings there.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_skpd_version": VERSION}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        pickled_by = state.pop("_skpd_version", "before 0.1")
+        if pickled_by != VERSION:
+            name = type(self).__name__
+            warn(
+                f"This {name} was pickled by skpd {pickled_by} and is loaded by skpd {VERSION}, "
+                "whose parameters and attributes may differ: it may fail or be wrong. Fit it "
+                f"anew, or install skpd {pickled_by}.",
+            )
+        super().__setstate__(state)
