@@ -230,8 +230,7 @@ def fit(estimator, X, y, options):
     seconds = time.perf_counter() - start
     if options.progress:
         estimator.set_callbacks()
-    certificates = estimator.certificate_
-    certificates = certificates if isinstance(certificates, list) else [certificates]
+    certificates = np.atleast_1d(estimator.certificate_)
     upper, lower = (np.mean([getattr(c, end) for c in certificates]) for end in ("primal", "dual"))
     row = [
         type(estimator).__name__,
@@ -275,8 +274,7 @@ def print_table(rows):
 
 def main(arguments=None):
     parser, options = parse(arguments)
-    options.progress = sys.stdout.isatty()
-    options.progress &= find_spec("sklearn.callback") is not None
+    options.progress = sys.stdout.isatty() and find_spec("sklearn.callback") is not None
     if options.progress and find_spec("rich") is None:
         options.progress = False
         print("(a progress bar needs rich: pip install rich)\n")

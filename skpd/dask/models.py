@@ -102,8 +102,7 @@ class OnDask(PrimalDualEstimator):
         n_problems, coef = len(fit.problems), np.atleast_2d(self._dense_coef)
         if coef.shape != (n_problems, self.n_features_in_):
             return None
-        no_intercepts = np.zeros(n_problems)
-        intercepts = np.ravel(self.intercept_) if self.fit_intercept else no_intercepts
+        intercepts = np.ravel(self.intercept_) if self.fit_intercept else np.zeros(n_problems)
         return [Point(coef[k], float(intercepts[k]), None) for k in range(n_problems)]
 
     # Predictions

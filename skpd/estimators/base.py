@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +26,7 @@ from .groups import groups_by_place, required_sources
 from .names import PENALTIES, chosen
 from .overlapping import Copies
 from .parameters import ParameterValidation, penalty_by_feature
-from .posing import FitProblems, linear_problem, linear_problems
+from .posing import FitProblems, linear_problem
 from .predictions import linear_predictions
 from .validation import validated
 
@@ -130,7 +131,8 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
     def _problems_of(self, X: Any, targets: Sequence[Array], sample_weight: Array) -> list[Any]:
         """A problem for each target, or one of all of them."""
-        return linear_problems(self, X, targets, sample_weight)
+        design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(targets)))
+        return [self._problem(design, y, sample_weight) for y in targets]
 
     def _problem(self, design: Design, y: Array, sample_weight: Array) -> Problem:
         """The problem of one target."""

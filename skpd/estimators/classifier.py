@@ -11,7 +11,6 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._compat import _check_sample_weight
 from .._typing import Array
 from ..designs import RowBlocks
 from ..problems import Point, Solution
@@ -22,7 +21,7 @@ from .base import PrimalDualEstimator
 from .docstrings import documented
 from .overlapping import with_sums
 from .posing import FitProblems
-from .validation import checked_weights
+from .validation import checked_weights, given_weights
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -75,8 +74,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
 
     def _problems_of_blocks(self, X, y, classes, sample_weight):
         """A problem for each positive class, of rows in blocks."""
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        sample_weight = given_weights(sample_weight, X)
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, y, sample_weight)

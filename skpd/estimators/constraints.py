@@ -39,10 +39,7 @@ def multipliers_of(
 
 def bounds_of(penalty: Penalty) -> tuple[Any, Any]:
     """Bounds that a penalty sets each coefficient."""
-    if penalty.structure is not Structure.SEPARABLE:
-        return -np.inf, np.inf
-    _, _, lower, upper = penalty.terms
-    return lower, upper
+    return penalty.terms[2:] if penalty.structure is Structure.SEPARABLE else (-np.inf, np.inf)
 
 
 def linear_constraints(given: Any, n_features: int) -> LinearConstraints | None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils.validation import assert_all_finite
 
 from .._typing import Array
@@ -95,14 +94,6 @@ def linear_problem(estimator: Any, design: Design, y: Array, sample_weight: Arra
     if loss != Hinge():
         raise ValueError(f"noise_budget needs loss='hinge', got loss={loss!r}.")
     return noise_budget_problem(rows, columns, float(estimator.noise_budget) / total_weight)
-
-
-def linear_problems(
-    estimator: Any, X: Any, targets: Sequence[Array], sample_weight: Array
-) -> list[Problem]:
-    """A problem for each target, all of the same rows in memory."""
-    design = Design(X, n_parallel=min(effective_n_jobs(estimator.n_jobs), len(targets)))
-    return [estimator._problem(design, y, sample_weight) for y in targets]
 
 
 def problem_of_outputs(

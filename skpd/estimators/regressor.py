@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._compat import _check_sample_weight
 from ..designs import RowBlocks
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
@@ -15,7 +14,7 @@ from .base import PrimalDualEstimator
 from .docstrings import documented
 from .overlapping import with_sums
 from .posing import FitProblems, require_finite, shards_problem
-from .validation import checked_weights, finite_targets
+from .validation import checked_weights, finite_targets, given_weights
 
 
 class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
@@ -54,9 +53,7 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         return FitProblems(X, y, problems, names=names)
 
     def _problem_of_blocks(self, X, y, sample_weight):
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        shard = Shard(X, Targets(y, sample_weight), self._get_loss())
+        shard = Shard(X, Targets(y, given_weights(sample_weight, X)), self._get_loss())
         return shards_problem(self, LocalShards(shard))
 
     @documented

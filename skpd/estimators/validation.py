@@ -92,6 +92,13 @@ def checked_weights(sample_weight: Any, X: Any) -> Any:
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
+def given_weights(sample_weight: Any, X: Any) -> Any:
+    """Valid weights of samples in their own precision, None if None are given."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+
+
 def finite_targets(y: Any, estimator: Any) -> Any:
     """Targets in float64, checked to be finite after None has become NaN."""
     y = np.require(y, np.float64, ["C", "A"])

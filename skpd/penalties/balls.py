@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array
-from .._values import number
+from .._values import attribute_of_part, number
 from .base import Penalty, Structure, _half_square
 from .cones import PenaltyCones
 from .separable import ElasticNet, SquaredL2, _soft_threshold
@@ -138,8 +138,7 @@ class SquaredL2OnL1Ball(_OnL1Ball):
         ridge = SquaredL2().support(v, radius / self.weight)
         return min(self._ball.support(v, radius), ridge)
 
-    def feasible(self, w: Array) -> Array:
-        return self._ball.feasible(w)
+    feasible = attribute_of_part("_ball.feasible")
 
 
 @dataclass(frozen=True)

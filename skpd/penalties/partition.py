@@ -28,11 +28,6 @@ def _holds_strings(values: Any) -> bool:
     return bool(members) and all(isinstance(member, str) for member in members)
 
 
-def _holds_lists(values: Any) -> bool:
-    """Whether this is a list of lists of whole numbers."""
-    return isinstance(values, Iterable) and all(map(_holds_integers, values))
-
-
 def _by_size(size: Any, n_features: int) -> tuple[Any, Any]:
     if size < 1 or n_features % size:
         raise ValueError(
@@ -119,7 +114,7 @@ class Partition:
                 order, sizes = _by_labels(np.asarray(groups), n_features)
         elif _holds_strings(groups):
             order, sizes = _by_labels(np.asarray(groups, dtype=np.str_), n_features)
-        elif _holds_lists(groups):
+        elif isinstance(groups, Iterable) and all(map(_holds_integers, groups)):
             order, sizes = _by_lists(groups, n_features)
         else:
             raise ValueError(
