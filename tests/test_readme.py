@@ -29,7 +29,7 @@ def test_code_prints_what_is_shown(capsys):
         assert expected[1] < expected[0] and numbers[1] < numbers[0]
     assert len(plt.figure(plt.get_fignums()[-1]).axes) == 2  # the last of the ten lines has drawn
     plt.close("all")
-    found = names["certify"](names["theirs"], names["X"], names["y"])
+    found = names["certify"](names["theirs"], names["means"], names["y"])
     assert f"{100 * (found.primal / found.dual - 1):.1f} %" in PROSE
 
 
