@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array, Indices
 from .systems import NewtonSystem
-from .terms import Term
+from .terms import Pairs, PairsChange
 
 
 class Groups:
@@ -47,10 +47,6 @@ class Heads(NamedTuple):
 
     head: Array
     tail: Array
-
-    def moved(self, change: "Heads", length: float) -> "Heads":
-        """The vector plus a multiple of a change."""
-        return Heads(self.head + length * change.head, self.tail + length * change.tail)
 
 
 class NesterovTodd:
@@ -100,26 +96,7 @@ class NesterovTodd:
         return self.times(Heads(first, rest), -1.0)
 
 
-def largest_cone_step(groups: Groups, x: Heads, change: Heads) -> float:
-    """The largest t with x + t change in the cones."""
-    a, c = groups.determinants(*change), groups.determinants(*x)
-    b = x.head * change.head - groups.sums(x.tail * change.tail)
-    root = np.sqrt(np.maximum(b * b - a * c, 0.0))
-    head = np.where(change.head < 0.0, -x.head / change.head, inf)
-    outward = np.where((b > 0.0) & (a < 0.0), -(b + root) / a, inf)
-    crossing = (b <= 0.0) & (b * b >= a * c) & (root - b > 0.0)
-    inward = np.where(crossing, c / (root - b), inf)
-    return float(np.min(np.minimum(head, np.minimum(outward, inward)), initial=inf))
-
-
-class ConesChange(NamedTuple):
-    """Changes of slacks and multipliers in the cones."""
-
-    slack: Heads
-    dual: Heads
-
-
-class Cones(Term):
+class Cones(Pairs):
     """The base class of terms with slacks and multipliers in second-order cones.
 
     Attributes
@@ -130,41 +107,34 @@ class Cones(Term):
         The Jordan products on the central path, in units of mu.
     """
 
-    linear = True
     groups: Groups
-    slack: Heads
-    dual: Heads
-    share: float
 
     def scale(self) -> NesterovTodd:
         """Compute the scaling at the current point."""
         self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
         return self.scaling
 
-    def aim(self, mu: float | None, affine: ConesChange | None) -> Heads:
+    def aim(self, mu: float | None, affine: PairsChange | None) -> Heads:
         """Compute the wanted change of the multiplier (`NesterovTodd.wanted`)."""
         self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
         return self.wanted
 
-    def largest_steps(self, direction: ConesChange) -> tuple[float, float]:
-        return (
-            largest_cone_step(self.groups, self.slack, direction.slack),
-            largest_cone_step(self.groups, self.dual, direction.dual),
-        )
+    def _largest_step(self, x: Heads, change: Heads) -> float:
+        groups = self.groups
+        a, c = groups.determinants(*change), groups.determinants(*x)
+        b = x.head * change.head - groups.sums(x.tail * change.tail)
+        root = np.sqrt(np.maximum(b * b - a * c, 0.0))
+        head = np.where(change.head < 0.0, -x.head / change.head, inf)
+        outward = np.where((b > 0.0) & (a < 0.0), -(b + root) / a, inf)
+        crossing = (b <= 0.0) & (b * b >= a * c) & (root - b > 0.0)
+        inward = np.where(crossing, c / (root - b), inf)
+        return float(np.min(np.minimum(head, np.minimum(outward, inward)), initial=inf))
 
-    def products(self) -> float:
-        return self._product(self.slack, self.dual)
+    def _product(self, slack: Heads, dual: Heads) -> float:
+        return float(slack.head @ dual.head + slack.tail @ dual.tail)
 
-    def products_after(self, direction: ConesChange, primal: float, dual: float) -> float:
-        slack = self.slack.moved(direction.slack, primal)
-        return self._product(slack, self.dual.moved(direction.dual, dual))
-
-    def _product(self, x: Heads, y: Heads) -> float:
-        return float(x.head @ y.head + x.tail @ y.tail)
-
-    def move(self, direction: ConesChange, primal: float, dual: float) -> None:
-        self.slack = self.slack.moved(direction.slack, primal)
-        self.dual = self.dual.moved(direction.dual, dual)
+    def _moved(self, x: Heads, change: Heads, length: float) -> Heads:
+        return Heads(x.head + length * change.head, x.tail + length * change.tail)
 
 
 class EuclideanNorms(Cones):
@@ -204,10 +174,10 @@ class EuclideanNorms(Cones):
     def add_gradient(self, out: Array) -> None:
         self._add_adjoint(self.dual.tail, out)
 
-    def watch(self, direction: ConesChange) -> None:
+    def watch(self, direction: PairsChange) -> None:
         # a group ends at 0 if its head decreases by a larger factor than its multiplier's distance
         # from the boundary
-        moved = self.dual.moved(direction.dual, 1.0)
+        moved = self._moved(self.dual, direction.dual, 1.0)
         left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
         self.at_zero = 1.0 + direction.slack.head / self.slack.head < left
 
@@ -221,18 +191,18 @@ class EuclideanNorms(Cones):
         self.of_head = (2.0 * head * head - 1.0) / size
         system.take_groups(self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail)
 
-    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
+    def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
         tail = self.aim(mu, affine).tail
         self._add_adjoint(self._change(np.zeros_like(tail)).dual.tail, out)
 
-    def direction(self, dx: Array) -> ConesChange:
+    def direction(self, dx: Array) -> PairsChange:
         return self._change(self._arguments(dx))
 
-    def _change(self, tail: Array) -> ConesChange:
+    def _change(self, tail: Array) -> PairsChange:
         """The changes with dual = wanted - W^-2 (head, tail), for a fixed head of the dual."""
         groups, v = self.groups, self.scaling
         along = groups.sums(v.tail * tail)
         head = (self.wanted.head + 2.0 * v.head * along / v.size) / self.of_head
         image = groups.spread(2.0 * (along - v.head * head)) * v.tail + tail
         dual = self.wanted.tail - image / groups.spread(v.size)
-        return ConesChange(Heads(head, tail), Heads(np.zeros_like(head), dual))
+        return PairsChange(Heads(head, tail), Heads(np.zeros_like(head), dual))

@@ -1,73 +1,13 @@
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._typing import Array
-from .cones import Cones, ConesChange, Groups, Heads
+from .cones import Cones, Groups, Heads
 from .maps import Predictions
 from .systems import NewtonSystem
-from .terms import Term, largest_step
-
-
-class PairsChange(NamedTuple):
-    """Changes of slacks and multipliers."""
-
-    slack: Array
-    dual: Array
-
-
-class Pairs(Term):
-    """The base class of terms with pairs of slacks and multipliers that are numbers.
-
-    Attributes
-    ----------
-    slack, dual : ndarray
-    share : float
-        The products on the central path, in units of mu.
-    weights : float or ndarray
-        The weights of the products in a sum.
-    """
-
-    linear = True
-    slack: Array
-    dual: Array
-    share: float = 1.0
-    weights: Any = 1.0
-
-    def aim(self, mu: float | None, affine: PairsChange | None) -> Array:
-        """Compute the changes of multipliers that give products of mu, for fixed slacks.
-
-        Without a mu they are 0.
-        """
-        self.wanted = np.zeros_like(self.dual)
-        if mu is not None:
-            target: Any = self.share * mu
-            if affine is not None:
-                target = target - affine.slack * affine.dual
-            self.wanted = target / self.slack - self.dual
-        return self.wanted
-
-    def largest_steps(self, direction: Any) -> tuple[float, float]:
-        return (
-            largest_step(self.slack, direction.slack),
-            largest_step(self.dual, direction.dual),
-        )
-
-    def products(self) -> float:
-        return self._product(self.slack, self.dual)
-
-    def products_after(self, direction: Any, primal: float, dual: float) -> float:
-        slack = self.slack + primal * direction.slack
-        return self._product(slack, self.dual + dual * direction.dual)
-
-    def _product(self, slack: Array, dual: Array) -> float:
-        # more accurate than the sum of rounded products
-        return float((self.weights * slack).ravel() @ dual.ravel())
-
-    def move(self, direction: Any, primal: float, dual: float) -> None:
-        self.slack += primal * direction.slack
-        self.dual += dual * direction.dual
+from .terms import Pairs, PairsChange
 
 
 class DoubtfulLabels(Pairs):
@@ -280,10 +220,10 @@ class EuclideanEpigraph(Cones):
         system.add_corner(self.place, self.product_place, along)
         system.add_corner(self.product_place, self.product_place, -0.5 * size)
 
-    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
+    def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
         self._add_adjoint(self.aim(mu, affine), out)
 
-    def direction(self, dx: Array) -> ConesChange:
+    def direction(self, dx: Array) -> PairsChange:
         head, v = self.of_head * dx[self.place], self.scaling
         tail = np.append(self.of_tail * dx[self.place], self.root * dx[: self.size])
         along = 2.0 * (v.head * head - float(v.tail @ tail))
@@ -291,7 +231,7 @@ class EuclideanEpigraph(Cones):
             self.wanted.head - (along * v.head - head) / v.size,
             self.wanted.tail - (tail - along * v.tail) / v.size,
         )
-        return ConesChange(Heads(np.array([head]), tail), dual)
+        return PairsChange(Heads(np.array([head]), tail), dual)
 
 
 class SquareEpigraph(EuclideanEpigraph):

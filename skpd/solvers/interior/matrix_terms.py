@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array, Indices
-from .cones import ConesChange, EuclideanNorms, Groups
-from .epigraphs import PairsChange, PairsOfSides
+from .cones import EuclideanNorms, Groups
+from .epigraphs import PairsOfSides
+from .terms import PairsChange
 
 
 class _Sizes(PairsOfSides):
@@ -177,17 +178,17 @@ class SquaredSumOfNorms(EuclideanNorms):
         corner = -1.0 / self.twice - float(np.sum(1.0 / self.of_head))
         system.add_corner(self.place, self.place, corner)
 
-    def add_shift(self, mu: float | None, affine: ConesChange | None, out: Array) -> None:
+    def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
         super().add_shift(mu, affine, out)
         out[self.place] += float(np.sum(self.wanted.head / self.of_head))
 
-    def direction(self, dx: Array) -> ConesChange:
+    def direction(self, dx: Array) -> PairsChange:
         """The changes for a fixed multiplier of the heads, corrected by the change of tau."""
         tau, v = float(dx[self.place]), self.scaling
         slack, dual = super().direction(dx)
         fall = tau / self.of_head
         tail = dual.tail - self.groups.spread(2.0 * v.head * fall / v.size) * v.tail
-        return ConesChange(
+        return PairsChange(
             slack._replace(head=slack.head - fall),
             dual._replace(head=np.full_like(slack.head, tau), tail=tail),
         )

@@ -13,10 +13,9 @@ from ..._typing import Array
 from ...designs import Design
 from ...losses import Loss
 from .cones import EuclideanNorms, Heads
-from .epigraphs import Pairs, PairsChange
 from .maps import Map, OutputDifferences
 from .settings import SETTINGS
-from .terms import Intervals, Smooth
+from .terms import Intervals, Pairs, PairsChange, Smooth
 
 
 class CoupledRows(NamedTuple):

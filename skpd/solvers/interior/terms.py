@@ -9,22 +9,17 @@ changes of its slacks and multipliers with x.
 
 from abc import ABC, abstractmethod
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
 from ... import kernels
 from ..._typing import Array
+from ..._values import attribute_of_part
 from .maps import Map
 from .settings import SETTINGS
 from .systems import NewtonSystem
-
-
-def largest_step(x: Array, change: Array) -> float:
-    """The largest t with x + t change >= 0."""
-    fastest = float(np.min(change / x, initial=0.0))
-    return -1.0 / fastest if fastest < 0.0 else inf
 
 
 class Term(ABC):
@@ -53,12 +48,11 @@ class Term(ABC):
     def factorise(self, system: NewtonSystem) -> None:
         """Add the curvature to the system, and prepare for steps from the current point."""
 
-    @abstractmethod
-    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
+    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:  # noqa: B027
         """Add the change of the gradient that gives products of mu for a fixed x.
 
         Without a mu the products do not change. ``affine`` is the direction of the predictor,
-        whose second-order part is subtracted.
+        whose second-order part is subtracted. Terms without products add nothing.
         """
 
     @abstractmethod
@@ -115,9 +109,6 @@ class Quadratic(Term):
     def factorise(self, system: NewtonSystem) -> None:
         self.image.add_curvature(self.weights, system)
 
-    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
-        pass
-
     def direction(self, dx: Array) -> Array:
         return self.image.times(dx)
 
@@ -162,9 +153,6 @@ class Equality(Term):
     def factorise(self, system: NewtonSystem) -> None:
         system.border(self.place)[: len(self.normal)] += self.normal
 
-    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:
-        pass
-
     def direction(self, dx: Array) -> tuple[float, float]:
         return float(self.normal @ dx[: len(self.normal)]), float(dx[self.place])
 
@@ -179,6 +167,72 @@ class Equality(Term):
         size = float(self.normal[some] @ shares)
         if size > 0.0:
             x[some] -= (self._value(x) / size) * shares
+
+
+class PairsChange(NamedTuple):
+    """Changes of slacks and multipliers: arrays, or vectors in cones."""
+
+    slack: Any
+    dual: Any
+
+
+class Pairs(Term):
+    """The base class of terms with pairs of slacks and multipliers, here numbers.
+
+    Attributes
+    ----------
+    slack, dual : ndarray
+    share : float
+        The products on the central path, in units of mu.
+    weights : float or ndarray
+        The weights of the products in a sum.
+    """
+
+    linear = True
+    slack: Any
+    dual: Any
+    share: float = 1.0
+    weights: Any = 1.0
+
+    def aim(self, mu: float | None, affine: PairsChange | None) -> Any:
+        """Compute the changes of multipliers that give products of mu, for fixed slacks.
+
+        Without a mu they are 0.
+        """
+        self.wanted = np.zeros_like(self.dual)
+        if mu is not None:
+            target: Any = self.share * mu
+            if affine is not None:
+                target = target - affine.slack * affine.dual
+            self.wanted = target / self.slack - self.dual
+        return self.wanted
+
+    def largest_steps(self, direction: Any) -> tuple[float, float]:
+        primal = self._largest_step(self.slack, direction.slack)
+        return primal, self._largest_step(self.dual, direction.dual)
+
+    def _largest_step(self, x: Any, change: Any) -> float:
+        """The largest t with x + t change in the cone, here of numbers that are not negative."""
+        fastest = float(np.min(change / x, initial=0.0))
+        return -1.0 / fastest if fastest < 0.0 else inf
+
+    def products(self) -> float:
+        return self._product(self.slack, self.dual)
+
+    def products_after(self, direction: Any, primal: float, dual: float) -> float:
+        slack = self._moved(self.slack, direction.slack, primal)
+        return self._product(slack, self._moved(self.dual, direction.dual, dual))
+
+    def _product(self, slack: Any, dual: Any) -> float:
+        # more accurate than the sum of rounded products
+        return float((self.weights * slack).ravel() @ dual.ravel())
+
+    def move(self, direction: Any, primal: float, dual: float) -> None:
+        self.slack = self._moved(self.slack, direction.slack, primal)
+        self.dual = self._moved(self.dual, direction.dual, dual)
+
+    def _moved(self, x: Any, change: Any, length: float) -> Any:
+        return x + length * change
 
 
 class Smooth(Quadratic):
@@ -293,8 +347,10 @@ class Intervals(Term):
     def settle(self, x: Array) -> None:
         self.image.set_where(self.at_kink, self.offset[self.at_kink], x)
 
-    def products(self) -> float:
-        return self.rows.products()
+    products = attribute_of_part("rows.products")
+    products_after = attribute_of_part("rows.products_after")
+    largest_steps = attribute_of_part("rows.largest_steps")
+    move = attribute_of_part("rows.move")
 
     def factorise(self, system: NewtonSystem) -> None:
         self.image.add_curvature(self.rows.factorise(), system)
@@ -304,15 +360,6 @@ class Intervals(Term):
 
     def direction(self, dx: Array) -> kernels.IntervalStep:
         return self.rows.direction(self.image.times(dx))
-
-    def largest_steps(self, direction: kernels.IntervalStep) -> tuple[float, float]:
-        return self.rows.largest_steps(direction)
-
-    def products_after(self, direction: kernels.IntervalStep, primal: float, dual: float) -> float:
-        return self.rows.products_after(direction, primal, dual)
-
-    def move(self, direction: kernels.IntervalStep, primal: float, dual: float) -> None:
-        self.rows.move(direction, primal, dual)
 
 
 def _of_length(size: int, values: Any) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._typing import Array
-from .epigraphs import Pairs
+from .terms import Pairs
 
 
 class _Scaling:
