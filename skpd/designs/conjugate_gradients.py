@@ -17,14 +17,11 @@ class Iterate(NamedTuple):
     ----------
     solution, residual : ndarray
     n_steps : int
-    is_accurate : bool
-        Whether the residual has the requested share of the first one.
     """
 
     solution: Array
     residual: Array
     n_steps: int
-    is_accurate: bool = False
 
 
 def _sum_of_products(x: Array, y: Array) -> float:
@@ -62,7 +59,7 @@ def conjugate_gradients(
         size = inner(residual, z)
         first = size if k == 0 else first
         if not size > share * first:
-            return Iterate(solution, residual, k, size <= share * first)
+            return Iterate(solution, residual, k)
         direction, before = z + size / before * direction, size
         image = product(direction)
         bend = inner(direction, image)

@@ -98,10 +98,8 @@ class WeightedGram:
     def __init__(self, ones: bool) -> None:
         self.ones = ones
         self._columns: Indices = np.empty(0, dtype=np.int64)  # in increasing order
-        self._places: Indices = np.empty(0, dtype=np.int64)  # their places in the matrix
         self.h: Array = np.empty(0)
-        self._matrix: Array = np.empty((0, 0))  # has spare rows and columns
-        self._size = self._place_of_ones = 0
+        self._matrix: Array = np.empty((0, 0))
         self._factor: _Factor | None = None  # columns of the last curvature, or None
         self._system = kernels.SupportSystem()  # factors of the last matrix
         # for a matrix without scale or ridge: its h, columns and the curvature
@@ -196,13 +194,11 @@ class WeightedGram:
         if len(changed) > 0:
             delta = np.zeros_like(h)
             delta[changed] = h[changed] - self.h[changed]
-            places = self._with_ones(self._places)
-            change = design.gram(delta, self._columns, self.ones)
-            kernels.add_to_submatrix(self._matrix, places, change)
+            self._matrix += design.gram(delta, self._columns, self.ones)
             self.h = h.copy()
         if n_known < len(columns):
             self._extend(design, columns[~known])
-        places = self._with_ones(self._places[np.searchsorted(self._columns, columns)])
+        places = self._with_ones(np.searchsorted(self._columns, columns))
         return self._matrix.take(places, axis=0).take(places, axis=1)
 
     def knows(self, columns: Indices) -> np.ndarray:
@@ -213,31 +209,25 @@ class WeightedGram:
         return self._columns[np.minimum(places, len(self._columns) - 1)] == columns
 
     def _with_ones(self, places: Indices) -> Indices:
-        return np.append(places, self._place_of_ones) if self.ones else places
+        return np.append(places, len(self._columns)) if self.ones else places
 
     def _anew(self, design: Design, h: Array, columns: Indices) -> Array:
         self._matrix = design.gram(h, columns, self.ones)
-        self._columns, self._places, self.h = columns, np.arange(len(columns)), h.copy()
-        self._size, self._place_of_ones = len(self._matrix), len(columns)
+        self._columns, self.h = columns, h.copy()
         return self._matrix.copy()
 
     def _extend(self, design: Design, new: Indices) -> None:
-        """Add columns at the end of the cached matrix."""
-        old, size = self._columns, self._size + len(new)
-        if size > len(self._matrix):
-            matrix = np.empty((size + size // 2,) * 2)
-            matrix[: self._size, : self._size] = self._matrix[: self._size, : self._size]
-            self._matrix = matrix
-        behind = slice(self._size, size)
-        self._columns = np.concatenate([old, new])
-        self._places = np.concatenate([self._places, np.arange(self._size, size)])
-        places = self._with_ones(self._places)
+        """Add columns to the cached matrix."""
+        old, both = self._columns, np.append(self._columns, new)
         beside = design.cross_gram(self.h, old, new, self.ones)
-        self._matrix[behind, places] = beside
-        self._matrix[places, behind] = beside.T
-        order = np.argsort(self._columns)
-        self._columns, self._places = self._columns[order], self._places[order]
-        self._size = size
+        self._columns = np.sort(both)
+        places = self._with_ones(np.searchsorted(self._columns, both))
+        added, known = places[len(old) : len(both)], np.delete(places, slice(len(old), len(both)))
+        matrix = np.empty((len(places), len(places)))
+        matrix[np.ix_(known, known)] = self._matrix
+        matrix[np.ix_(added, places)] = beside
+        matrix[np.ix_(places, added)] = beside.T
+        self._matrix = matrix
 
     def take_rows(self, rows: Indices) -> None:
         """Restrict the cache to some rows; the others must have h = 0 from now on."""

@@ -195,9 +195,7 @@ class KernelMatrix:
 
 def _padded(table: Array) -> Array:
     """The table with an additional column of zeros."""
-    padded = np.empty((table.shape[0], table.shape[1] + 1))
-    padded[:, :-1], padded[:, -1] = table, 0.0
-    return padded
+    return np.pad(table, ((0, 0), (0, 1)))
 
 
 class _PartialFactor:
@@ -212,7 +210,7 @@ class _PartialFactor:
         self.kernel, self.residual = kernel, kernel.diagonal.copy()
         self.floor = n * EPSILON * kernel.diagonal  # smaller pivots are rounding errors
         self.pivots = np.empty(0, dtype=np.int64)
-        self.table = np.zeros((n, min(n, PIVOTS)))
+        self.table = np.empty((n, 0))
         self.traces = [(0, float(np.sum(self.residual)))]
 
     @property
@@ -233,7 +231,7 @@ class _PartialFactor:
                 return None
             self._add_block()
             self.traces.append((self.rank, float(np.sum(self.residual))))
-        padded = _padded(self.table[:, : self.rank])
+        padded = _padded(self.table)
         return KernelFactor(padded, self.pivots, self.residual.copy(), self.is_complete)
 
     def _takes_long(self, trace: float) -> bool:
@@ -250,8 +248,7 @@ class _PartialFactor:
 
     def _add_block(self) -> None:
         chosen = self._candidates()
-        done = self.table[:, : self.rank]
-        block = self.kernel.matrix[chosen].T - done @ done[chosen].T
+        block = self.kernel.matrix[chosen].T - self.table @ self.table[chosen].T
         triangle, order, rank, _ = dpstrf(
             block[chosen], tol=LEAST_PIVOT * float(self.residual[chosen[0]]), lower=1
         )
@@ -263,7 +260,7 @@ class _PartialFactor:
         triangle = np.tril(triangle[:rank, :rank])
         new = solve_triangular(triangle, block.T, lower=True, check_finite=False).T
         new[chosen], new[self.pivots] = triangle, 0.0
-        self._append(new)
+        self.table = np.hstack([self.table, new])
         self.pivots = np.concatenate([self.pivots, chosen])
         self.residual = np.maximum(self.residual - np.sum(new * new, axis=1), 0.0)
         self.residual[self.pivots] = 0.0
@@ -273,12 +270,3 @@ class _PartialFactor:
         some = np.flatnonzero(self.residual > self.floor)
         some = some[self.residual[some] > LEAST_PIVOT * np.max(self.residual[some])]
         return some[np.argsort(-self.residual[some], kind="stable")[:PIVOTS]]
-
-    def _append(self, new: Array) -> None:
-        rank, more = self.rank, new.shape[1]
-        n, room = self.table.shape
-        if rank + more > room:
-            larger = np.zeros((n, min(n, max(2 * room, rank + more))))
-            larger[:, :rank] = self.table[:, :rank]
-            self.table = larger
-        self.table[:, rank : rank + more] = new

@@ -58,16 +58,18 @@ class OutputsDesign:
         features = columns // self.n_outputs
         return features[np.diff(features, prepend=-1) > 0]
 
-    def _over_outputs(self, function: Any, *given: Array) -> Array:
-        """The results of function(part, ...) for the outputs, as a vector of coefficients.
+    def _over_outputs(self, function: Any, n_parts: int, *given: Array) -> Array:
+        """The results of function(part, ...) for the outputs: some numbers for each coefficient.
 
-        The arguments are the entries of given row vectors that belong to each output.
+        The arguments are the entries of given row vectors that belong to each output. The numbers
+        are 0 for outputs with a vector of 0.
         """
-        out = np.zeros(self.shape[1])
+        found = np.zeros((n_parts, self.shape[1]))
         for k, part in enumerate(self.parts):
-            rows = self.places[k]
-            out[self._columns(k)] = function(part, *(np.ascontiguousarray(x[rows]) for x in given))
-        return out
+            own = [np.ascontiguousarray(x[self.places[k]]) for x in given]
+            if all(x.any() for x in own):
+                found[:, self._columns(k)] = function(part, *own)
+        return found
 
     # Vectors with a number for each output
 
@@ -98,7 +100,7 @@ class OutputsDesign:
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""
-        return self._over_outputs(Design.rmatvec, rows)
+        return self._over_outputs(Design.rmatvec, 1, rows)[0]
 
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
         """The given entries of `rmatvec`."""
@@ -115,22 +117,12 @@ class OutputsDesign:
 
     def rmatvec_bounded(self, weights: Array, rows: Array) -> tuple[Array, Array]:
         """The transpose of `matvec` on weights * rows, and a bound on its rounding error."""
-        return self._with_errors(Design.rmatvec_bounded, weights, rows)
+        product, error = self._over_outputs(Design.rmatvec_bounded, 2, weights, rows)
+        return product, error
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
         """The result of `rmatvec_bounded` in twice the working precision."""
-        return self._with_errors(Design.rmatvec_compensated, weights, rows)
-
-    def _with_errors(self, function: Any, weights: Array, rows: Array) -> tuple[Array, Array]:
-        """The results of function(part, ...) for the outputs: coefficients and their errors."""
-        product, error = np.zeros(self.shape[1]), np.zeros(self.shape[1])
-        for k, part in enumerate(self.parts):
-            own = np.ascontiguousarray(rows[self.places[k]])
-            own_weights = np.ascontiguousarray(weights[self.places[k]])
-            if not (own.any() and own_weights.any()):
-                continue
-            columns = self._columns(k)
-            product[columns], error[columns] = function(part, own_weights, own)
+        product, error = self._over_outputs(Design.rmatvec_compensated, 2, weights, rows)
         return product, error
 
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
@@ -141,10 +133,10 @@ class OutputsDesign:
     # Sums of sizes and squares
 
     def column_sums(self, weights: Array) -> Array:
-        return self._over_outputs(Design.column_sums, weights)
+        return self._over_outputs(Design.column_sums, 1, weights)[0]
 
     def column_norms(self, weights: Array) -> Array:
-        return self._over_outputs(Design.column_norms, weights)
+        return self._over_outputs(Design.column_norms, 1, weights)[0]
 
     def row_sums(self) -> Array:
         out = np.empty(self.shape[0])
@@ -166,12 +158,12 @@ class OutputsDesign:
 
     def shift_of_columns(self, weights: Array, far: float) -> Array | None:
         """The shift of features far from 0, for each output; None if there are none."""
-        shift = np.zeros(self.shape[1])
-        for k, part in enumerate(self.parts):
-            own = np.ascontiguousarray(weights[self.places[k]])
+
+        def of_part(part: Design, own: Array) -> Any:
             found = part.shift_of_columns(own / float(np.sum(own)), far)
-            if found is not None:
-                shift[self._columns(k)] = found
+            return 0.0 if found is None else found
+
+        shift = self._over_outputs(of_part, 1, weights)[0]
         return shift if shift.any() else None
 
     def shifted(self, shift: Array) -> "OutputsDesign":
@@ -252,9 +244,6 @@ class SharedDesign(OutputsDesign):
         rows = [slice(k, None, n_outputs) for k in range(n_outputs)]
         super().__init__([base] * n_outputs, rows, base.shape[0] * n_outputs)
         self.base = base
-
-    def spread(self, values: Array) -> Array:
-        return np.tile(values, self.base.shape[0])
 
     def sums(self, rows: Array) -> Array:
         return rows.reshape(-1, self.n_outputs).sum(axis=0)

@@ -158,8 +158,7 @@ class OutputColumns:
     @cached_property
     def scales(self) -> Array:
         """The scales g for which the curvature of feature j is about g_j times that of outputs."""
-        scales = mean_squares(self.some, np.sum(self.d - self.e * self.e, axis=1))
-        return np.append(scales, 1.0) if self.ones else scales
+        return mean_squares(self.some, np.sum(self.d - self.e * self.e, axis=1), self.ones)
 
     @cached_property
     def is_shift_free(self) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices
-from .design import Design
 from .gram import ROUNDING, MatrixCurvature, WeightedGram
 from .outputs import OutputsDesign
 from .outputs_curvature import OutputColumns, RowBlocks
@@ -52,7 +51,6 @@ class OutputsGram:
     def _empty(self) -> None:
         self._last: tuple[Indices, MatrixCurvature] | None = None  # the columns and their matrix
         self._moments: FeatureMoments | None = None
-        self._some: tuple[Design, Indices, Design] | None = None
         self._gram, self._rows = WeightedGram(self.ones), np.empty(0)  # the Gram and row weights
         n_grams = 1 if self.agree else self.n_outputs
         self._grams = [WeightedGram(self.ones) for _ in range(n_grams)]
@@ -216,18 +214,6 @@ class OutputsGram:
             self._rows = np.sum(d, axis=1)
         return self._gram.of(design.base, self._rows, features)
 
-    def _columns(self, design: Any, features: Indices) -> Design:
-        """The columns of X for some features, cached for the same features."""
-        if len(features) == design.n_inputs:
-            return design.base
-        if (
-            self._some is None
-            or self._some[0] is not design.base
-            or not kernels.equal(self._some[1], features)
-        ):
-            self._some = design.base, features, design.base.columns(features)
-        return self._some[2]
-
     def _by_products(
         self, design: Any, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
@@ -236,21 +222,16 @@ class OutputsGram:
         if self.all_at_once:  # empty columns cost less than a copy without them
             features = np.arange(design.n_inputs)
         m = len(features)
-        whole = self.all_at_once or len(columns) == m * K
-        mask = np.full((m + self.ones, K), whole)
-        mask[m:] = True
-        table = np.zeros(mask.shape)
-        if not whole or ridge is not None:
-            places = np.searchsorted(features, columns // K)
-            mask[places, columns % K] = True
+        mask = np.full((m + self.ones, K), self.all_at_once)
+        table, places = np.zeros(mask.shape), np.searchsorted(features, columns // K)
+        mask[m:] = mask[places, columns % K] = True
         if ridge is not None:
             table[places, columns % K] = ridge[: len(columns)]
             table[m:] = ridge[len(columns) :].reshape(-1, K)
         d = scale * h.reshape(-1, K)
         e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
-        found = OutputColumns(
-            design.base, features, self.ones, d, e, mask, table, self._columns(design, features)
-        )
+        some = design.base if m == design.n_inputs else design.base.columns(features)
+        found = OutputColumns(design.base, features, self.ones, d, e, mask, table, some)
         if not self.all_at_once:
             if ridge is None and self._has_gram(design, m, e):
                 found.gram = self._moments_of(design, d, features)
@@ -264,7 +245,7 @@ class OutputsGram:
             if self._moments is None:
                 weights = np.sum(d - e * e, axis=1)
                 self._moments = FeatureMoments(
-                    design.base, weights, features, self.ones, n_outputs=K, known=self.agree
+                    design.base, weights, self.ones, n_outputs=K, known=self.agree
                 )
             found.moments = self._moments
         return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Array, Indices
+from .._typing import Array
 from .design import Design
 from .gram import ROUNDING
 from .outputs_spectrum import OutputsSpectrum
@@ -44,10 +44,14 @@ class Scales:
         return times
 
 
-def mean_squares(design: Design, weights: Array) -> Array:
-    """The weighted means of the squares of the columns of X, of shape (n_features,)."""
+def mean_squares(design: Design, weights: Array, ones: bool) -> Array:
+    """The weighted means of the squares of the columns of X, and of a column of ones if ``ones``.
+
+    They have the shape (n_features + ones,).
+    """
     shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
-    return design.rmatmul_square(shares[:, np.newaxis])[:, 0]
+    squares = design.rmatmul_square(shares[:, np.newaxis])[:, 0]
+    return np.append(squares, 1.0) if ones else squares
 
 
 class FeatureMoments:
@@ -62,7 +66,6 @@ class FeatureMoments:
     design : Design
         X.
     weights : ndarray of shape (n_samples,)
-    features : ndarray of shape (n_features,)
     ones : bool
         Whether a column of ones follows the features.
     n_outputs : int
@@ -71,34 +74,28 @@ class FeatureMoments:
     """
 
     def __init__(
-        self, design: Design, weights: Array, features: Indices, ones: bool, *, n_outputs: int,
-        known: bool,
-    ) -> None:  # fmt: skip
-        self._data = design, weights, features, ones
+        self, design: Design, weights: Array, ones: bool, *, n_outputs: int, known: bool
+    ) -> None:
+        self._data = design, weights, ones
+        self._size = design.shape[1] + ones
         self.now: Scales | OutputsSpectrum = Scales(self._mean_scale())
         self.most = 0.0 if known else self._worth(n_outputs)
 
     def _mean_scale(self) -> Array:
         """The mean diagonal entry of G for every feature, of shape (n_features + ones,)."""
-        design, weights, features, ones = self._data
+        design, weights, ones = self._data
         squares = design.row_norms() ** 2
         mean = float(weights @ squares) / max(float(np.sum(weights)), np.finfo(float).tiny)
-        return np.full(len(features) + ones, (mean + ones) / (len(features) + ones))
-
-    def _scales(self) -> Array:
-        design, weights, features, ones = self._data
-        scales = mean_squares(design, weights)[features]
-        return np.append(scales, 1.0) if ones else scales
+        return np.full(self._size, (mean + ones) / self._size)
 
     def _worth(self, n_outputs: int) -> float:
         """The number of steps that cost as much as the eigenvalues of G.
 
         If these are not affordable, it is the number of steps after which the diagonal is used.
         """
-        design, _, features, ones = self._data
-        if not OutputsSpectrum.is_affordable(design, len(features) + ones):
+        design, n, m = self._data[0], self._data[0].shape[0], self._size
+        if not OutputsSpectrum.is_affordable(design, m):
             return STEPS
-        n, m = design.shape[0], len(features) + ones
         least = min(n, m)
         if least <= SMALL:
             return 0.0
@@ -110,4 +107,4 @@ class FeatureMoments:
     def learn(self) -> None:
         """Replace the approximation of G by its eigenvalues, or by its diagonal."""
         self.most = np.inf
-        self.now = OutputsSpectrum.of(*self._data) or Scales(self._scales())
+        self.now = OutputsSpectrum.of(*self._data) or Scales(mean_squares(*self._data))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Array, Indices
+from .._typing import Array
 from .design import Design
 from .gram import ROUNDING
 from .threads import one_blas_thread
@@ -36,11 +36,10 @@ class OutputsSpectrum:
         return min(n, m) <= LARGEST_SPECTRUM and n * m <= LARGEST_TABLE
 
     @classmethod
-    def of(
-        cls, design: Design, weights: Array, features: Indices, ones: bool
-    ) -> "OutputsSpectrum | None":
+    def of(cls, design: Design, weights: Array, ones: bool) -> "OutputsSpectrum | None":
         """The eigenvalues of G, None where they are not affordable."""
-        n, m, total = design.shape[0], len(features) + ones, float(np.sum(weights))
+        features, total = np.arange(design.shape[1]), float(np.sum(weights))
+        n, m = design.shape[0], len(features) + ones
         if not (cls.is_affordable(design, m) and total > 0.0):
             return None
         weights = np.ascontiguousarray(weights / total)

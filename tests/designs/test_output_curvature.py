@@ -61,7 +61,7 @@ def test_moments_become_those_of_the_features(n_rows, monkeypatch, rng):
     X, weights, ridge = rng.normal(size=(n_rows, 50)), rng.random(n_rows), 0.3
     C = positive_definite(rng, 3)
     monkeypatch.setattr(outputs_moments, "SMALL", 0)
-    moments = FeatureMoments(Design(X), weights, np.arange(50), False, n_outputs=3, known=False)
+    moments = FeatureMoments(Design(X), weights, False, n_outputs=3, known=False)
     G = X.T @ (weights[:, None] * X) / np.sum(weights)
     mean = np.kron(np.mean(np.diag(G)) * np.eye(50), C) + ridge * np.eye(150)
     first = dense(moments.now.inverse(C, ridge), (50, 3))
