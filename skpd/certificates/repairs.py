@@ -91,23 +91,17 @@ class Repairs:
         """The point and its projection, the more promising one first."""
         if self.must_balance:
             return
-        if not self.has_free:
+        sums = point.sums_without_products() if self.has_free else []
+        far = -self._from_free(sums) > WORTH * self.accuracy
+        if not far:
             yield point
-            return
-        sums = point.sums_without_products()
-        if -self._from_free(sums) > WORTH * self.accuracy:
-            yield from self._projected(point)
+        # the projection of a point with small sums can be better only by being scaled up
+        if far or (self.has_free and self.scaling and self.penalty.is_norm):
+            projected = self.objective.projected(point)
+            if projected is not point:
+                yield projected
+        if far:
             yield point
-            return
-        yield point
-        # the projection can be better only by being scaled up
-        if self.scaling and self.penalty.is_norm:
-            yield from self._projected(point)
-
-    def _projected(self, point: DualPoint) -> Iterator[DualPoint]:
-        projected = self.objective.projected(point)
-        if projected is not point:
-            yield projected
 
     def of(self, point: DualPoint) -> DualBound:
         """The best bound from one dual point, with precise products where rounding matters."""

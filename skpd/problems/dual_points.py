@@ -52,13 +52,13 @@ class RowPoint(DualPoint):
         return self.problem.products(self.theta, self.problem.columns.threshold)
 
     @cached_property
-    def _intercept_sum(self) -> Sum:
+    def _intercept_sums(self) -> list[Sum]:
         if not self.problem.fit_intercept:
-            return NOTHING
-        return kernels.compensated_dot(self.problem.weights, self.theta)
+            return [NOTHING]
+        return [kernels.compensated_dot(self.problem.weights, self.theta)]
 
     def sums_without_products(self) -> list[Sum]:
-        return [self._intercept_sum]
+        return [*self._intercept_sums]
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         sums = self.sums_without_products()

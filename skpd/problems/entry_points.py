@@ -54,7 +54,6 @@ class EntryPoint(RowPoint):
         groups = self.problem.rows.groups
         return [NOTHING if groups is None else (groups.largest_sums(self.theta), 0.0)]
 
-    free_sums = DualPoint.free_sums
     errors_by_precision = DualPoint.errors_by_precision
 
 

@@ -34,6 +34,11 @@ NO_COST = 1e-14  # relative to an objective value, in an estimate of a gap
 NEGLIGIBLE = 1e-9  # multipliers below this times the largest may be set to 0
 
 
+def proven(lower: float, upper: float) -> Interval:
+    """An interval, or that of all numbers where rounding errors have left an empty one."""
+    return (float(lower), float(upper)) if lower <= upper else (-inf, inf)
+
+
 class FreeDirections(Free):
     """The intercept, the level and the free coefficients of rows with scalar losses."""
 
@@ -93,14 +98,12 @@ class FreeDirections(Free):
         The first is that of the intercept, (0, 0) without an intercept. It is followed by that of
         the level, if the level is free, and by the bounds on coefficients that are not penalised.
         """
-        last = self._last
-        if last is None or last[0] != (alpha, upper):
-            radius = upper / alpha
-            found = self._intercepts(upper, radius)
+        if self._last is None or self._last[0] != (alpha, upper):
             _, lower, above = self.penalty.free_features
-            found += zip(lower.tolist(), above.tolist(), strict=True)
-            last = self._last = (alpha, upper), found
-        return last[1]
+            of_columns = zip(lower.tolist(), above.tolist(), strict=True)
+            found = [*self._intercepts(upper, upper / alpha), *of_columns]
+            self._last = (alpha, upper), found
+        return self._last[1]
 
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
         """The intervals of the intercept and, if it is free, of the level."""
@@ -112,10 +115,7 @@ class FreeDirections(Free):
         """The interval of the intercept by Jensen's inequality."""
         strata, supports = self._mean_rows
         bounds = [max([support(radius) for support in both]) for both in supports]
-        lower, upper = map(float, self.rows.loss.constant_interval(strata, upper, bounds))
-        if not lower <= upper:
-            lower, upper = -inf, inf
-        return lower, upper
+        return proven(*self.rows.loss.constant_interval(strata, upper, bounds))
 
     @cached_property
     def _mean_rows(self) -> tuple[list[Stratum], list[list[Support]]]:
@@ -163,12 +163,11 @@ class FreeDirections(Free):
             lower, above = self.rows.loss.constant_interval(strata, upper, [largest] * len(strata))
             bounds.append((mean, error, lower, above))
         if same_sum:  # b and m have the same effect, so that m = 0 is optimal
-            lower = max(bound[2] for bound in bounds)
-            above = min(bound[3] for bound in bounds)
-            return (lower, above) if lower <= above else (-np.inf, np.inf), (0.0, 0.0)
+            both = max(bound[2] for bound in bounds), min(bound[3] for bound in bounds)
+            return proven(*both), NOTHING
         if not self.rows.fit_intercept:
             bounds.append((0.0, 0.0, 0.0, 0.0))
-        level = [-np.inf, np.inf]
+        lowest, highest = -inf, inf
         for g, g_error, _, above in bounds:
             for h, h_error, lower, _ in bounds:
                 # (g - h) m <= above - lower
@@ -176,29 +175,25 @@ class FreeDirections(Free):
                 error += 4.0 * EPSILON * (abs(g) + abs(h))
                 room = above - lower
                 room += 4.0 * EPSILON * (abs(above) + abs(lower))
-                if abs(difference) <= error or not room < np.inf:
+                if abs(difference) <= error or not room < inf:
                     continue
                 ends = [room / (difference - error), room / (difference + error)]
                 if difference > 0.0:
-                    level[1] = min(level[1], max(ends) + 4.0 * EPSILON * abs(max(ends)))
+                    highest = min(highest, max(ends) + 4.0 * EPSILON * abs(max(ends)))
                 else:
-                    level[0] = max(level[0], min(ends) - 4.0 * EPSILON * abs(min(ends)))
-        lowest, highest = float(level[0]), float(level[1])
-        if not lowest <= highest:
-            lowest, highest = -np.inf, np.inf
+                    lowest = max(lowest, min(ends) - 4.0 * EPSILON * abs(min(ends)))
+        level = lowest, highest = proven(lowest, highest)
         if not self.rows.fit_intercept:
-            return (0.0, 0.0), (lowest, highest)
+            return NOTHING, level
+        first, last = -inf, inf
         if not np.isfinite(highest - lowest):
-            return (-np.inf, np.inf), (lowest, highest)
-        first, last = -np.inf, np.inf
+            return (first, last), level
         for g, error, lower, above in bounds:
-            products = np.outer([g - error, g + error], [lowest, highest])
+            products = np.outer([g - error, g + error], level)
             slack = 8.0 * EPSILON * float(np.max(np.abs(products)))
             first = max(first, lower - float(products.max()) - slack)
             last = min(last, above - float(products.min()) + slack)
-        if not first <= last:
-            first, last = -np.inf, np.inf
-        return (float(first), float(last)), (lowest, highest)
+        return proven(first, last), level
 
     @cached_property
     def _sets_of_rows(self) -> tuple[bool, list[tuple]]:

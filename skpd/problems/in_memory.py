@@ -200,19 +200,27 @@ class RowsInMemory(Rows):
 
         Where the loss has a kink, the subgradient is one whose weighted sum is 0.
         """
-        b = 0.0
-        if self.fit_intercept:
-            b = self.loss.best_constant(self.y, self.weights)
-            b = b if np.isfinite(b) else 0.0
-        theta = self.loss.gradient(self.y, np.full(self.n_samples, b))
+        b = self._constant()
+        z = self.predictions_of_constant(b)
+        theta = self.loss.gradient(self.y, z)
         if self.fit_intercept and not np.isfinite(self.loss.smoothness):
-            near = 1e-9 * (1.0 + abs(b) + np.abs(self.y))
-            ends = [self.loss.gradient(self.y, b + side * near) for side in (-1.0, 1.0)]
-            with suppress(ValueError):  # because of rounding there may be no such point
-                theta = kernels.project_box_hyperplane(
-                    theta, np.minimum(*ends), np.maximum(*ends), self.weights, self.weights, 0.0
-                )
+            near = 1e-9 * (1.0 + np.abs(z) + np.abs(self.y))
+            ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
+            theta = self._balanced_between(theta, np.minimum(*ends), np.maximum(*ends))
         return Point(np.zeros(self.n_coefficients), b, theta)
+
+    def _constant(self) -> Any:
+        """The best intercept, or 0 if that is infinite or none is fitted."""
+        b = self.loss.best_constant(self.y, self.weights) if self.fit_intercept else 0.0
+        return b if np.isfinite(b) else 0.0
+
+    def _balanced_between(self, theta: Array, lower: Array, upper: Array) -> Array:
+        """The point between bounds nearest to theta whose sum vanishes; theta if there is none."""
+        with suppress(ValueError):  # because of rounding there may be no such point
+            theta = kernels.project_box_hyperplane(
+                theta, lower, upper, self.weights, self.weights, 0.0
+            )
+        return theta
 
     @cached_property
     def null_gradient(self) -> Array:  # type: ignore[override]

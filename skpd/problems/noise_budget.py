@@ -94,9 +94,7 @@ class NoiseBudget(Lift):
     def in_domain(self, rows: Any, theta: Array) -> Array:
         """The nearest dual point in the box whose multipliers are within the noise budget."""
         found: Array = rows.loss.project_dual(rows.y, theta)
-        if kernels.dot(rows.weights, np.abs(found)) <= self.share:
-            return found
-        return -rows.y * _within_budget(-rows.y * found, rows.weights, self.share)
+        return _within_budget(found, -rows.y * found, rows.y, rows.weights, self.share)
 
     def problem_of_model(self, problem: Problem) -> Problem:
         """The problem in w alone, whose multipliers are within the noise budget."""
@@ -117,9 +115,7 @@ class HingeWithinBudget(Hinge):
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
         """A step of the multipliers, then the projection onto box and budget (Lemma 13)."""
         found = super().prox_conjugate(y, theta, step)
-        if kernels.dot(self.weights, np.abs(found)) <= self.share:
-            return found
-        return -y * _within_budget(step - y * theta, self.weights, self.share)
+        return _within_budget(found, step - y * theta, y, self.weights, self.share)
 
 
 def noise_budget_problem(rows: RowsInMemory, columns: Columns, share: float) -> Problem:
@@ -135,7 +131,12 @@ def noise_budget_problem(rows: RowsInMemory, columns: Columns, share: float) -> 
     return Problem(lifted, lift.columns_at(columns, columns.alpha), lift=lift)
 
 
-def _within_budget(p: Array, weights: Array, share: float) -> Array:
-    """The projection of multipliers p onto the box and sum_i c_i p_i = nu."""
+def _within_budget(theta: Array, p: Array, y: Array, weights: Array, share: float) -> Array:
+    """The dual point theta, or where it exceeds the budget that of the projection of p.
+
+    The projection of multipliers p is that onto the box and sum_i c_i p_i = nu.
+    """
+    if kernels.dot(weights, np.abs(theta)) <= share:
+        return theta
     zeros, ones = np.zeros_like(p), np.ones_like(p)
-    return kernels.project_box_hyperplane(p, zeros, ones, weights, weights, share)
+    return -y * kernels.project_box_hyperplane(p, zeros, ones, weights, weights, share)

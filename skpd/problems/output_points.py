@@ -37,9 +37,6 @@ class OutputsPoint(RowPoint):
             return product, error
         return product, error + 1.01 * self.problem.design.column_sums(self._spread)
 
-    def sums_without_products(self) -> list[Sum]:
-        return self._intercept_sums
-
     @cached_property
     def _intercept_sums(self) -> list[Sum]:
         problem = self.problem
@@ -56,11 +53,6 @@ class OutputsPoint(RowPoint):
                 error += 1.01 * float(np.sum(self._spread[rows]))
             found.append((value, error))
         return found
-
-    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
-        columns = self.problem.free_columns
-        of_columns = zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
-        return [*self._intercept_sums, *of_columns]
 
     errors_by_precision = DualPoint.errors_by_precision
 

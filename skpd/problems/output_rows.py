@@ -30,7 +30,6 @@ from .free import Free
 from .in_memory import RowsInMemory
 from .output_points import FreeOutputs, OutputsPoint, on_intervals
 from .problem import Problem
-from .solution import Point
 
 FAR_FOR_GRADIENTS = 0.3  # like FAR, for gradient methods, which even small means slow down
 FURTHEST = 40.0  # used for an infinite intercept of a logistic loss
@@ -177,20 +176,15 @@ class RowsOfOutputs(RowsInMemory):
 
     # The best constants
 
-    @property
-    def best_constant(self) -> Point:
-        b = np.zeros(self.n_outputs)
-        if self.fit_intercept:
-            found = self.loss.best_constants(self.y, self.weights, self.places)
-            # if all labels are the same, the loss is 0 up to rounding
-            b = np.where(np.isinf(found), np.copysign(FURTHEST, found), found)
-        theta = self.loss.gradient(self.y, self.spread(b))
-        if self.fit_intercept and not np.isfinite(self.loss.smoothness):
-            near = 1e-9 * (1.0 + np.abs(self.spread(b)) + np.abs(self.y))
-            z = self.spread(b)
-            ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
-            theta = on_intervals(self, theta, np.minimum(*ends), np.maximum(*ends))
-        return Point(np.zeros(self.n_coefficients), b, theta)
+    def _constant(self) -> Any:
+        if not self.fit_intercept:
+            return np.zeros(self.n_outputs)
+        found = self.loss.best_constants(self.y, self.weights, self.places)
+        # if all labels are the same, the loss is 0 up to rounding
+        return np.where(np.isinf(found), np.copysign(FURTHEST, found), found)
+
+    def _balanced_between(self, theta: Array, lower: Array, upper: Array) -> Array:
+        return on_intervals(self, theta, lower, upper)
 
     def predictions_of_constant(self, free: Any) -> Array:
         return self.spread(free)

@@ -9,7 +9,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..losses.structured import Mixture
-from .free_directions import FreeDirections
+from .free_directions import FreeDirections, proven
 
 SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
 
@@ -27,7 +27,7 @@ class FreeConstant(FreeDirections):
             room = max(upper - mixture.mean_loss + mixture.mean_loss_error + reach, 0.0)
             end = room / max(abs(slope) - slope_error, 0.0) * (1.0 + SAFE)
             low, high = (max(low, -end), high) if slope < 0.0 else (low, min(high, end))
-        return [(low, high)] if low <= high else [(-inf, inf)]
+        return [proven(low, high)]
 
     def projected(self, problem: Any, point: Any) -> DualPoint:
         """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""

@@ -25,7 +25,7 @@ from .. import kernels
 from .._typing import Array
 from .._values import attribute_of_part
 from ..certificates import dual_estimate
-from ..certificates.objective import DualPoint, Interval, Sum
+from ..certificates.objective import DualPoint, Sum
 from ..losses.structured import Mixture, StructuredLoss
 from ..penalties import Penalty
 from .columns import Columns
@@ -132,7 +132,9 @@ class RowsOfScores(Rows):
         if not self.fit_intercept:
             return Point(coef, 0.0, self._mixture_at(0.0))
         at_zero = self.loss.value(np.zeros(self.loss.n_scores))[0]
-        low, high = map(float, self._interval_of_constants(at_zero))
+        # outside of this interval constants have larger losses than the constant 0
+        bounds = [(at_zero - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.opposed]
+        low, high = float(min(bounds) - 1.0), float(max(bounds) + 1.0)
         left, right = self._mixture_at(low), self._mixture_at(high)
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
@@ -149,11 +151,6 @@ class RowsOfScores(Rows):
         share = min(max(share, 0.0), 1.0)
         mixed = self.loss.mixed(np.array([share, 1.0 - share]), [left, right])
         return Point(coef, (low, high)[int(np.argmin(values))], mixed)
-
-    def _interval_of_constants(self, upper: float) -> Interval:
-        """An interval outside of which constants have larger losses than the constant 0."""
-        bounds = [(upper - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.opposed]
-        return min(bounds) - 1.0, max(bounds) + 1.0
 
     def _mixture_at(self, constant: float) -> Mixture:
         return self.loss.mixture(np.full(self.loss.n_scores, constant), 0.0)[1]
