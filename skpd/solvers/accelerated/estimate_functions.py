@@ -88,14 +88,6 @@ class Evaluation:
     theta: Array
     error: float
 
-    def below(self, other: "Evaluation") -> bool:
-        """Whether J is lower than at the other point by more than rounding errors."""
-        return self.objective < other.objective - _rounding(other.objective)
-
-    @property
-    def point(self) -> tuple[Array, Array, float]:
-        return self.x, self.z, self.error
-
 
 @dataclass(frozen=True)
 class Iterate:
@@ -174,8 +166,8 @@ class _Search:
         """Compute the next point from z_{k+1}; whether L is admitted by the gradient at u."""
         c, self.new_z, self.new_product_z = self.composite, new_z, self.composite.matvec(new_z)
         if self.searches:
-            last = (self.z, self.product_z, 0.0), self.before.point
-            points = (new_z, self.new_product_z, 0.0), *last
+            last, before = (self.z, self.product_z, 0.0), self.before
+            points = (new_z, self.new_product_z, 0.0), last, (before.x, before.z, before.error)
             self.new = _lowest(c, self.here, self.new, points)
             return False
         step = c.between(self.here, new_z, self.new_product_z, share)
@@ -192,9 +184,19 @@ class _Search:
 
     def accept(self) -> None:
         """Move to the next points."""
-        self.stalls = 0 if self.new.below(self.here) else self.stalls + 1
+        level = self.here.objective
+        is_lower = self.new.objective < level - _rounding(level)  # by more than rounding errors
+        self.stalls = 0 if is_lower else self.stalls + 1
         self.before = self.before if self.new is self.here else self.here
         self.here, self.z, self.product_z = self.new, self.new_z, self.new_product_z
+
+    def iterate(self, theta: Array, slope: Array, bound: float, latest: tuple) -> Iterate:
+        """The iterate x_k, with the gradient there if it is used for a search in a span."""
+        c, here = self.composite, self.here
+        if c.searches:
+            self.gradient = c.gradient(here)
+            latest = here.theta, self.gradient - c.in_loss * c.geometry.gradient(here.x)
+        return Iterate(here.x, here.z, theta, slope, here.objective, bound, self.lipschitz, latest)
 
 
 def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
@@ -239,13 +241,7 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
         s.accept()
         theta = theta + (a / total) * (u.theta - theta)
         slope = slope - (a / total) * (towards + slope)
-        here, latest = s.here, (u.theta, -towards)
-        if c.searches:
-            s.gradient = c.gradient(here)
-            latest = here.theta, s.gradient - in_loss * d.gradient(here.x)
-        yield Iterate(
-            here.x, here.z, theta, slope, here.objective, 1.0 / total, s.lipschitz, latest
-        )
+        yield s.iterate(theta, slope, 1.0 / total, (u.theta, -towards))
         if s.has_stalled:
             return
 
@@ -268,13 +264,7 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
     level = u.f + float(gradient @ (z - x)) + L * c.divergence(z, x) + c.psi(z)  # min q_k
     curvature, bound, scale = L + in_penalty, 1.0, L - in_loss
     while True:
-        here = s.here
-        if c.searches:
-            s.gradient = c.gradient(here)
-            latest = here.theta, s.gradient - in_loss * d.gradient(here.x)
-        yield Iterate(
-            here.x, here.z, theta, slope, here.objective, bound * scale, s.lipschitz, latest
-        )
+        yield s.iterate(theta, slope, bound * scale, latest)
         if s.has_stalled:
             return
         s.begin()

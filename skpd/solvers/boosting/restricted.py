@@ -1,6 +1,7 @@
 """Methods for the restricted problems of boosting, over the hypotheses found so far."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog, minimize
@@ -23,28 +24,14 @@ class Pair(NamedTuple):
     reached: bool
 
 
-class Restricted(Protocol):
-    """The signature of methods for restricted problems."""
-
-    def __call__(
-        self, problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
-    ) -> Pair: ...
-
-
 def linear_programme(
     problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
 ) -> Pair:
     """Solve min over w in Q of max_h u_h.w, a linear programme (Demiriz et al., 2002), by HiGHS.
 
-    Its multipliers are the mixture. The parameters are those of `accelerated_gradients`.
-
-    Raises
-    ------
-    ValueError
-        If the problem has an entropy term.
+    Its multipliers are the mixture. The problem must not have an entropy term. The parameters are
+    those of `accelerated_gradients`.
     """
-    if problem.entropy > 0.0:
-        raise ValueError("A linear programme has no entropy.")
     t, n = edges.shape
     found = linprog(
         np.append(np.zeros(n), 1.0),
@@ -160,7 +147,7 @@ def quadratic_programmes(
     return accelerated_gradients(problem, edges, found.x, gap, tol)
 
 
-RESTRICTED: dict[str, Restricted] = {
+RESTRICTED: dict[str, Callable[..., Pair]] = {
     "highs": linear_programme,
     "agm": accelerated_gradients,
     "slsqp": quadratic_programmes,

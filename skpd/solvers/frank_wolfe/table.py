@@ -12,7 +12,6 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import Design
-from ...penalties import L2Norm
 from ...penalties.spectral import singular_value_rounding
 from ...problems import Problem
 
@@ -72,8 +71,3 @@ class Table:
     def intercept(self, W: Array) -> Array:
         """The best intercepts b for W, rounded."""
         return self.y_mean - self.x_mean @ W
-
-
-def norm(values: Array) -> float:
-    """The Euclidean norm of all entries, safe from under- and overflow."""
-    return L2Norm().value(np.ravel(values, order="K"))

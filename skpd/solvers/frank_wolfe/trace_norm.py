@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from ... import kernels
 from ..._typing import Array
 from ...problems import Point
 from ..cadence import Cadence, CadenceSettings
@@ -13,7 +14,7 @@ from ..options import Count, OneOf, OrNone
 from ..run import Run
 from .settings import TRACE_NORM
 from .singular import Projector, threshold
-from .table import Table, norm
+from .table import Table
 
 
 def trace_norm(
@@ -100,7 +101,7 @@ def _primal_phase(run: _Iterate, project: Projector, dual: "_DualSteps") -> None
     product = table.matmul(W) if W.any() else np.zeros_like(theta)
     theta = theta + product
     G = table.rmatmul(weights[:, np.newaxis] * theta)
-    size = norm(G)
+    size = kernels.euclidean_norm(np.ravel(G, order="K"))  # without overflow of squares
     if size == 0.0:
         return
     curvature = float(np.sum(weights @ table.matmul(G / size) ** 2)) + alpha
