@@ -204,7 +204,9 @@ def test_steps_on_faces(q):
     face = next_face(q, x, None, np.zeros(6), g)
     v, u = rng.normal(size=(2, 6))
     assert_allclose(face.expand(v) @ u, v @ face.reduce(u))
-    assert_allclose(face.expand(np.eye(6)) @ v, face.expand(v))
+    E, symmetric = np.stack(list(map(face.expand, np.eye(6))), axis=1), np.outer(u, v)
+    symmetric += symmetric.T
+    assert_allclose(face.reduce_matrix(symmetric), E.T @ symmetric @ E, atol=1e-12)
     step = 1e-6 * face.expand(v)
     moved = x + face.start + step
     assert_allclose(moved[-1], np.linalg.norm(moved[:-2], q), rtol=1e-10)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from ..._typing import Array
 from .settings import SETTINGS
@@ -32,24 +33,35 @@ class Face:
         Whether the face is curved, as for q = 2.
     """
 
-    free: Array
+    free: np.ndarray
     start: Array
     with_lam: Array
     of_lam: Array
     is_sphere: bool = False
 
     def expand(self, v: Array) -> Array:
-        """The product E v, also of the columns of a matrix."""
-        step = (self.free * v.T).T
-        step += np.multiply.outer(self.with_lam, step[-1])
+        """The product E v."""
+        step: Array = self.free * v
+        step += self.with_lam * step[-1]
         step[-1] += self.of_lam @ step
         return step
 
     def reduce(self, g: Array) -> Array:
-        """The product E'g, also of the columns of a matrix."""
-        own = g + np.multiply.outer(self.of_lam, g[-1])
+        """The product E'g."""
+        own: Array = g + self.of_lam * g[-1]
         own[-1] += self.with_lam @ g
-        return (self.free * own.T).T
+        return self.free * own
+
+    def reduce_matrix(self, matrix: Array) -> Array:
+        """The product E'M E for a symmetric matrix M, of which this is the only copy."""
+        own = matrix.copy()
+        for side in (own, own.T):  # E'M, then its product with E
+            row, beside = side[-1].copy(), self.with_lam @ side
+            outer = (row, self.of_lam) if side is own else (self.of_lam, row)
+            dger(1.0, *outer, a=own.T, overwrite_a=True)
+            side[-1] += beside
+            side[~self.free] = 0.0
+        return own
 
 
 def _size(q: float, w: Array) -> float:

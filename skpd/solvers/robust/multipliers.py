@@ -24,6 +24,7 @@ from math import inf
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dger
 
 from ..._typing import Array
 from ...designs import newton_cost
@@ -305,16 +306,17 @@ class _Rounds:
 
     def solved(self, face: Face, curvature: Curvature, bend: float, right: Array) -> Array:
         """The solution of the Newton system by a Cholesky factor."""
-        matrix = face.reduce(face.reduce(curvature.matrix).T)
-        normal = face.of_lam[:-2]
-        matrix[:-2, :-2] -= bend * np.multiply.outer(normal, normal)
+        matrix = face.reduce_matrix(curvature.matrix)
+        normal = np.append(face.of_lam[:-2], [0.0, 0.0])
+        dger(-bend, normal, normal, a=matrix.T, overwrite_a=True)
         added = np.where(face.free, 0.0, 1.0)
         added[:-2] += bend
         # unknowns without any curvature do not change
         added += np.where(matrix.diagonal() + added > 0.0, 0.0, 1.0)
         matrix[np.diag_indices_from(matrix)] += added
         self.cost += newton_cost(curvature.design, *curvature.design.shape)
-        return np.asarray(cho_solve(cho_factor(matrix, check_finite=False), right))
+        factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
+        return np.asarray(cho_solve(factor, right))
 
     def search(self, change: Array, along: Array, is_curved: bool = False) -> float:
         """Move along a change to a length whose slope is a share of the initial one.
