@@ -43,9 +43,7 @@ void bind_block_frank_wolfe(nb::module_& m) {
         .def("theta", [](const BlockFrankWolfe& self) { return as_numpy(self.theta()); }, "The dual point.")
         .def("variables", [](const BlockFrankWolfe& self) { return as_numpy(self.variables()); },
              "The primal point, with the intercept's coordinate last.")
-        .def_prop_ro("entries", &BlockFrankWolfe::entries, "Entries of the matrix visited.")
-        .def_prop_ro("sparsity", &BlockFrankWolfe::sparsity, "s")
-        .def_prop_ro("n_coordinates", &BlockFrankWolfe::n_coordinates, "k of the last iteration.");
+        .def_prop_ro("entries", &BlockFrankWolfe::entries, "Entries of the matrix visited.");
     m.def(
         "block_frank_wolfe",
         [](const Matrix& matrix, AnyLoss loss, In y, In weights, In theta, double mu, double radius,

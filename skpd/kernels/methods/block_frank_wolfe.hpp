@@ -55,8 +55,6 @@ struct BlockFrankWolfe {
     virtual std::vector<double> theta() const = 0;
     virtual std::vector<double> variables() const = 0;  // x and x_b
     virtual double entries() const = 0;                 // of the matrix that have been visited
-    virtual std::size_t sparsity() const = 0;
-    virtual std::size_t n_coordinates() const = 0;
 };
 
 template <class Loss, class M>
@@ -128,8 +126,6 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         return out;
     }
     double entries() const override { return entries_; }
-    std::size_t sparsity() const override { return sparsity_; }
-    std::size_t n_coordinates() const override { return n_coordinates_; }
 
    private:
     double eta() const { return settings_.line_search ? 1.0 : settings_.eta; }
