@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -50,6 +51,12 @@ inline void require_within(const Indices& places, std::size_t n, const char* mes
         require(place >= least && place < static_cast<std::int64_t>(n), message);
         if (increasing) least = place + 1;
     }
+}
+// The starts of groups side by side, and the end of the last; among n entries, where their number is known
+inline void require_starts(const Indices& starts, std::size_t n_groups, std::size_t n = std::size_t{1} << 62) {
+    require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
+    require_within(starts, n + 1, "starts must lie within the entries");
+    require(std::is_sorted(starts.data(), starts.data() + n_groups + 1), "starts must not decrease");
 }
 
 }  // namespace skpd

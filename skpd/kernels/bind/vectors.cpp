@@ -91,20 +91,14 @@ void bind_vectors(nb::module_& m) {
     m.def(
         "group_norms",
         [](In x, Indices order, Indices starts) {
-            require(starts.shape(0) > 0, "starts must hold one entry more than there are groups");
-            const std::size_t size = order.shape(0);
-            std::vector<double> out(starts.shape(0) - 1), group(size);
-            for (std::size_t a = 0; a < size; ++a) {
-                const std::int64_t j = order.data()[a];
-                require(j >= 0 && j < static_cast<std::int64_t>(x.shape(0)), "order must hold places in x");
-                group[a] = x.data()[j];
-            }
-            for (std::size_t g = 0; g < out.size(); ++g) {
-                const auto first = static_cast<std::size_t>(starts.data()[g]);
-                const auto last = static_cast<std::size_t>(starts.data()[g + 1]);
-                require(first <= last && last <= size, "starts must increase up to the length of order");
-                out[g] = euclidean_norm(group.data() + first, last - first);
-            }
+            const std::size_t n_groups = std::max<std::size_t>(starts.shape(0), 1) - 1;
+            require_starts(starts, n_groups, order.shape(0));
+            require_within(order, x.shape(0), "order must hold places in x");
+            std::vector<double> out(n_groups), sorted(order.shape(0));
+            for (std::size_t a = 0; a < sorted.size(); ++a) sorted[a] = x.data()[order.data()[a]];
+            const std::int64_t* start = starts.data();
+            for (std::size_t g = 0; g < n_groups; ++g)
+                out[g] = euclidean_norm(sorted.data() + start[g], start[g + 1] - start[g]);
             return as_numpy(std::move(out));
         },
         "x"_a, "order"_a, "starts"_a, "The Euclidean norm of each group of the entries of x in this order.");
@@ -112,14 +106,11 @@ void bind_vectors(nb::module_& m) {
         "sparse_group_dual_norms",
         [](In x, Indices starts, In weights, double l1_ratio) {
             const std::size_t n_groups = weights.shape(0);
-            require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
+            require_starts(starts, n_groups, x.shape(0));
             std::vector<double> out(n_groups);
-            for (std::size_t g = 0; g < n_groups; ++g) {
-                const auto first = static_cast<std::size_t>(starts.data()[g]);
-                const auto last = static_cast<std::size_t>(starts.data()[g + 1]);
-                require(first <= last && last <= x.shape(0), "starts must increase up to the length of x");
-                out[g] = sparse_group_dual_norm(x.data() + first, last - first, l1_ratio, weights.data()[g]);
-            }
+            const std::int64_t* start = starts.data();
+            for (std::size_t g = 0; g < n_groups; ++g)
+                out[g] = sparse_group_dual_norm(x.data() + start[g], start[g + 1] - start[g], l1_ratio, weights.data()[g]);
             return as_numpy(std::move(out));
         },
         "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
