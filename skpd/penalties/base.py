@@ -293,9 +293,9 @@ class Penalty(Value, ABC):
 
     # Sums over coefficients, by their terms
 
-    def kernel_terms(self, alpha: float) -> kernels.SeparableTerms:
+    def kernel_terms(self, alpha: float, n_features: int) -> kernels.SeparableCoordinates:
         """The compiled object that solvers use for alpha R, a sum over coefficients."""
-        return kernels.SeparableTerms(alpha, *self.terms)
+        return kernels.SeparableCoordinates(n_features, alpha, *self.terms)
 
     def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""

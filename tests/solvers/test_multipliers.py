@@ -120,7 +120,7 @@ def test_features_that_are_active_or_violate(penalty, steps, rng):
     w = rng.normal(size=200) * (rng.random(200) < 0.3)
     w, g, expected = penalty.prox(w, 0.0), rng.normal(size=200), rng.normal(size=200)
     sizes = np.ones(200) if steps is None else rng.random(200)
-    given = (w, g, penalty.kernel_terms(alpha), step, sizes if steps else None)
+    given = (w, g, penalty.kernel_terms(alpha, 200), step, sizes if steps else None)
     steps = step * sizes
     violation = np.abs(w - penalty.prox(w - steps * g, steps * alpha)) / steps
     joining = penalty.prox(w - steps * expected, steps * alpha) != 0.0
@@ -340,7 +340,7 @@ def test_sweeps_are_extrapolated(layout, rng):
     g, zero = rng.normal(size=3), np.zeros(3)
     columns = kernels.ScaledColumns(Design(layout(X)).matrix, np.ones(30), False)
     columns.append(Design(layout(X)).matrix, np.arange(3))
-    free = kernels.SeparableCoordinates(kernels.SeparableTerms(1.0, 0.0, 0.0, -np.inf, np.inf), 0)
+    free = kernels.SeparableCoordinates(0, 1.0, 0.0, 0.0, -np.inf, np.inf)
     solution = -np.linalg.solve(X.T @ X, g)
 
     def error_after(sweeps):
@@ -393,9 +393,7 @@ def test_scaled_columns_refuse_what_does_not_fit(rng):
         columns.append(Design(rng.normal(size=(4, 3))).matrix, np.array([0]))
     columns.append(design.matrix, np.array([2, 0]))
     assert (columns.size, columns.n_rows) == (2, 3)
-    penalty = kernels.SeparableCoordinates(
-        kernels.SeparableTerms(1.0, 1.0, 0.0, -np.inf, np.inf), 2
-    )
+    penalty = kernels.SeparableCoordinates(2, 1.0, 1.0, 0.0, -np.inf, np.inf)
     ends = (np.zeros(2), np.zeros(2), weights, penalty, np.zeros(2))
     for places, rows in ((np.array([0, 2]), 3), (np.array([0, 1]), 2)):
         with pytest.raises(ValueError, match=r"outside the columns|differ in length"):
@@ -418,9 +416,7 @@ def interruptible():
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_long_descent(rng):
     columns = kernels.ScaledColumns(Design(rng.normal(size=(50, 20))).matrix, np.ones(50), True)
-    penalty = kernels.SeparableCoordinates(
-        kernels.SeparableTerms(1.0, 0.0, 1.0, -np.inf, np.inf), 0
-    )
+    penalty = kernels.SeparableCoordinates(0, 1.0, 0.0, 1.0, -np.inf, np.inf)
     zero = np.zeros(1)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()

@@ -17,12 +17,12 @@ using SmoothLoss = std::variant<const HingeLoss*, const LogisticLoss*, const Res
 
 template <template <class, class> class Method>
 std::unique_ptr<RandomCoordinates> make(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y, In weights,
-                                        const SeparableTerms& terms, double alpha, bool ones, In w, std::uint64_t seed) {
+                                        const SeparableCoordinates& terms, double alpha, bool ones, In w, std::uint64_t seed) {
     const std::size_t n_features = transpose.n_rows(), n_samples = transpose.n_columns();
     require(transpose.by_row(), "the transpose must be stored by rows");
     require(have_length(n_samples, y, weights) && w.shape(0) == n_features + ones,
             "the vector does not fit the matrix");
-    require(terms.fit(n_features), "as many terms as features");
+    require(terms.n_penalised() == n_features, "as many terms as features");
     require(seed != 0 && n_features < (std::size_t{1} << 32) - 1,
             "the seed must not be 0, and features at most 2^32 - 2");
     const CoordinateProblem problem{{y.data(), y.data() + n_samples},

@@ -29,57 +29,56 @@ double entry(const Number& number, std::size_t j) {
         number);
 }
 
-void bind_separable_terms(nb::module_& m) {
-    nb::class_<SeparableTerms>(m, "SeparableTerms",
-                               "alpha (l1 |p| + l2 p^2 / 2) on [lower, upper], one for all coordinates or one each.")
+void bind_penalties(nb::module_& m) {
+    nb::class_<SeparableCoordinates>(m, "SeparableCoordinates",
+                                     "alpha (l1 |p| + l2 p^2 / 2) on [lower, upper] of the first coordinates, with "
+                                     "numbers for all of them or one each.")
         .def("__init__",
-             [](SeparableTerms* self, double alpha, Number l1, Number l2, Number lower, Number upper) {
-                 std::size_t n = 1;
-                 bool same = true;
+             [](SeparableCoordinates* self, std::size_t n_penalised, double alpha, Number l1, Number l2, Number lower,
+                Number upper) {
+                 std::size_t n_terms = 1;
                  for (const Number* number : {&l1, &l2, &lower, &upper})
                      if (const In* array = std::get_if<In>(number)) {
-                         require(same || array->shape(0) == n, "l1, l2, lower and upper differ in length");
-                         n = array->shape(0);
-                         same = false;
+                         require(array->shape(0) == n_penalised, "as many terms as penalised coordinates");
+                         n_terms = n_penalised;
                      }
                  std::vector<SeparableTerm> terms;
-                 terms.reserve(n);
-                 for (std::size_t j = 0; j < n; ++j)
+                 terms.reserve(n_terms);
+                 for (std::size_t j = 0; j < n_terms; ++j)
                      terms.push_back({alpha * entry(l1, j), alpha * entry(l2, j), entry(lower, j), entry(upper, j)});
-                 new (self) SeparableTerms(std::move(terms), same);
+                 new (self) SeparableCoordinates(std::move(terms), n_penalised);
              },
-             "alpha"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a);
+             "n_penalised"_a, "alpha"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a);
+    nb::class_<GroupedCoordinates>(m, "GroupedCoordinates", "l1 ||p||_1 + sum_g weight_g ||p_g||_2, groups side by side.")
+        .def("__init__",
+             [](GroupedCoordinates* self, double l1, In weights, Indices starts) {
+                 require_starts(starts, weights.shape(0));
+                 new (self) GroupedCoordinates{l1, weights.data(), starts.data(), weights.shape(0)};
+             },
+             "l1"_a, "weights"_a, "starts"_a, nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
 }
 
-GramQuadratic model(const InTable& H, const Out& p, const Out& r) {
+template <class R>
+GramQuadratic model(const InTable& H, const R& penalty, const Out& p, const Out& r) {
     const std::size_t n = p.shape(0);
-    require(have_shape(n, n, H) && r.shape(0) == n, "H, p and r differ in length");
+    require(penalty.n_penalised() <= n && have_shape(n, n, H) && r.shape(0) == n,
+            "H, p, r and the penalty differ in length");
     return {H.data(), n, p.data(), r.data()};
 }
-SeparableCoordinates penalty(const SeparableTerms& terms, std::size_t n_penalised, const Out& p) {
-    require(n_penalised <= p.shape(0) && terms.fit(n_penalised), "terms and p differ in length");
-    return {terms, n_penalised};
-}
 
-double sweep_blocks(InTable H, Indices starts, In weights, double l1, Out p, Out r, int sweeps, double tol) {
-    const std::size_t n_groups = weights.shape(0);
-    GramQuadratic quadratic = model(H, p, r);
-    require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
-    for (std::size_t g = 0; g < n_groups; ++g)
-        require(starts.data()[g] >= 0 && starts.data()[g] <= starts.data()[g + 1] &&
-                    starts.data()[g + 1] <= static_cast<std::int64_t>(p.shape(0)),
-                "starts must increase up to the length of p");
+double sweep_blocks(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol) {
+    GramQuadratic quadratic = model(H, penalty, p, r);
     nb::gil_scoped_release release;
-    return quadratic.descend(GroupedCoordinates{l1, weights.data(), starts.data(), n_groups}, sweeps, tol);
+    return quadratic.descend(penalty, sweeps, tol);
 }
 
-void minimise(SupportSystem& system, InTable H, Indices columns, const SeparableTerms& terms, Out p, Out r, int sweeps,
-              double tol, int rounds) {
-    const GramQuadratic quadratic = model(H, p, r);
-    const SeparableCoordinates coordinates = penalty(terms, columns.shape(0), p);
+void minimise(SupportSystem& system, InTable H, Indices columns, const SeparableCoordinates& penalty, Out p, Out r,
+              int sweeps, double tol, int rounds) {
+    const GramQuadratic quadratic = model(H, penalty, p, r);
+    require(columns.shape(0) == penalty.n_penalised(), "as many columns as penalised coordinates");
     nb::gil_scoped_release release;
     system.name(columns.data(), columns.shape(0), p.shape(0));
-    minimise_separable(quadratic, coordinates, sweeps, tol, rounds, system);
+    minimise_separable(quadratic, penalty, sweeps, tol, rounds, system);
 }
 
 void add_to_submatrix(OutTable H, Indices indices, InTable part) {
@@ -93,10 +92,10 @@ void add_to_submatrix(OutTable H, Indices indices, InTable part) {
     }
 }
 
-auto active_or_violating(In w, In gradient, const SeparableTerms& terms, double step, std::optional<In> steps,
+auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, double step, std::optional<In> steps,
                          std::optional<In> expected) {
     const std::size_t n = w.shape(0);
-    require(terms.fit(n) && gradient.shape(0) == n && (!steps || steps->shape(0) == n) && (!expected || expected->shape(0) == n),
+    require(terms.n_penalised() == n && have_length(n, gradient, steps.value_or(w), expected.value_or(w)),
             "w, gradient, terms, steps and expected differ in length");
     const double *at = w.data(), *slopes = gradient.data();
     std::vector<std::int64_t> columns;
@@ -119,13 +118,12 @@ auto active_or_violating(In w, In gradient, const SeparableTerms& terms, double 
 }  // namespace
 
 void bind_quadratic(nb::module_& m) {
-    bind_separable_terms(m);
+    bind_penalties(m);
     nb::class_<SupportSystem>(m, "SupportSystem", "Factors of a matrix on one support after another.").def(nb::init<>());
-    m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "starts"_a, "weights"_a, "l1"_a, "p"_a, "r"_a, "sweeps"_a,
-          "tol"_a,
+    m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "Block coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest "
           "change.");
-    m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "terms"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
+    m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "rounds"_a,
           "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both. The columns "
           "number the penalised coordinates for the system, those behind them have none.");

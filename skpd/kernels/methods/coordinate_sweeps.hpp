@@ -38,7 +38,7 @@ template <class Model>
 Sweep sweep(Model& model, const SeparableCoordinates& r) {
     Sweep done;
     for (std::size_t j = 0; j < r.n_penalised(); ++j) {
-        const SeparableTerm& term = r.terms[j];
+        const SeparableTerm& term = r[j];
         const double c = model.curvature(j);
         if (c + term.l2 > 0.0)
             done.move(model, j, term.minimiser(c, c * model.p[j] - model.gradient(j)), c + term.l2);

@@ -46,24 +46,6 @@ struct SeparableTerm {
     }
 };
 
-// The terms of coordinates 0, 1, ...: one for all, or as many as there are coordinates.
-class SeparableTerms {
-   public:
-    SeparableTerms(std::vector<SeparableTerm> terms, bool same)
-        : terms_(std::move(terms)), stride_(same ? 0 : 1) {
-        for (const SeparableTerm& term : terms_) most_l2_ = std::max(most_l2_, term.l2);
-    }
-    const SeparableTerm& operator[](std::size_t j) const { return terms_[j * stride_]; }
-    bool fit(std::size_t n) const { return stride_ == 0 || terms_.size() == n; }
-    // The largest l2, which distinguishes sets of terms that are multiples of each other
-    double most_l2() const { return most_l2_; }
-
-   private:
-    std::vector<SeparableTerm> terms_;
-    std::size_t stride_;
-    double most_l2_ = 0.0;
-};
-
 // A penalty's derivatives on its support, where it is smooth: the first, and the second as
 // diag(bend) - u bend u' in every part of the support that is a group.
 struct Derivatives {
@@ -83,41 +65,51 @@ struct Derivatives {
     }
 };
 
-// sum_j of the terms of the coordinates
-struct SeparableCoordinates {
-    const SeparableTerms& terms;
-    std::size_t count;
-
-    std::size_t n_penalised() const { return count; }
+// A sum of terms of the penalised coordinates: one for all of them, or one each
+class SeparableCoordinates {
+   public:
+    SeparableCoordinates(std::vector<SeparableTerm> terms, std::size_t n_penalised)
+        : terms_(std::move(terms)), n_penalised_(n_penalised) {
+        for (const SeparableTerm& term : terms_) most_l2_ = std::max(most_l2_, term.l2);
+    }
+    const SeparableTerm& operator[](std::size_t j) const { return terms_[terms_.size() > 1 ? j : 0]; }
+    std::size_t n_penalised() const { return n_penalised_; }
+    // The largest l2, which distinguishes sets of terms that are multiples of each other
+    double most_l2() const { return most_l2_; }
 
     std::vector<std::size_t> support(const double* p, std::size_t n) const {
         std::vector<std::size_t> out;
         for (std::size_t j = 0; j < n; ++j)
-            if (j >= n_penalised() || terms[j].is_smooth_at(p[j])) out.push_back(j);
+            if (j >= n_penalised() || (*this)[j].is_smooth_at(p[j])) out.push_back(j);
         return out;
     }
     Derivatives derivatives(const std::vector<std::size_t>& support, const double* p) const {
         Derivatives out(support.size());
         for (std::size_t a = 0; a < support.size() && support[a] < n_penalised(); ++a) {
-            const SeparableTerm& term = terms[support[a]];
+            const SeparableTerm& term = (*this)[support[a]];
             out.first[a] = term.derivative(p[support[a]]);
             out.bend[a] = term.l2;
         }
         return out;
     }
     double moved(std::size_t j, double from, double change) const {
-        return j < n_penalised() ? terms[j].held(from, from + change) : from + change;
+        return j < n_penalised() ? (*this)[j].held(from, from + change) : from + change;
     }
     double rise(const std::vector<std::size_t>& support, const double* p, const double* change) const {
         double sum = 0.0;
         for (std::size_t a = 0; a < support.size() && support[a] < n_penalised(); ++a)
-            sum += terms[support[a]].rise(p[support[a]], p[support[a]] + change[a]);
+            sum += (*this)[support[a]].rise(p[support[a]], p[support[a]] + change[a]);
         return sum;
     }
     double to_kink(std::size_t j, double from, double step) const {
         if (j >= n_penalised() || step == 0.0) return 1.0;
-        return terms[j].steps_to_kink(from, step) * (1.0 + 1e-15);
+        return (*this)[j].steps_to_kink(from, step) * (1.0 + 1e-15);
     }
+
+   private:
+    std::vector<SeparableTerm> terms_;
+    std::size_t n_penalised_;
+    double most_l2_ = 0.0;
 };
 
 // l1 ||p||_1 + sum_g weight_g ||p_g||_2 over groups side by side

@@ -43,7 +43,7 @@ struct RandomCoordinates {
 
 struct CoordinateProblem {
     std::vector<double> y, weights;
-    SeparableTerms terms;
+    SeparableCoordinates terms;
     double alpha, smoothness;
     bool ones;
 };

@@ -127,11 +127,11 @@ class SupportSystem {
         const double* H = model.H;
         const std::size_t n = model.n, k = support.size();
         const auto diagonal = [&](std::size_t j) {
-            return (model.curvature(j) + (j < penalty.n_penalised() ? penalty.terms[j].l2 : 0.0)) * (1.0 + 1e-14);
+            return (model.curvature(j) + (j < penalty.n_penalised() ? penalty[j].l2 : 0.0)) * (1.0 + 1e-14);
         };
-        if (penalty.terms.most_l2() == most_l2_ && follow(H, n, diagonal, support)) return true;
+        if (penalty.most_l2() == most_l2_ && follow(H, n, diagonal, support)) return true;
         forget();
-        most_l2_ = penalty.terms.most_l2();
+        most_l2_ = penalty.most_l2();
         factor_.resize(k, k + k / share);
         for (std::size_t a = 0; a < k; ++a) {
             const double* from = H + support[a] * n;

@@ -106,8 +106,8 @@ def _method(run: Run, make):
         )
     return make(
         problem.design.transposed.by_rows.matrix, loss.evaluator, loss.smoothness, problem.y,
-        problem.weights, penalty.kernel_terms(1.0), problem.alpha, problem.fit_intercept,
-        problem.join(run.first.coef, run.first.intercept), run.seed(),
+        problem.weights, penalty.kernel_terms(1.0, problem.n_coefficients), problem.alpha,
+        problem.fit_intercept, problem.join(run.first.coef, run.first.intercept), run.seed(),
     )  # fmt: skip
 
 

@@ -24,9 +24,7 @@ class GroupedPart:
         self.starts = np.append(np.flatnonzero(first), len(labels))
         self.weights = alpha * group_weights[labels[first]]
         self.groups = np.cumsum(first) - 1
-
-    def coordinates(self) -> kernels.GroupedCoordinates:
-        return kernels.GroupedCoordinates(self.l1, self.weights, self.starts)
+        self.coordinates = kernels.GroupedCoordinates(self.l1, self.weights, self.starts)
 
     def minimise(self, curvature: MatrixCurvature, p: Array, r: Array, tol: float) -> None:
         """Update p to a minimiser of the model, and the gradient r of its smooth part."""
@@ -34,7 +32,7 @@ class GroupedPart:
         with blas_threads_for(len(p)):
             for _ in range(QUADRATIC.most_rounds):
                 change = kernels.block_coordinate_descent(
-                    H, self.starts, self.weights, self.l1, p, r, QUADRATIC.sweeps, tol
+                    H, self.coordinates, p, r, QUADRATIC.sweeps, tol
                 )
                 if change <= tol:
                     break
@@ -119,16 +117,13 @@ class SeparablePart:
     """The penalty alpha R on the working set, R = sum_j l1 |w_j| + l2 w_j^2 / 2 within bounds."""
 
     def __init__(self, penalty, alpha: float, columns: Indices) -> None:
-        self.terms = restricted(penalty, columns).kernel_terms(alpha)
-        self.columns, self.n_penalised = columns, len(columns)
-
-    def coordinates(self) -> kernels.SeparableCoordinates:
-        return kernels.SeparableCoordinates(self.terms, self.n_penalised)
+        self.columns = columns
+        self.coordinates = restricted(penalty, columns).kernel_terms(alpha, len(columns))
 
     def minimise(self, curvature: MatrixCurvature, p: Array, r: Array, tol: float) -> None:
         """Update p to a minimiser of the model, and the gradient r of its smooth part."""
         sweeps = QUADRATIC.sweeps + min(len(p) // 20, 20)
         kernels.minimise_separable(
-            curvature.system, curvature.matrix, self.columns, self.terms, p, r, sweeps, tol,
-            QUADRATIC.most_rounds,
+            curvature.system, curvature.matrix, self.columns, self.coordinates, p, r, sweeps,
+            tol, QUADRATIC.most_rounds,
         )  # fmt: skip

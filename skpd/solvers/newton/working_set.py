@@ -45,9 +45,9 @@ class WorkingSet:
         # whether the penalty sets features to 0; otherwise all features join at once
         penalty: Any = problem.penalty
         self.selects = penalty.structure is Structure.GROUPED or np.any(penalty.terms[0] > 0.0)
-        self._terms: kernels.SeparableTerms | None = None
+        self._terms: kernels.SeparableCoordinates | None = None
         if penalty.structure is Structure.SEPARABLE:
-            self._terms = penalty.kernel_terms(problem.alpha)
+            self._terms = penalty.kernel_terms(problem.alpha, problem.n_coefficients)
         self.fewest = self._room_for_new()
 
     def _room_for_new(self) -> int:
