@@ -23,10 +23,9 @@ void bind_interior(nb::module_& m) {
                 const std::size_t size = s.shape(0);
                 require(have_length(size, sign, weights, lower, width, slope, upper.value_or(s)),
                         "the vectors do not have the same length");
-                new (self) IntervalTerms(size, upper.has_value(), q, share, [&](std::size_t k) {
-                    return IntervalTerms::Row{s.data()[k], sign.data()[k], weights.data()[k], lower.data()[k],
-                                              upper ? upper->data()[k] : 0.0, width.data()[k], slope.data()[k]};
-                });
+                const IntervalRows given{s.data(), sign.data(), weights.data(), lower.data(),
+                                         upper ? upper->data() : nullptr, width.data(), slope.data()};
+                new (self) IntervalTerms(size, given, q, share);
             },
             "s"_a, "sign"_a, "weights"_a, "lower"_a, "upper"_a.none(), "width"_a, "slope"_a, "q"_a, "share"_a)
         .def("multipliers", [](const IntervalTerms& self) { return as_numpy(self.multipliers()); },
@@ -39,7 +38,7 @@ void bind_interior(nb::module_& m) {
         .def(
             "shift",
             [](IntervalTerms& self, std::optional<double> mu, const IntervalStep* affine) {
-                return as_numpy(mu ? self.shift_towards(*mu, affine) : self.shift_in_place());
+                return as_numpy(self.shift(mu, affine));
             },
             "mu"_a.none(), "affine"_a.none(),
             "What the gradient changes by for products equal to share * mu, or as they are, the image fixed.")

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,41 +22,40 @@ inline double largest_step(const std::vector<double>& x, const std::vector<doubl
     return fastest < 0.0 ? -1.0 / fastest : std::numeric_limits<double>::infinity();
 }
 
-// A direction in the arguments s, the multipliers u and the slacks of the bounds of u.
+// A direction in the arguments s, the multipliers u and the slacks of each bound of u.
 struct IntervalStep {
-    std::vector<double> s, u, below, above;
-    explicit IntervalStep(std::size_t size, bool two_sided) : s(size), u(size), below(size), above(two_sided ? size : 0) {}
+    std::vector<double> s, u;
+    std::vector<std::vector<double>> slacks;
+    IntervalStep(std::size_t size, std::size_t n_bounds) : s(size), u(size), slacks(n_bounds, std::vector<double>(size)) {}
+};
+
+// The arrays of the parameters of terms; upper is null where there is no upper bound.
+struct IntervalRows {
+    const double *s, *sign, *weights, *lower, *upper, *width, *slope;
 };
 
 // sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, with s = sign image - offset.
 class IntervalTerms {
    public:
-    // The parameters of a term.
-    struct Row {
-        double s, sign, weight, lower, upper, width, slope;
-    };
-
-    template <class Rows>
-    IntervalTerms(std::size_t size, bool two_sided, double q, double share, Rows row)
-        : two_sided_(two_sided), q_(q), share_(share), s_(size), sign_(size), weights_(size), u_(size), below_(size),
-          above_(two_sided ? size : 0), to_lower_(size), to_upper_(two_sided ? size : 0), h_(size), left_(size),
-          shift_(size), wanted_below_(size), wanted_above_(two_sided ? size : 0) {
+    IntervalTerms(std::size_t size, const IntervalRows& given, double q, double share)
+        : q_(q), share_(share), s_(given.s, given.s + size), sign_(given.sign, given.sign + size),
+          weights_(given.weights, given.weights + size), u_(size), h_(size), left_(size), shift_(size),
+          bounds_(1, Bound(1.0, size)) {
+        if (given.upper) bounds_.emplace_back(-1.0, size);
         for (std::size_t k = 0; k < size; ++k) {
-            const Row given = row(k);
-            s_[k] = given.s;
-            sign_[k] = given.sign;
-            weights_[k] = given.weight;
-            if (two_sided) {
-                u_[k] = 0.5 * (given.lower + given.upper);
-                const double beside = given.s - q * u_[k];
-                above_[k] = std::max(beside, 0.0) + given.width;
-                below_[k] = above_[k] - beside;
-                to_upper_[k] = given.upper - u_[k];
+            const double s = s_[k], lower = given.lower[k], width = given.width[k];
+            if (given.upper) {
+                const double upper = given.upper[k];
+                u_[k] = 0.5 * (lower + upper);
+                const double beside = s - q * u_[k];
+                bounds_[1].slack[k] = std::max(beside, 0.0) + width;
+                bounds_[0].slack[k] = bounds_[1].slack[k] - beside;
+                bounds_[1].distance[k] = upper - u_[k];
             } else {
-                u_[k] = q > 0.0 ? std::max(given.s / q, given.lower) + given.width / q : given.lower + given.slope;
-                below_[k] = std::max(q * u_[k] - given.s, given.width);
+                u_[k] = q > 0.0 ? std::max(s / q, lower) + width / q : lower + given.slope[k];
+                bounds_[0].slack[k] = std::max(q * u_[k] - s, width);
             }
-            to_lower_[k] = u_[k] - given.lower;
+            bounds_[0].distance[k] = u_[k] - lower;
         }
     }
 
@@ -68,8 +68,8 @@ class IntervalTerms {
     double products() const {
         double sum = 0.0;
         for (std::size_t k = 0; k < size(); ++k) {
-            double product = below_[k] * to_lower_[k];
-            if (two_sided_) product += above_[k] * to_upper_[k];
+            double product = 0.0;
+            for (const Bound& bound : bounds_) product += bound.slack[k] * bound.distance[k];
             sum += weights_[k] * product;
         }
         return sum;
@@ -78,9 +78,10 @@ class IntervalTerms {
     double products_after(const IntervalStep& step, double primal, double dual) const {
         double sum = 0.0;
         for (std::size_t k = 0; k < size(); ++k) {
-            double product = (below_[k] + primal * step.below[k]) * (to_lower_[k] + dual * step.u[k]);
-            if (two_sided_)
-                product += (above_[k] + primal * step.above[k]) * (to_upper_[k] - dual * step.u[k]);
+            double product = 0.0;
+            for (std::size_t b = 0; b < bounds_.size(); ++b)
+                product += (bounds_[b].slack[k] + primal * step.slacks[b][k]) *
+                           (bounds_[b].distance[k] + bounds_[b].sign * dual * step.u[k]);
             sum += weights_[k] * product;
         }
         return sum;
@@ -88,55 +89,53 @@ class IntervalTerms {
 
     // The curvature in the image, slacks and multipliers eliminated.
     std::vector<double> factorise() {
-        std::vector<double> curvature(size());
-        for (std::size_t k = 0; k < size(); ++k) {
-            double give = q_ + below_[k] / to_lower_[k], left = s_[k] - q_ * u_[k] + below_[k];
-            if (two_sided_) {
-                give += above_[k] / to_upper_[k];
-                left -= above_[k];
+        std::vector<double> give(size(), q_);
+        for (std::size_t k = 0; k < size(); ++k) left_[k] = s_[k] - q_ * u_[k];
+        for (const Bound& bound : bounds_)
+            for (std::size_t k = 0; k < size(); ++k) {
+                give[k] += bound.slack[k] / bound.distance[k];
+                left_[k] += bound.sign * bound.slack[k];
             }
-            h_[k] = 1.0 / give;
-            left_[k] = left;
-            curvature[k] = weights_[k] * h_[k];
-        }
+        for (std::size_t k = 0; k < size(); ++k) h_[k] = 1.0 / give[k];
+        std::vector<double> curvature(size());
+        for (std::size_t k = 0; k < size(); ++k) curvature[k] = weights_[k] * h_[k];
         return curvature;
     }
 
-    // The change of the gradient that gives products of share * mu, for a fixed image.
-    std::vector<double> shift_towards(double mu, const IntervalStep* affine) {
-        const double target = share_ * mu;
-        return shifted([&](std::size_t k) {
-            const double corrected = affine ? affine->below[k] * affine->u[k] : 0.0;
-            return target - below_[k] * to_lower_[k] - corrected;
-        }, [&](std::size_t k) {
-            const double corrected = affine ? affine->above[k] * affine->u[k] : 0.0;
-            return target - above_[k] * to_upper_[k] + corrected;
-        });
-    }
-
-    // The change of the gradient for products that do not change.
-    std::vector<double> shift_in_place() {
-        const auto none = [](std::size_t) { return 0.0; };
-        return shifted(none, none);
+    // The change of the gradient that gives products of share * mu, or that they are now, for a fixed image.
+    std::vector<double> shift(std::optional<double> mu, const IntervalStep* affine) {
+        shift_ = left_;
+        for (std::size_t b = 0; b < bounds_.size(); ++b) {
+            Bound& bound = bounds_[b];
+            for (std::size_t k = 0; k < size(); ++k) {
+                const double corrected = affine ? bound.sign * affine->slacks[b][k] * affine->u[k] : 0.0;
+                const double change = mu ? share_ * *mu - bound.slack[k] * bound.distance[k] - corrected : 0.0;
+                bound.wanted[k] = change / bound.distance[k];
+                shift_[k] += bound.sign * bound.wanted[k];
+            }
+        }
+        return signed_by([&](std::size_t k) { return weights_[k] * (h_[k] * shift_[k]); });
     }
 
     IntervalStep direction(const double* image) const {
-        IntervalStep step(size(), two_sided_);
+        IntervalStep step(size(), bounds_.size());
         for (std::size_t k = 0; k < size(); ++k) {
             step.s[k] = sign_[k] * image[k];
             step.u[k] = h_[k] * (step.s[k] + shift_[k]);
-            step.below[k] = wanted_below_[k] - below_[k] / to_lower_[k] * step.u[k];
-            if (two_sided_) step.above[k] = wanted_above_[k] + above_[k] / to_upper_[k] * step.u[k];
         }
+        for (std::size_t b = 0; b < bounds_.size(); ++b)
+            for (std::size_t k = 0; k < size(); ++k)
+                step.slacks[b][k] = bounds_[b].wanted[k] -
+                                    bounds_[b].sign * bounds_[b].slack[k] / bounds_[b].distance[k] * step.u[k];
         return step;
     }
 
     // The longest steps of the slacks and of the multipliers that leave none negative.
     std::pair<double, double> largest_steps(const IntervalStep& step) const {
-        double primal = largest_step(below_, step.below), dual = largest_step(to_lower_, step.u);
-        if (two_sided_) {
-            primal = std::min(primal, largest_step(above_, step.above));
-            dual = std::min(dual, largest_step(to_upper_, step.u, -1.0));
+        double primal = std::numeric_limits<double>::infinity(), dual = primal;
+        for (std::size_t b = 0; b < bounds_.size(); ++b) {
+            primal = std::min(primal, largest_step(bounds_[b].slack, step.slacks[b]));
+            dual = std::min(dual, largest_step(bounds_[b].distance, step.u, bounds_[b].sign));
         }
         return {primal, dual};
     }
@@ -144,24 +143,22 @@ class IntervalTerms {
     void move(const IntervalStep& step, double primal, double dual) {
         for (std::size_t k = 0; k < size(); ++k) {
             s_[k] += primal * step.s[k];
-            below_[k] += primal * step.below[k];
             u_[k] += dual * step.u[k];
-            to_lower_[k] += dual * step.u[k];
-            if (two_sided_) {
-                above_[k] += primal * step.above[k];
-                to_upper_[k] -= dual * step.u[k];
-            }
         }
+        for (std::size_t b = 0; b < bounds_.size(); ++b)
+            for (std::size_t k = 0; k < size(); ++k) {
+                bounds_[b].slack[k] += primal * step.slacks[b][k];
+                bounds_[b].distance[k] += bounds_[b].sign * dual * step.u[k];
+            }
     }
 
     // The terms whose slacks all fall faster than their multipliers' distances from their bounds.
     std::vector<std::uint8_t> towards_kinks(const IntervalStep& step) const {
-        std::vector<std::uint8_t> found(size());
-        for (std::size_t k = 0; k < size(); ++k) {
-            bool at_kink = step.below[k] / below_[k] < step.u[k] / to_lower_[k];
-            if (two_sided_) at_kink &= step.above[k] / above_[k] < -step.u[k] / to_upper_[k];
-            found[k] = at_kink;
-        }
+        std::vector<std::uint8_t> found(size(), true);
+        for (std::size_t b = 0; b < bounds_.size(); ++b)
+            for (std::size_t k = 0; k < size(); ++k)
+                found[k] &= step.slacks[b][k] / bounds_[b].slack[k] <
+                            bounds_[b].sign * step.u[k] / bounds_[b].distance[k];
         return found;
     }
 
@@ -173,28 +170,18 @@ class IntervalTerms {
         return out;
     }
 
-    // The change of the gradient for given changes of the products below and above.
-    template <class Below, class Above>
-    std::vector<double> shifted(Below below, Above above) {
-        std::vector<double> gradient(size());
-        for (std::size_t k = 0; k < size(); ++k) {
-            wanted_below_[k] = below(k) / to_lower_[k];
-            shift_[k] = left_[k] + wanted_below_[k];
-            if (two_sided_) {
-                wanted_above_[k] = above(k) / to_upper_[k];
-                shift_[k] -= wanted_above_[k];
-            }
-            gradient[k] = weights_[k] * sign_[k] * (h_[k] * shift_[k]);
-        }
-        return gradient;
-    }
+    // A bound of the multipliers u: below them (sign 1) or above (-1)
+    struct Bound {
+        double sign;
+        std::vector<double> slack, distance, wanted;  // distance: of u; wanted: the change of the slack, of the last shift
+        Bound(double sign, std::size_t size) : sign(sign), slack(size), distance(size), wanted(size) {}
+    };
 
-    bool two_sided_;
     double q_, share_;
-    std::vector<double> s_, sign_, weights_;
-    std::vector<double> u_, below_, above_, to_lower_, to_upper_;  // multipliers, slacks, distances of multipliers
+    std::vector<double> s_, sign_, weights_, u_;
     std::vector<double> h_, left_;  // of the last factorisation: curvature, residual of s
-    std::vector<double> shift_, wanted_below_, wanted_above_;  // of the last shift
+    std::vector<double> shift_;     // of the last shift
+    std::vector<Bound> bounds_;     // the lower one, and the upper one if there is one
 };
 
 }  // namespace skpd
