@@ -4,33 +4,11 @@
 #include <nanobind/stl/variant.h>
 
 #include "bind/losses.hpp"
-#include "bind/matrix.hpp"
 #include "methods/block_frank_wolfe.hpp"
 
 using namespace nanobind::literals;
 
 namespace skpd {
-namespace {
-
-std::unique_ptr<BlockFrankWolfe> make(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta,
-                                      const BlockFrankWolfeSettings& settings) {
-    require(matrix.by_row(), "the matrix must be stored by rows");
-    require(std::max(matrix.n_rows(), matrix.n_columns()) < (std::size_t{1} << 32) &&
-                have_length(matrix.n_rows(), y, weights, theta),
-            "the matrix and vectors must fit each other, with sizes below 2^32");
-    nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto* loss, const auto& layout) -> std::unique_ptr<BlockFrankWolfe> {
-            using Loss = std::remove_cvref_t<decltype(*loss)>;
-            using Layout = std::remove_cvref_t<decltype(layout)>;
-            return std::make_unique<BlockFrankWolfeOn<Loss, Layout>>(*loss, layout, y.data(), weights.data(), theta.data(),
-                                                                     settings);
-        },
-        any_loss, matrix.layout());
-}
-
-}  // namespace
-
 void bind_block_frank_wolfe(nb::module_& m) {
     nb::class_<BlockFrankWolfe>(m, "BlockFrankWolfe", "A primal-dual block Frank-Wolfe method and its iterates.")
         .def("run", &BlockFrankWolfe::run, "target"_a, "max_iter"_a, "max_entries"_a,
@@ -49,8 +27,14 @@ void bind_block_frank_wolfe(nb::module_& m) {
         [](const Matrix& matrix, AnyLoss loss, In y, In weights, In theta, double mu, double radius,
            double constant, double offset, bool line_search, double eta, double dual_step, std::size_t sparsity,
            std::size_t n_coordinates) {
-            return make(matrix, loss, y, weights, theta,
-                        {mu, radius, constant, offset, line_search, eta, dual_step, sparsity, n_coordinates});
+            require(matrix.by_row(), "the matrix must be stored by rows");
+            require(std::max(matrix.n_rows(), matrix.n_columns()) < (std::size_t{1} << 32) &&
+                        have_length(matrix.n_rows(), y, weights, theta),
+                    "the matrix and vectors must fit each other, with sizes below 2^32");
+            const BlockFrankWolfeSettings settings{mu,  radius,    constant, offset,       line_search,
+                                                   eta, dual_step, sparsity, n_coordinates};
+            return method_of<BlockFrankWolfe, BlockFrankWolfeOn>(loss, matrix, y.data(), weights.data(), theta.data(),
+                                                                 settings);
         },
         "matrix"_a, "loss"_a, "y"_a, "weights"_a, "theta"_a, "mu"_a, "radius"_a, "constant"_a, "offset"_a,
         "line_search"_a, "eta"_a, "dual_step"_a, "sparsity"_a, "n_coordinates"_a, nb::keep_alive<0, 1>(),

@@ -61,11 +61,9 @@ void bind_column_quadratic(nb::module_& m) {
         .def("__init__",
              [](ScaledColumns* self, const Matrix& matrix, In h, bool ones) {
                  require(h.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
-                 std::visit(
-                     [&](const auto& layout) {
-                         new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), h.data(), ones);
-                     },
-                     matrix.layout());
+                 matrix.visit([&](const auto& layout) {
+                     new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), h.data(), ones);
+                 });
              },
              "matrix"_a, "h"_a, "ones"_a)
         .def("append",
@@ -74,12 +72,10 @@ void bind_column_quadratic(nb::module_& m) {
                          "the matrix does not fit the columns");
                  require_within(wanted, matrix.n_columns(), "columns must lie in the matrix");
                  nb::gil_scoped_release release;
-                 std::visit(
-                     [&](const auto& layout) {
-                         self.append(layout, matrix.by_row(), matrix.n_rows(), matrix.n_columns(), wanted.data(),
-                                     wanted.shape(0));
-                     },
-                     matrix.layout());
+                 matrix.visit([&](const auto& layout) {
+                     self.append(layout, matrix.by_row(), matrix.n_rows(), matrix.n_columns(), wanted.data(),
+                                 wanted.shape(0));
+                 });
              },
              "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(), "Puts some columns of the same matrix, scaled, behind those at hand.")
         .def_prop_ro("n_rows", &ScaledColumns::n_rows)

@@ -3,9 +3,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include <type_traits>
-
-#include "bind/matrix.hpp"
+#include "bind/losses.hpp"
 #include "methods/random_coordinates.hpp"
 
 using namespace nanobind::literals;
@@ -31,14 +29,7 @@ std::unique_ptr<RandomCoordinates> make(const Matrix& transpose, SmoothLoss any_
                                     alpha,
                                     smoothness,
                                     ones};
-    nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto* loss, const auto& layout) -> std::unique_ptr<RandomCoordinates> {
-            using Loss = std::remove_cvref_t<decltype(*loss)>;
-            using Layout = std::remove_cvref_t<decltype(layout)>;
-            return std::make_unique<Method<Loss, Layout>>(*loss, layout, problem, w.data(), seed);
-        },
-        any_loss, transpose.layout());
+    return method_of<RandomCoordinates, Method>(any_loss, transpose, problem, w.data(), seed);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <nanobind/stl/variant.h>
 
 #include "bind/losses.hpp"
-#include "bind/matrix.hpp"
 #include "methods/class_iterate.hpp"
 #include "methods/dual_descent.hpp"
 
@@ -42,13 +41,10 @@ Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alph
     require(have_length(n_classes, offsets), "there must be an offset for each class");
     require_rows(matrix);
     nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto& layout) -> Descent {
-            ClassIterate iterate(layout, y.data(), n_classes, weights.data(), theta.data(), alpha, constant,
-                                 offsets.data());
-            return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
-        },
-        matrix.layout());
+    return matrix.visit([&](const auto& layout) -> Descent {
+        ClassIterate iterate(layout, y.data(), n_classes, weights.data(), theta.data(), alpha, constant, offsets.data());
+        return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
+    });
 }
 
 }  // namespace

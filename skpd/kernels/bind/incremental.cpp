@@ -27,15 +27,12 @@ std::unique_ptr<Incremental> make(const Matrix& matrix, In y, In weights, double
     require(matrix.by_row(), "the matrix must be stored by rows");
     require(have_length(matrix.n_rows(), y, weights), "the vector does not fit the matrix");
     const RobustSettings settings{epsilon, kappa, ridge, fit_intercept};
-    return std::visit(
-        [&](const auto& layout) -> std::unique_ptr<Incremental> {
-            using Layout = std::remove_cvref_t<decltype(layout)>;
-            return with_epigraph(norm, [&](auto epigraph) -> std::unique_ptr<Incremental> {
-                return std::make_unique<IncrementalOn<decltype(epigraph), Layout>>(layout, y.data(), weights.data(),
-                                                                                   settings);
-            });
-        },
-        matrix.layout());
+    return matrix.visit([&](const auto& layout) {
+        using Layout = std::remove_cvref_t<decltype(layout)>;
+        return with_epigraph(norm, [&](auto epigraph) -> std::unique_ptr<Incremental> {
+            return std::make_unique<IncrementalOn<decltype(epigraph), Layout>>(layout, y.data(), weights.data(), settings);
+        });
+    });
 }
 
 void check(const Incremental& method, const Indices& rows) {

@@ -69,8 +69,12 @@ class Matrix {
     std::size_t n_columns() const { return n_columns_; }
     bool by_row() const { return by_row_; }
     const AnyLayout& layout() const { return layout_; }
+    template <class Visit>
+    auto visit(Visit visit) const {
+        return std::visit(visit, layout_);
+    }
     std::size_t n_entries() const {
-        return std::visit([](const auto& layout) { return layout.n_entries(); }, layout_);
+        return visit([](const auto& layout) { return layout.n_entries(); });
     }
 
     template <class Map>
@@ -89,14 +93,12 @@ class Matrix {
         std::vector<double> out(columns.shape(0));
         {
             nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& layout) {
-                    if (!by_row_) gather_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
-                    else if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                        scatter_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
-                    else throw std::invalid_argument("a sparse matrix must be stored by columns");
-                },
-                layout_);
+            visit([&](const auto& layout) {
+                if (!by_row_) gather_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                else if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
+                    scatter_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                else throw std::invalid_argument("a sparse matrix must be stored by columns");
+            });
         }
         return as_numpy(std::move(out));
     }
@@ -136,16 +138,14 @@ class Matrix {
                 "the vector does not fit the matrix");
         require_within(columns, n_columns_, "columns must increase and lie in the matrix", 0, true);
         nb::gil_scoped_release release;
-        std::visit(
-            [&](const auto& layout) {
-                if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                    tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones,
-                              out.data(), n_threads_);
-                else
-                    skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0),
-                               ones, out.data());
-            },
-            layout_);
+        visit([&](const auto& layout) {
+            if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
+                tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out.data(),
+                          n_threads_);
+            else
+                skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones,
+                           out.data());
+        });
     }
 
     void cross_gram(In h, Indices left, Indices right, bool ones, OutTable out) const {
@@ -154,12 +154,10 @@ class Matrix {
         for (const auto* columns : {&left, &right})
             require_within(*columns, n_columns_, "columns must lie in the matrix");
         nb::gil_scoped_release release;
-        std::visit(
-            [&](const auto& layout) {
-                skpd::cross_gram(layout, by_row_, n_rows_, n_columns_, h.data(), left.data(), left.shape(0),
-                                 right.data(), right.shape(0), ones, out.data());
-            },
-            layout_);
+        visit([&](const auto& layout) {
+            skpd::cross_gram(layout, by_row_, n_rows_, n_columns_, h.data(), left.data(), left.shape(0), right.data(),
+                             right.shape(0), ones, out.data());
+        });
     }
 
    private:
@@ -177,7 +175,7 @@ class Matrix {
     void in_parts(const double* v, bool gathers, Work work) const {
         nb::gil_scoped_release release;
         const std::size_t n_parts = parts(v, gathers == by_row_ ? n_columns_ : n_rows_);
-        std::visit([&](const auto& layout) { by_parts(layout, gathers, n_parts, work); }, layout_);
+        visit([&](const auto& layout) { by_parts(layout, gathers, n_parts, work); });
     }
 
     template <class Map>

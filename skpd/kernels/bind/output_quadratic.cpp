@@ -33,14 +33,12 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
     require(have_shape(n, K, d, e, U), "tables of the rows differ in shape");
     require_within(features, X.n_columns(), "features must lie in the matrix");
     nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto& columns) {
-            RowsByColumns<std::remove_cvref_t<decltype(columns)>> rows{
-                {columns, n, K, d.data(), e.data(), U.data()}, features.data(), features.shape(0),
-                diagonal.data(), ridge.data(), G.data(), W.data()};
-            return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol);
-        },
-        X.layout());
+    return X.visit([&](const auto& columns) {
+        RowsByColumns<std::remove_cvref_t<decltype(columns)>> rows{
+            {columns, n, K, d.data(), e.data(), U.data()}, features.data(), features.shape(0),
+            diagonal.data(), ridge.data(), G.data(), W.data()};
+        return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol);
+    });
 }
 
 void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable out) {
@@ -48,8 +46,7 @@ void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable
     require(X.by_row() && have_shape(X.n_rows(), K, d, e) && have_shape(m, K, V, out),
             "X, d, e and the tables do not fit each other");
     nb::gil_scoped_release release;
-    std::visit([&](const auto& rows) { curvature_product(rows, ones, K, d.data(), e.data(), V.data(), out.data()); },
-               X.layout());
+    X.visit([&](const auto& rows) { curvature_product(rows, ones, K, d.data(), e.data(), V.data(), out.data()); });
 }
 
 void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable V, OutTable out) {
@@ -59,15 +56,12 @@ void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTa
             "X, d, e and the tables do not fit each other");
     require_within(features, X.n_columns(), "features must lie in the matrix");
     nb::gil_scoped_release release;
-    std::visit(
-        [&](const auto& columns) {
-            if constexpr (is_dense<std::remove_cvref_t<decltype(columns)>>)
-                curvature_product(columns, features.data(), features.shape(0), ones, n, K, d.data(), e.data(), V.data(),
-                                  out.data());
-            else
-                throw std::invalid_argument("X must be dense");
-        },
-        X.layout());
+    X.visit([&](const auto& columns) {
+        if constexpr (is_dense<std::remove_cvref_t<decltype(columns)>>)
+            curvature_product(columns, features.data(), features.shape(0), ones, n, K, d.data(), e.data(), V.data(),
+                              out.data());
+        else throw std::invalid_argument("X must be dense");
+    });
 }
 
 void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indices ones, OutTable H) {
@@ -78,11 +72,9 @@ void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indic
     for (const Indices& places : {place, ones})
         require_within(places, m, "places must lie in the matrix", -1);
     nb::gil_scoped_release release;
-    std::visit(
-        [&](const auto& rows) {
-            coupled_gram(rows, K, d.data(), e.data(), place.data(), ones.shape(0) ? ones.data() : nullptr, m, H.data());
-        },
-        X.layout());
+    X.visit([&](const auto& rows) {
+        coupled_gram(rows, K, d.data(), e.data(), place.data(), ones.shape(0) ? ones.data() : nullptr, m, H.data());
+    });
 }
 
 }  // namespace
