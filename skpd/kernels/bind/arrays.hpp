@@ -44,8 +44,9 @@ bool have_shape(std::size_t n_rows, std::size_t n_columns, const Tables&... tabl
     return ((tables.shape(0) == n_rows && tables.shape(1) == n_columns) && ...);
 }
 // Places from the least on, below n; each of them above the one before if they have to increase.
-inline void require_within(const Indices& places, std::size_t n, const char* message, std::int64_t least = 0,
-                           bool increasing = false) {
+template <class I>
+void require_within(const Array<const I>& places, std::size_t n, const char* message, std::int64_t least = 0,
+                    bool increasing = false) {
     for (std::size_t a = 0; a < places.shape(0); ++a) {
         const std::int64_t place = places.data()[a];
         require(place >= least && place < static_cast<std::int64_t>(n), message);

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "bind/losses.hpp"
-#include "bind/matrix.hpp"
 #include "data/dual_products.hpp"
 #include "data/row_pass.hpp"
 #include "data/products.hpp"
@@ -40,12 +39,8 @@ using Places = Array<const std::int32_t>;
 void entries_of_product(InTable left, InTable right, Places rows, Places columns, Out out) {
     const std::size_t n = out.shape(0), rank = left.shape(1);
     require(right.shape(1) == rank && have_length(n, rows, columns), "factors and entries do not fit");
-    const auto within = [n](const Places& indices, std::size_t most) {
-        for (std::size_t e = 0; e < n; ++e)
-            if (indices.data()[e] < 0 || static_cast<std::size_t>(indices.data()[e]) >= most) return false;
-        return true;
-    };
-    require(within(rows, left.shape(0)) && within(columns, right.shape(0)), "entries must lie in the matrix");
+    require_within(rows, left.shape(0), "entries must lie in the matrix");
+    require_within(columns, right.shape(0), "entries must lie in the matrix");
     nb::gil_scoped_release release;
     sampled_products(left.data(), right.data(), rank, rows.data(), columns.data(), n, out.data());
 }

@@ -42,6 +42,11 @@ std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
     return {rounded.high, rounded.error + std::fabs(rounded.low)};
 }
 
+template <class T>
+bool equal(Array<const T> a, Array<const T> b) {
+    return std::equal(a.data(), a.data() + a.shape(0), b.data(), b.data() + b.shape(0));
+}
+
 }  // namespace
 
 void bind_vectors(nb::module_& m) {
@@ -56,16 +61,8 @@ void bind_vectors(nb::module_& m) {
         "compensated_dot", &compensated_dot,
         "a"_a, "b"_a, "c"_a = nb::none(),
         "sum_i a_i b_i c_i in twice the working precision, and a bound on its error; c_i is 1 if not given.");
-    m.def(
-        "equal",
-        [](In a, In b) { return a.shape(0) == b.shape(0) && std::equal(a.data(), a.data() + a.shape(0), b.data()); },
-        "a"_a, "b"_a, "Whether two vectors are the same, number by number.");
-    m.def(
-        "equal",
-        [](Indices a, Indices b) {
-            return a.shape(0) == b.shape(0) && std::equal(a.data(), a.data() + a.shape(0), b.data());
-        },
-        "a"_a, "b"_a);
+    m.def("equal", &equal<double>, "a"_a, "b"_a, "Whether two vectors are the same, number by number.");
+    m.def("equal", &equal<std::int64_t>, "a"_a, "b"_a);
     m.def(
         "excess",
         [](In x, double threshold) {
