@@ -22,11 +22,6 @@ struct Chains {
     const std::int64_t* starts;
 
     std::size_t first(std::size_t chain) const { return static_cast<std::size_t>(starts[chain]); }
-    std::size_t longest() const {
-        std::size_t most = 0;
-        for (std::size_t c = 0; c < count; ++c) most = std::max(most, first(c + 1) - first(c));
-        return most;
-    }
 };
 
 // exp(max(x - t, -range)) of the scores of some rows, t the largest of each row; returns the sum of these.
@@ -149,10 +144,10 @@ SKPD_CLONES inline void log_sums(const Chains& chains, const double* nodes, cons
 SKPD_CLONES inline void best_labelings(const Chains& chains, const double* nodes, const double* transitions,
                                        double* values, std::int64_t* labels) {
     const std::size_t K = chains.K;
-    std::vector<double> best(chains.longest() * K), arriving(K);
+    std::vector<double> best, arriving(K);
     for (std::size_t c = 0; c < chains.count; ++c) {
         const std::size_t first = chains.first(c), length = chains.first(c + 1) - first;
-        std::copy(nodes + first * K, nodes + (first + length) * K, best.begin());
+        best.assign(nodes + first * K, nodes + (first + length) * K);
         for (std::size_t t = 1; t < length; ++t) {
             const double* before = best.data() + (t - 1) * K;
             double* own = best.data() + t * K;

@@ -24,6 +24,10 @@ inline std::vector<double> prox_total_variation(const double* y, double weight, 
         double slope = 0.0, offset = 0.0;
         double at(double x) const { return slope * x + offset; }
         double meets(double value) const { return (value - offset) / slope; }
+        void add(const Line& other, double sign) {
+            slope += sign * other.slope;
+            offset += sign * other.offset;
+        }
     };
     struct Kink {
         double x;
@@ -34,31 +38,24 @@ inline std::vector<double> prox_total_variation(const double* y, double weight, 
     std::vector<Kink> kinks(2 * n + 2);  // in use: first <= k < last
     std::size_t first = n, last = n;
     Line leftmost{1.0, -y[0]}, rightmost = leftmost;
-    for (std::size_t k = 0; k + 1 < n; ++k) {
+    const auto beyond = [&](double level) {  // the line on which the function first reaches a level
         Line line = leftmost;
-        for (; first < last && line.at(kinks[first].x) <= -weight; ++first) {
-            line.slope += kinks[first].change.slope;
-            line.offset += kinks[first].change.offset;
-        }
+        for (; first < last && line.at(kinks[first].x) <= level; ++first) line.add(kinks[first].change, 1.0);
+        return line;
+    };
+    for (std::size_t k = 0; k + 1 < n; ++k) {
+        Line line = beyond(-weight);
         left[k] = line.meets(-weight);
         const Kink from_left{left[k], {line.slope, line.offset + weight}};
         line = rightmost;
-        for (; first < last && line.at(kinks[last - 1].x) >= weight; --last) {
-            line.slope -= kinks[last - 1].change.slope;
-            line.offset -= kinks[last - 1].change.offset;
-        }
+        for (; first < last && line.at(kinks[last - 1].x) >= weight; --last) line.add(kinks[last - 1].change, -1.0);
         right[k] = std::max(line.meets(weight), left[k]);
         kinks[--first] = from_left;
         kinks[last++] = {right[k], {-line.slope, weight - line.offset}};
         leftmost = {1.0, -weight - y[k + 1]};
         rightmost = {1.0, weight - y[k + 1]};
     }
-    Line line = leftmost;
-    for (; first < last && line.at(kinks[first].x) <= 0.0; ++first) {
-        line.slope += kinks[first].change.slope;
-        line.offset += kinks[first].change.offset;
-    }
-    x[n - 1] = line.meets(0.0);
+    x[n - 1] = beyond(0.0).meets(0.0);
     for (std::size_t k = n - 1; k-- > 0;) x[k] = clip(x[k + 1], left[k], right[k]);
     return x;
 }
