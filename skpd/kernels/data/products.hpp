@@ -93,17 +93,19 @@ void scatter_some(const Dense<T>& matrix, const I* some, std::size_t n, const do
     }
 }
 
-// fours(places) for every four entries of v that are not 0, and single(k) for those left over
-template <class Fours, class Single>
-void over_nonzeros(const double* v, std::size_t n, Fours fours, Single single) {
+// single(k) for the entries of v that are not 0; of a dense matrix fours(entries, vectors) as long as there are four
+template <class M, class Fours, class Single>
+void over_nonzeros(const M& matrix, const double* v, Fours fours, Single single) {
     std::array<std::size_t, together> places{};
     std::size_t count = 0;
-    for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t k = 0; k < matrix.n_major; ++k) {
         if (v[k] == 0.0) continue;
-        places[count++] = k;
-        if (count < together) continue;
-        fours(places);
-        count = 0;
+        if constexpr (is_dense<M>) {
+            places[count++] = k;
+            if (count < together) continue;
+            fours(std::array{v[places[0]], v[places[1]], v[places[2]], v[places[3]]}, matrix.four(places));
+            count = 0;
+        } else single(k);
     }
     for (std::size_t i = 0; i < count; ++i) single(places[i]);
 }
@@ -111,22 +113,14 @@ void over_nonzeros(const double* v, std::size_t n, Fours fours, Single single) {
 // out[j] += sum_k v_k map(x_kj)
 template <class Map, class M>
 void scatter(const M& matrix, const double* v, double* out) {
-    if constexpr (is_dense<M> && std::is_same_v<Map, Identity>) {
+    if constexpr (std::is_same_v<Map, Identity>) {
         over_nonzeros(
-            v, matrix.n_major,
-            [&](const auto& k) {
-                dense_axpys({v[k[0]], v[k[1]], v[k[2]], v[k[3]]}, matrix.four(k), out, matrix.n_minor);
-            },
+            matrix, v,
+            [&](const auto& entries, const auto& x) { dense_axpys(entries, x, out, matrix.n_minor); },
             [&](std::size_t k) { matrix.axpy(k, v[k], out); });
     } else {
-        for (std::size_t k = 0; k < matrix.n_major; ++k) {
-            if (v[k] == 0.0) continue;
-            if constexpr (std::is_same_v<Map, Identity>) {
-                matrix.axpy(k, v[k], out);
-            } else {
-                matrix.for_each(k, [&](std::size_t j, double x) { out[j] += v[k] * Map::of(x); });
-            }
-        }
+        for (std::size_t k = 0; k < matrix.n_major; ++k)
+            if (v[k] != 0.0) matrix.for_each(k, [&](std::size_t j, double x) { out[j] += v[k] * Map::of(x); });
     }
 }
 
@@ -189,21 +183,16 @@ void gather_bounded(const M& matrix, const double* v, Bounded out) {
 template <class M>
 void scatter_bounded(const M& matrix, const double* v, Bounded out) {
     std::size_t n = 0;
-    const auto single = [&](std::size_t k) {
-        matrix.axpy_and_magnitude(k, v[k], out.sum, out.error);
-        ++n;
-    };
-    if constexpr (is_dense<M>) {
-        const auto fours = [&](const auto& k) {
-            dense_axpys_and_magnitudes({v[k[0]], v[k[1]], v[k[2]], v[k[3]]}, matrix.four(k), out.sum, out.error,
-                                       matrix.n_minor);
+    over_nonzeros(
+        matrix, v,
+        [&](const auto& entries, const auto& x) {
+            dense_axpys_and_magnitudes(entries, x, out.sum, out.error, matrix.n_minor);
             n += together;
-        };
-        over_nonzeros(v, matrix.n_major, fours, single);
-    } else {
-        for (std::size_t k = 0; k < matrix.n_major; ++k)
-            if (v[k] != 0.0) single(k);
-    }
+        },
+        [&](std::size_t k) {
+            matrix.axpy_and_magnitude(k, v[k], out.sum, out.error);
+            ++n;
+        });
     for (std::size_t j = 0; j < matrix.n_minor; ++j) out.bound(j, n);
 }
 
