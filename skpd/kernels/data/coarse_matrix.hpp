@@ -13,17 +13,10 @@
 #include <limits>
 #include <vector>
 
-#include "data/products.hpp"
+#include "maths/norms.hpp"
 
 namespace skpd {
 
-template <class T>
-SKPD_CLONES double largest_magnitude(const T* x, std::size_t n) {
-    double largest = 0.0;
-#pragma omp simd reduction(max : largest)
-    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(static_cast<double>(x[i])));
-    return largest;
-}
 // The nearest integer of a number of magnitude below 2^51
 inline double nearest(double x) {
     constexpr double shift = 6755399441055744.0;  // 3 * 2^51
@@ -66,7 +59,7 @@ class CoarseMatrix {
     CoarseMatrix(const Dense<T>& columns, const double* weights)
         : n_rows_(columns.n_minor), columns_(columns.n_major), q_(columns.n_entries()), t_(n_rows_) {
         for (std::size_t j = 0; j < columns_.size(); ++j) {
-            const double largest = largest_magnitude(columns.major(j), n_rows_);
+            const double largest = max_abs(columns.major(j), n_rows_);
             // where the inverse or a square might overflow, 0 keeps nothing
             const double scale = largest > 1e-140 && largest < 1e140 ? largest / most : 0.0;
             const double inverse = scale > 0.0 ? 1.0 / scale : 0.0;
@@ -80,7 +73,7 @@ class CoarseMatrix {
 
     // Takes v; returns the square of ||v - r t||_2, as computed, or infinity where it is out of range.
     double take(const std::vector<double>& v) {
-        step_ = largest_magnitude(v.data(), v.size()) / finest;
+        step_ = max_abs(v.data(), v.size()) / finest;
         if (!(step_ > 1e-150 && step_ < 1e150)) return std::numeric_limits<double>::infinity();
         double missed = 0.0;
         for (std::size_t i = 0; i < v.size(); ++i) {

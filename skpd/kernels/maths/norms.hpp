@@ -15,10 +15,12 @@
 namespace skpd {
 
 // max_j |x_j|, NaN if there is one: magnitudes are ordered as their bits are, NaN above all
-SKPD_CLONES inline double max_abs(const double* x, std::size_t n) {
+template <class T>
+SKPD_CLONES double max_abs(const T* x, std::size_t n) {
     std::int64_t largest = 0;
 #pragma omp simd reduction(max : largest)
-    for (std::size_t j = 0; j < n; ++j) largest = std::max(largest, std::bit_cast<std::int64_t>(std::fabs(x[j])));
+    for (std::size_t j = 0; j < n; ++j)
+        largest = std::max(largest, std::bit_cast<std::int64_t>(std::fabs(static_cast<double>(x[j]))));
     return std::bit_cast<double>(largest);
 }
 
