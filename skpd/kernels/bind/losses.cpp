@@ -27,10 +27,10 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             require(have_length(n, y, weights, theta, derivative, gradient, curvature),
                     "y, weights, theta, z and the outputs differ in length");
             nb::gil_scoped_release release;
-            double primal = 0.0, dual = 0.0;
-            smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
-                                 derivative.data(), gradient.data(), curvature.data(), &primal, &dual);
-            return std::make_pair(primal, dual);
+            const LossSums sums =
+                smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
+                                     derivative.data(), gradient.data(), curvature.data());
+            return std::make_pair(sums.primal, sums.dual);
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
         "Derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta: writes the first, "
@@ -132,7 +132,7 @@ void bind_losses(nb::module_& m) {
             require(have_length(size, y, weights, derivative, gradient, curvature, factor),
                     "y, weights, z and the outputs differ in length");
             nb::gil_scoped_release release;
-            const SoftmaxSums sums =
+            const LossSums sums =
                 softmax_derivatives(size / n_outputs, n_outputs, y.data(), weights.data(), z.data(), derivative.data(),
                                     gradient.data(), curvature.data(), factor.data());
             return std::make_pair(sums.primal, sums.dual);

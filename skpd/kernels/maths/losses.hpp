@@ -267,6 +267,12 @@ double conjugate(const Loss& loss, double y, double theta) {
     return Loss::margin ? loss.conjugate(y * theta) : loss.conjugate(theta) + y * theta;
 }
 
+// l(y, z) + l*(y, theta) - theta z >= 0, the slack in the inequality of Fenchel and Young
+template <class Loss>
+double fenchel_young(const Loss& loss, double y, double theta, double z) {
+    return primal_value(loss, y, z) + conjugate(loss, y, theta) - theta * z;
+}
+
 // The piece of l*(y, .) around theta
 template <class Loss>
 Piece dual_piece(const Loss& loss, double y, double theta) {
@@ -322,12 +328,16 @@ SKPD_CLONES void conjugates(std::size_t n, const double* u, double* out) {
         out[i] = ((u[i] >= -1.0) & (u[i] <= 0.0)) ? out[i] : std::numeric_limits<double>::infinity();
 }
 
-// Writes the first derivatives, the same times the weights and the curvatures times the
-// weights. Adds up the weighted losses at z, and minus their conjugates at the first.
+// The sums of the weighted losses at a point, and of minus their conjugates at the derivatives there
+struct LossSums {
+    double primal = 0.0, dual = 0.0;
+};
+
+// Writes the first derivatives, the same times the weights and the curvatures times the weights.
 template <class Loss>
-SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,
-                                      const double* weights, const double* theta, const double* z, double* derivative,
-                                      double* gradient, double* curvature, double* primal, double* dual) {
+SKPD_CLONES LossSums smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,
+                                          const double* weights, const double* theta, const double* z,
+                                          double* derivative, double* gradient, double* curvature) {
     const Smoothed<Loss> local = smoothed;  // not to be read again after every write
     const Loss loss = smoothed.loss;
     double primal_sum = 0.0, dual_sum = 0.0;
@@ -343,9 +353,7 @@ SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_
                 primal_sum += weights[i] * phi.value;
                 dual_sum -= weights[i] * (Loss::margin ? phi.conjugate : phi.conjugate + y[i] * first);
             }
-            *primal = primal_sum;
-            *dual = dual_sum;
-            return;
+            return {primal_sum, dual_sum};
         }
     }
 #pragma omp simd reduction(+ : primal_sum, dual_sum)
@@ -357,8 +365,7 @@ SKPD_CLONES void smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_
         primal_sum += weights[i] * primal_value(loss, y[i], z[i]);
         dual_sum -= weights[i] * conjugate(loss, y[i], first);
     }
-    *primal = primal_sum;
-    *dual = dual_sum;
+    return {primal_sum, dual_sum};
 }
 
 // Whether a row has curvature or its derivative changes within a radius of z.

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "data/compensated.hpp"
+#include "data/output_blocks.hpp"
 #include "maths/losses.hpp"
 
 namespace skpd {
@@ -19,13 +19,10 @@ class SoftmaxBlock {
     explicit SoftmaxBlock(std::size_t K) : K_(K), z_(K * length), y_(K * length) {}
 
     void take(const double* z, const double* y, std::size_t count) {
-        std::fill(z_.begin(), z_.end(), 0.0);
-        std::fill(y_.begin(), y_.end(), 0.0);
-        for (std::size_t i = 0; i < count; ++i)
-            for (std::size_t k = 0; k < K_; ++k) {
-                z_[k * length + i] = z[i * K_ + k];
-                y_[k * length + i] = y[i * K_ + k];
-            }
+        z_.assign(z_.size(), 0.0);
+        y_.assign(y_.size(), 0.0);
+        to_outputs(z, count, K_, z_.data(), length);
+        to_outputs(y, count, K_, y_.data(), length);
         evaluate(K_, z_.data(), y_.data(), loss, entropy);
     }
     double probability(std::size_t i, std::size_t k) const { return z_[k * length + i]; }
@@ -70,16 +67,13 @@ class SoftmaxBlock {
     std::vector<double> z_, y_;
 };
 
-struct SoftmaxSums {
-    double primal = 0.0, dual = 0.0;
-};
 
 // All of them have K numbers for each row, and y is 1 for the class of a row. Writes p - y, the same times the
 // weights, and d and e of the curvature diag(d) - e e' = weight (diag(p) - p p').
-inline SoftmaxSums softmax_derivatives(std::size_t n, std::size_t K, const double* y, const double* weights,
+inline LossSums softmax_derivatives(std::size_t n, std::size_t K, const double* y, const double* weights,
                                        const double* z, double* derivative, double* gradient, double* d, double* e) {
     SoftmaxBlock block(K);
-    SoftmaxSums sums;
+    LossSums sums;
     for (std::size_t first = 0; first < n; first += SoftmaxBlock::length) {
         const std::size_t count = std::min(SoftmaxBlock::length, n - first);
         block.take(z + first * K, y + first * K, count);

@@ -36,7 +36,7 @@ SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const doub
     double gap = 0.0;
 #pragma omp simd reduction(+ : gap)
     for (std::size_t i = 0; i < n; ++i)
-        gap += weights[i] * (primal_value(local, y[i], z[i]) + conjugate(local, y[i], theta[i]) - theta[i] * z[i]);
+        gap += weights[i] * fenchel_young(local, y[i], theta[i], z[i]);
     return gap;
 }
 

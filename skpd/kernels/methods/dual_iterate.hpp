@@ -135,7 +135,7 @@ struct DualIterate {
     // prediction changed by the slack.
     Visit visit(std::size_t i, double slack) {
         DualDescentRow& row = rows[i];
-        const double z = predict(i), lacks = row.weight * fenchel_young(row, z);
+        const double z = predict(i), lacks = this->lacks(row, z);
         const double next = dual_prox(loss, row.y, row.theta, z, row.step), change = next - row.theta;
         if (change == 0.0) {
             const bool known = slack > 0.0 && std::isfinite(slack);
@@ -152,7 +152,7 @@ struct DualIterate {
     Visit look(std::size_t i) {
         const double z = predict(i);
         predictions_.set(i, z);
-        return {rows[i].weight * fenchel_young(rows[i], z), 0.0, rests(rows[i], z)};
+        return {lacks(rows[i], z), 0.0, rests(rows[i], z)};
     }
 
     // Moves the offset to the last entry of v; returns sum_i c_i theta_i.
@@ -208,9 +208,8 @@ struct DualIterate {
     }
 
    private:
-    // l(y, z) + l*(y, theta) - theta z >= 0, by Fenchel and Young
-    double fenchel_young(const DualDescentRow& row, double z) const {
-        return primal_value(loss, row.y, z) + conjugate(loss, row.y, row.theta) - row.theta * z;
+    double lacks(const DualDescentRow& row, double z) const {
+        return row.weight * fenchel_young(loss, row.y, row.theta, z);
     }
     // Whether the dual is largest where the row is, with this prediction.
     bool rests(const DualDescentRow& row, double z) const {

@@ -212,10 +212,7 @@ class PairDescentOn final : public PairDescent {
         }
         const double b = intercept();
         double sum = 0.0;
-        for (std::size_t i = 0; i < n_; ++i) {
-            const double z = z_[i] + b;
-            sum += weights_[i] * (primal_value(loss_, y_[i], z) + conjugate(loss_, y_[i], theta_[i]) - theta_[i] * z);
-        }
+        for (std::size_t i = 0; i < n_; ++i) sum += weights_[i] * fenchel_young(loss_, y_[i], theta_[i], z_[i] + b);
         return std::max(sum, 0.0);
     }
 
