@@ -2,14 +2,16 @@
 
 A row is met where the best peer's time over ours is at least the aim, or, where no peer solves the
 model, where our time is at most the aim times that of the fit or number beside it. Times are
-those of the processor. Each row is measured in a process of its own, on data that are generated or
-in the folder that SKPD_DATA names.
+those of the processor, with those of the workers for Dask. Each row is measured in a process of
+its own, on data that are generated or in the folder that SKPD_DATA names. SKPD_BLOCK_ROWS is the
+number of rows of a file, by default a tenth of the 60,000,000 for which blocks are meant.
 """
 
 import argparse
 import json
 import multiprocessing
 import re
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from benchmarks.helpers.corner import measured
@@ -26,8 +28,9 @@ def named(name):
 
 
 def in_own_process(name):
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(named, (name,))
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, spawn) as pool:  # whose processes may start those of a cluster
+        return pool.submit(named, name).result()
 
 
 def cells(row):

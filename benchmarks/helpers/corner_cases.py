@@ -17,6 +17,7 @@ from benchmarks.helpers.corner_outputs import (
     norm_corners,
     quantile_corners,
 )  # fmt: skip
+from benchmarks.helpers.corner_sharded import block_corners, dask_corners, path_corners
 from benchmarks.helpers.data import dataset, uniform_sparse
 from benchmarks.helpers.models import MODELS
 
@@ -230,6 +231,6 @@ def corners():
         chain(
             robust_corners(), single_corners(), class_corners(), quantile_corners(),
             completion_corners(), norm_corners(), table_corners(), kernel_corners(),
-            ridge_corners(),
+            block_corners(), dask_corners(), path_corners(), ridge_corners(),
         )
     )  # fmt: skip
