@@ -53,19 +53,11 @@ class ColumnProducts {
 
     void by_rows(const double* x, double* out) {
         for (std::size_t i = 0; i < rows_.n_major; ++i) {
-            double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
-            const auto take = [&](double& sum, auto p) {
+            const auto [even, odd] = two_chains<double>(rows_.indptr[i], rows_.indptr[i + 1], [&](double& sum, auto p) {
                 const double value = x[rows_.indices[p]];
                 sum += static_cast<double>(rows_.data[p]) * value;
                 needed_ += value != 0.0;
-            };
-            auto p = rows_.indptr[i];
-            const auto end = rows_.indptr[i + 1];
-            for (; p + 1 < end; p += 2) {
-                take(even, p);
-                take(odd, p + 1);
-            }
-            if (p < end) take(even, p);
+            });
             out[i] += even + odd;
         }
     }

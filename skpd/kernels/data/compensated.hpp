@@ -1,4 +1,4 @@
-// Sums and products carried as an unevaluated pair high + low of doubles
+// Sums in two chains, and sums and products carried as an unevaluated pair high + low of doubles
 // (Dekker, 1971; Ogita, Rump and Oishi, 2005), so that a sum of n terms is as accurate
 // as if it had been computed in twice the working precision and rounded once, with a
 // bound on the error that is left.
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 // Clones by what a processor can do: "arch=haswell" would leave out all that are not Intel's.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
@@ -34,6 +35,18 @@
 #endif
 
 namespace skpd {
+
+// take(sum, p) for first <= p < end, with every other p of a second sum, so that additions overlap
+template <class Sum, class Place, class Take>
+SKPD_INLINE std::pair<Sum, Sum> two_chains(Place p, Place end, Take take) {
+    Sum even{}, odd{};
+    for (; p + 1 < end; p += 2) {
+        take(even, p);
+        take(odd, p + 1);
+    }
+    if (p < end) take(even, p);
+    return {even, odd};
+}
 
 struct Compensated {
     double high = 0.0;
@@ -151,20 +164,11 @@ SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, dou
 template <class T, class I>
 SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, const double* high, const double* low,
                                                std::size_t n) {
-    Compensated even, odd;  // two chains, so that additions overlap
-    std::size_t p = 0;
-    for (; p + 1 < n; p += 2) {
-        const double a = static_cast<double>(x[p]), b = static_cast<double>(x[p + 1]);
-        even.add_product(a, high[indices[p]]);
-        even.low += a * low[indices[p]];
-        odd.add_product(b, high[indices[p + 1]]);
-        odd.low += b * low[indices[p + 1]];
-    }
-    if (p < n) {
+    auto [even, odd] = two_chains<Compensated>(std::size_t{0}, n, [&](Compensated& sum, std::size_t p) {
         const double a = static_cast<double>(x[p]);
-        even.add_product(a, high[indices[p]]);
-        even.low += a * low[indices[p]];
-    }
+        sum.add_product(a, high[indices[p]]);
+        sum.low += a * low[indices[p]];
+    });
     even.add(odd);
     return even;
 }

@@ -63,14 +63,9 @@ struct SparseColumns {
     std::vector<double> entries;
 
     double dot(std::size_t a, const double* v) const {
-        double even = 0.0, odd = 0.0;  // two chains, so that additions overlap
-        std::size_t p = starts[a];
-        const std::size_t end = starts[a + 1];
-        for (; p + 1 < end; p += 2) {
-            even += entries[p] * v[places[p]];
-            odd += entries[p + 1] * v[places[p + 1]];
-        }
-        if (p < end) even += entries[p] * v[places[p]];
+        const auto [even, odd] = two_chains<double>(starts[a], starts[a + 1], [&](double& sum, std::size_t p) {
+            sum += entries[p] * v[places[p]];
+        });
         return even + odd;
     }
     double dot(std::size_t a, const double* v, std::size_t) const { return dot(a, v); }

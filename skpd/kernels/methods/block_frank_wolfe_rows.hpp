@@ -81,20 +81,12 @@ AlongRow along_row(const Dense<T>& rows, std::size_t i, const double* g, const d
 template <class T, class I>
 AlongRow along_row(const Sparse<T, I>& rows, std::size_t i, const double* g, const double* signs,
                    double tau) {
-    AlongRow even, odd;  // two chains, so that additions overlap
-    const auto take = [&](AlongRow& total, I p) {
+    const auto [even, odd] = two_chains<AlongRow>(rows.indptr[i], rows.indptr[i + 1], [&](AlongRow& total, I p) {
         const double a = static_cast<double>(rows.data[p]);
         const I j = rows.indices[p];
         total.excess += a * soft(g[j], tau);
         total.slope += a * signs[j];
-    };
-    I p = rows.indptr[i];
-    const I end = rows.indptr[i + 1];
-    for (; p + 1 < end; p += 2) {
-        take(even, p);
-        take(odd, p + 1);
-    }
-    if (p < end) take(even, p);
+    });
     return {even.excess + odd.excess, even.slope + odd.slope};
 }
 
