@@ -69,10 +69,10 @@ struct Derivatives {
 class SeparableCoordinates {
    public:
     SeparableCoordinates(std::vector<SeparableTerm> terms, std::size_t n_penalised)
-        : terms_(std::move(terms)), n_penalised_(n_penalised) {
+        : terms_(std::move(terms)), stride_(terms_.size() > 1), n_penalised_(n_penalised) {
         for (const SeparableTerm& term : terms_) most_l2_ = std::max(most_l2_, term.l2);
     }
-    const SeparableTerm& operator[](std::size_t j) const { return terms_[terms_.size() > 1 ? j : 0]; }
+    const SeparableTerm& operator[](std::size_t j) const { return terms_[j * stride_]; }
     std::size_t n_penalised() const { return n_penalised_; }
     // The largest l2, which distinguishes sets of terms that are multiples of each other
     double most_l2() const { return most_l2_; }
@@ -108,7 +108,7 @@ class SeparableCoordinates {
 
    private:
     std::vector<SeparableTerm> terms_;
-    std::size_t n_penalised_;
+    std::size_t stride_, n_penalised_;
     double most_l2_ = 0.0;
 };
 
