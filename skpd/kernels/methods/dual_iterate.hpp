@@ -44,7 +44,7 @@ class SeenPredictions {
     template <class Loss>
     void find_moving(const Loss& loss, const std::vector<DualDescentRow>& rows, double alpha,
                      const std::vector<double>& v, std::vector<unsigned char>& moves) {
-        begin(rows, v);
+        if (v_.empty()) begin(rows, v);
         double square = 0.0;
         for (std::size_t j = 0; j < v.size(); ++j) square += (v[j] - v_[j]) * (v[j] - v_[j]);
         v_ = v;
@@ -60,12 +60,9 @@ class SeenPredictions {
 
    private:
     void begin(const std::vector<DualDescentRow>& rows, const std::vector<double>& v) {
-        if (!v_.empty()) return;
-        const std::size_t n = rows.size();
-        norms_.resize(n);
-        for (std::size_t i = 0; i < n; ++i) norms_[i] = 1.0 / std::sqrt(rows[i].weight * rows[i].step);
-        z_.assign(n, 0.0);
-        way_seen_.assign(n, -std::numeric_limits<double>::infinity());
+        for (const DualDescentRow& row : rows) norms_.push_back(1.0 / std::sqrt(row.weight * row.step));
+        z_.assign(rows.size(), 0.0);
+        way_seen_.assign(rows.size(), -std::numeric_limits<double>::infinity());
         v_ = v;
     }
 
