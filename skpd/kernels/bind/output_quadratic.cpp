@@ -1,7 +1,5 @@
 // Python bindings of the quadratics in a matrix of coefficients.
 #include <cstddef>
-#include <cstdint>
-#include <variant>
 
 #include "bind/matrix.hpp"
 #include "methods/output_quadratic.hpp"
