@@ -1,9 +1,19 @@
-// Python bindings of the random coordinate methods.
+// Python bindings of coordinate descents: dual, of pairs of rows of a kernel matrix, and random ones.
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
 #include "bind/losses.hpp"
+#include "methods/class_iterate.hpp"
+#include "methods/dual_descent.hpp"
+#include "methods/pair_descent.hpp"
 #include "methods/random_coordinates.hpp"
 
 using namespace nanobind::literals;
@@ -11,11 +21,63 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
+using Descent = std::unique_ptr<DualDescent>;
+
+void require_rows(const Matrix& matrix) {
+    require(matrix.by_row() && matrix.n_rows() < (std::size_t{1} << 32),
+            "the matrix must be stored by rows, at most 2^32 of them");
+}
+
+Descent of_losses(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double alpha, double constant,
+                  double threshold, double offset, std::uint64_t seed) {
+    require(have_length(matrix.n_rows(), y, weights, theta), "the vector does not fit the matrix");
+    require_rows(matrix);
+    nb::gil_scoped_release release;
+    return std::visit(
+        [&](const auto* loss, const auto& layout) -> Descent {
+            DualIterate iterate(*loss, layout, y.data(), weights.data(), theta.data(), alpha, constant, threshold, offset);
+            return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
+        },
+        any_loss, matrix.layout());
+}
+
+Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alpha, double constant, In offsets,
+                   std::uint64_t seed) {
+    const std::size_t n = matrix.n_rows();
+    require(weights.shape(0) == n && n > 0, "the vector does not fit the matrix");
+    const std::size_t n_classes = y.shape(0) / n;
+    require(have_length(n * n_classes, y, theta) && n_classes > 0, "the table does not fit the matrix");
+    require(have_length(n_classes, offsets), "there must be an offset for each class");
+    require_rows(matrix);
+    nb::gil_scoped_release release;
+    return matrix.visit([&](const auto& layout) -> Descent {
+        ClassIterate iterate(layout, y.data(), n_classes, weights.data(), theta.data(), alpha, constant, offsets.data());
+        return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
+    });
+}
+
+std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, InTable K, In y, In weights, double alpha, bool has_intercept) {
+    const std::size_t n = K.shape(0);
+    require(n > 0 && K.shape(1) == n, "K must be square");
+    require(have_length(n, y, weights), "y and weights must have a number for each row of K");
+    nb::gil_scoped_release release;
+    return std::visit(
+        [&](const auto* loss) -> std::unique_ptr<PairDescent> {
+            using Loss = std::remove_cvref_t<decltype(*loss)>;
+            if constexpr (Loss::quadratic_pieces)
+                return std::make_unique<PairDescentOn<Loss>>(*loss, K.data(), n, y.data(), weights.data(), alpha,
+                                                             has_intercept);
+            else throw std::invalid_argument("the conjugate of the loss must have quadratic pieces");
+        },
+        any_loss);
+}
+
 using SmoothLoss = std::variant<const HingeLoss*, const LogisticLoss*, const ResidualLoss*>;
 
 template <template <class, class> class Method>
-std::unique_ptr<RandomCoordinates> make(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y, In weights,
-                                        const SeparableCoordinates& terms, double alpha, bool ones, In w, std::uint64_t seed) {
+std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y,
+                                              In weights, const SeparableCoordinates& terms, double alpha, bool ones,
+                                              In w, std::uint64_t seed) {
     const std::size_t n_features = transpose.n_rows(), n_samples = transpose.n_columns();
     require(transpose.by_row(), "the transpose must be stored by rows");
     require(have_length(n_samples, y, weights) && w.shape(0) == n_features + ones,
@@ -32,9 +94,42 @@ std::unique_ptr<RandomCoordinates> make(const Matrix& transpose, SmoothLoss any_
     return method_of<RandomCoordinates, Method>(any_loss, transpose, problem, w.data(), seed);
 }
 
-}  // namespace
+void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
+    nb::class_<DualDescent>(m, "DualDescent", "A dual coordinate descent and its iterates.")
+        .def(
+            "run", &DualDescent::run, "target"_a, "max_epochs"_a, "max_visits"_a,
+            nb::call_guard<nb::gil_scoped_release>(),
+            "Epochs until the gap is at most the target, or so many epochs or visits of rows; their numbers and the "
+            "gap, inf where it is not known to be below.")
+        .def("recentre", &DualDescent::recentre,
+             "Moves the offset to the intercept; returns sum_i c_i theta_i, or the sum of its size for all classes.")
+        .def("refresh", &DualDescent::refresh, "Computes the primal point from theta.")
+        .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
+        .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); }, "The primal point v.");
+    matrix
+        .def("dual_descent", &of_losses, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a,
+             "threshold"_a, "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
+             "Dual coordinate descent with a constant feature, from theta.")
+        .def("class_descent", &of_classes, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "offsets"_a,
+             "seed"_a, nb::keep_alive<0, 1>(),
+             "Dual descent for the loss of Crammer and Singer with a constant feature, from theta; y and theta have a "
+             "row of classes for each row.");
+}
 
-void bind_coordinates(nb::module_& m) {
+void bind_pair_descent(nb::module_& m) {
+    nb::class_<PairDescent>(m, "PairDescent", "Sequential minimal optimisation on a kernel matrix.")
+        .def("run", &PairDescent::run, "target"_a, "most_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Steps until the gap is at most the target, or so many; their number and the gap.")
+        .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),
+             "Computes the values of the functions from theta.")
+        .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
+        .def("intercept", &PairDescent::intercept, "The intercept that goes with it.");
+    m.def("pair_descent", &of_kernel, "loss"_a, "K"_a, "y"_a, "weights"_a, "alpha"_a, "has_intercept"_a,
+          nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
+          "Pair descent from theta = 0.");
+}
+
+void bind_random_coordinates(nb::module_& m) {
     nb::class_<RandomCoordinates>(m, "RandomCoordinates", "A random coordinate method and its iterates.")
         .def("run", &RandomCoordinates::run, "steps"_a, nb::call_guard<nb::gil_scoped_release>(),
              "So many steps, each along a column drawn at random.")
@@ -45,12 +140,20 @@ void bind_coordinates(nb::module_& m) {
              "The coefficients and, if free, the intercept.")
         .def("sums", [](const RandomCoordinates& self) { return as_numpy(self.sums()); },
              "The sums of the variables over all steps.");
-    m.def("random_coordinate_descent", &make<CoordinateDescentOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a,
+    m.def("random_coordinate_descent", &of_columns<CoordinateDescentOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a,
           "weights"_a, "terms"_a, "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(),
           "Random coordinate descent from w, on a matrix given by its transpose.");
-    m.def("approx", &make<ApproxOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
+    m.def("approx", &of_columns<ApproxOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
           "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(),
           "Accelerated random coordinate descent from w, on a matrix given by its transpose.");
+}
+
+}  // namespace
+
+void bind_coordinates(nb::module_& m, nb::class_<Matrix>& matrix) {
+    bind_dual_descent(m, matrix);
+    bind_pair_descent(m);
+    bind_random_coordinates(m);
 }
 
 }  // namespace skpd

@@ -9,18 +9,16 @@ namespace skpd {
 void bind_block_frank_wolfe(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_column_quadratic(nb::module_& m);
-void bind_coordinates(nb::module_& m);
 void bind_incremental(nb::module_& m);
 void bind_interior(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_output_quadratic(nb::module_& m);
-void bind_pair_descent(nb::module_& m);
 void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
 void bind_vectors(nb::module_& m);
 nb::class_<Matrix> bind_matrix(nb::module_& m);
 // methods of the matrix
-void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix);
+void bind_coordinates(nb::module_& m, nb::class_<Matrix>& matrix);
 void bind_products(nb::module_& m, nb::class_<Matrix>& matrix);
 }  // namespace skpd
 
@@ -30,15 +28,13 @@ NB_MODULE(_kernels, m) {
     bind_losses(m);
     auto matrix = bind_matrix(m);
     bind_products(m, matrix);
-    bind_dual_descent(m, matrix);
+    bind_coordinates(m, matrix);
     bind_block_frank_wolfe(m);
     bind_chains(m);
     bind_column_quadratic(m);
-    bind_coordinates(m);
     bind_incremental(m);
     bind_interior(m);
     bind_output_quadratic(m);
-    bind_pair_descent(m);
     bind_projections(m);
     bind_quadratic(m);
     bind_vectors(m);
