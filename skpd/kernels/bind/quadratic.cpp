@@ -95,7 +95,8 @@ void add_to_submatrix(OutTable H, Indices indices, InTable part) {
 auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, double step, std::optional<In> steps,
                          std::optional<In> expected) {
     const std::size_t n = w.shape(0);
-    require(terms.n_penalised() == n && have_length(n, gradient, steps.value_or(w), expected.value_or(w)),
+    const auto fits = [n](const std::optional<In>& given) { return !given || given->shape(0) == n; };
+    require(terms.n_penalised() == n && gradient.shape(0) == n && fits(steps) && fits(expected),
             "w, gradient, terms, steps and expected differ in length");
     const double *at = w.data(), *slopes = gradient.data();
     std::vector<std::int64_t> columns;
