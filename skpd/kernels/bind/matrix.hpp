@@ -26,28 +26,17 @@ class Matrix {
     // A table that is contiguous both ways, of one row or column, is taken by rows unless asked otherwise.
     template <class T>
     static Matrix dense(Table<T> table, bool by_columns, std::size_t n_threads) {
-        Matrix matrix;
-        matrix.n_rows_ = table.shape(0);
-        matrix.n_columns_ = table.shape(1);
-        matrix.by_row_ = !by_columns && (table.stride(1) == 1 || table.shape(1) == 1);
-        require(matrix.by_row_ || table.stride(0) == 1 || table.shape(0) == 1,
+        const bool by_row = !by_columns && (table.stride(1) == 1 || table.shape(1) == 1);
+        require(by_row || table.stride(0) == 1 || table.shape(0) == 1,
                 "a dense matrix must be contiguous along its rows or its columns");
-        if (matrix.by_row_)
-            matrix.layout_ = Dense<T>{table.data(), table.shape(0), table.shape(1), table.stride(0)};
-        else
-            matrix.layout_ = Dense<T>{table.data(), table.shape(1), table.shape(0), table.stride(1)};
-        matrix.owners_ = {nb::cast(table)};
-        matrix.n_threads_ = n_threads;
-        return matrix;
+        const std::size_t major = by_row ? 0 : 1, minor = 1 - major;  // axes
+        const Dense<T> layout{table.data(), table.shape(major), table.shape(minor), table.stride(major)};
+        return Matrix(layout, table.shape(0), table.shape(1), by_row, n_threads, {nb::cast(table)});
     }
 
     template <class T, class I>
     static Matrix sparse(Array<const T> data, Array<const I> indices, Array<const I> indptr,
                          std::size_t n_rows, std::size_t n_columns, bool by_row, std::size_t n_threads) {
-        Matrix matrix;
-        matrix.n_rows_ = n_rows;
-        matrix.n_columns_ = n_columns;
-        matrix.by_row_ = by_row;
         const std::size_t n_major = by_row ? n_rows : n_columns, n_minor = by_row ? n_columns : n_rows;
         require(indptr.shape(0) == n_major + 1 && indices.shape(0) == data.shape(0),
                 "indptr, indices and data of a sparse matrix do not fit its shape");
@@ -58,10 +47,8 @@ class Matrix {
                 "indptr of a sparse matrix must start at 0, not decrease and end within its data");
         const auto n_entries = static_cast<std::size_t>(indptr.data()[n_major]);
         require(all_below(indices.data(), n_entries, n_minor), "indices of a sparse matrix must lie within its shape");
-        matrix.layout_ = Sparse<T, I>{data.data(), indices.data(), indptr.data(), n_major, n_minor};
-        matrix.owners_ = {nb::cast(data), nb::cast(indices), nb::cast(indptr)};
-        matrix.n_threads_ = n_threads;
-        return matrix;
+        const Sparse<T, I> layout{data.data(), indices.data(), indptr.data(), n_major, n_minor};
+        return Matrix(layout, n_rows, n_columns, by_row, n_threads, {nb::cast(data), nb::cast(indices), nb::cast(indptr)});
     }
 
     std::size_t n_rows() const { return n_rows_; }
@@ -160,6 +147,11 @@ class Matrix {
     }
 
    private:
+    Matrix(AnyLayout layout, std::size_t n_rows, std::size_t n_columns, bool by_row, std::size_t n_threads,
+           std::vector<nb::object> owners)
+        : layout_(layout), n_rows_(n_rows), n_columns_(n_columns), n_threads_(n_threads), by_row_(by_row),
+          owners_(std::move(owners)) {}
+
     // The number of threads for a product with v, by the entries of the matrix that are multiplied by a
     // number other than 0
     std::size_t parts(const double* v, std::size_t n) const {
@@ -215,9 +207,9 @@ class Matrix {
     }
 
     AnyLayout layout_;
-    std::size_t n_rows_ = 0, n_columns_ = 0;
-    std::size_t n_threads_ = 1;  // for large products
-    bool by_row_ = true;
+    std::size_t n_rows_, n_columns_;
+    std::size_t n_threads_;  // for large products
+    bool by_row_;
     std::vector<nb::object> owners_;
 };
 
