@@ -110,10 +110,10 @@ class CoordinatesOn : public RandomCoordinates {
         const double v = w - g / L;
         return j < d_ ? problem_.terms[j].prox(v, problem_.alpha / L) : v;
     }
-    // out_i += scale x_i . w
-    void predict(const std::vector<double>& w, double scale, std::vector<double>& out) const {
+    // out_i += x_i . w
+    void predict(const std::vector<double>& w, std::vector<double>& out) const {
         for (const std::size_t j : moving_)
-            if (w[j] != 0.0) visit(j, [&](std::size_t i, double x) { out[i] += scale * w[j] * x; });
+            if (w[j] != 0.0) visit(j, [&](std::size_t i, double x) { out[i] += w[j] * x; });
     }
     std::size_t draw() { return moving_[random_.below(moving_.size())]; }
 
@@ -159,7 +159,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, M> {
     }
     void refresh() override {
         z_.assign(n_, 0.0);
-        this->predict(w_, 1.0, z_);
+        this->predict(w_, z_);
         for (std::size_t i = 0; i < n_; ++i)
             slope_[i] = problem_.weights[i] * this->derivative(problem_.y[i], z_[i]);
         residual_ = this->mean_residual(w_);
@@ -231,8 +231,8 @@ class ApproxOn final : public CoordinatesOn<Loss, M> {
     }
     void refresh() override {
         std::vector<double> u(n_, 0.0), v(n_, 0.0);
-        this->predict(u_, 1.0, u);
-        this->predict(w_, 1.0, v);
+        this->predict(u_, u);
+        this->predict(w_, v);
         for (std::size_t i = 0; i < n_; ++i) rows_[i] = {u[i], v[i], problem_.y[i], problem_.weights[i]};
         residual_v_ = this->mean_residual(w_);
         mean_u_ = this->mean_residual(u_, 0.0);
