@@ -94,7 +94,7 @@ def test_fits_in_several_threads_leave_blas_as_it_was(two_threads, rng):
 
 
 def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
-    """Of the sizes of digits a product is over before a second thread of a busy machine runs."""
+    """Of about the sizes of digits a product is over before a second thread of a busy machine runs."""
     with blas_threads_for_product(WORTH_THREADS):
         assert blas_threads() == two_threads
     seen = []
@@ -104,9 +104,9 @@ def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
         return blas_threads_for_product(multiplications)
 
     monkeypatch.setattr(dense_gram, "blas_threads_for_product", observed)
-    X = rng.normal(size=(1797, 64))
+    X = rng.normal(size=(1797, 80))
     PdproxSVC(1e-3, loss="logistic", penalty="l1").fit(X, X[:, 0] + rng.normal(size=1797) > 0.0)
-    assert 0 < max(seen) <= 1797 * 65 * 65 < WORTH_THREADS
+    assert 0 < max(seen) <= 1797 * 81 * 81 < WORTH_THREADS
     with blas_threads_for_product(max(seen)):
         assert set(blas_threads()) == {1}
     assert blas_threads() == two_threads
