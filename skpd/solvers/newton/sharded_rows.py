@@ -168,8 +168,9 @@ class ShardedRows(AllRows):
             radius = float(np.sqrt(max(found["square"] - found["prediction"] ** 2, 0.0)))
         kept, shards = self.shards.new(), self.shards
         most = self.data.most_copied_rows / self.data.n_shards
-        near = shards.sums(near_rows, self._where(), kept.key, radius, most)
-        if not 0.0 < near["weight"] < SETTINGS.bending_share:
+        heaviest = SETTINGS.bending_share
+        near = shards.sums(near_rows, self._where(), kept.key, radius, most, heaviest)
+        if not 0.0 < near["weight"] < heaviest:
             return None, SETTINGS.radius_shrink * radius
         child = shards.child(kept, near["n_rows"])
         theta = SharedVector(DualRecipe(kept.key), near["n_rows"], kept)
