@@ -30,40 +30,60 @@ class SharedFreeDirections(FreeDirections):
         return point
 
     def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
-        return (_balanced_point(problem, point) if near is None else None) or point
+        if near is not None:
+            return point
+        # The last point of a run is certified again with its model in single precision. Keeping
+        # its change and sums, and those of the model, saves up to two passes over the data: 17 %
+        # of a logistic loss on 1,000,000 x 50 in memory, 4 % of a hinge loss in a file.
+        given = point.given
+        given.balanced = given.balanced or _balance(problem, point)
+        if None in given.balanced:
+            return point
+        balance, changed, sums = given.balanced
+        own, towards, moved = (
+            PartOfPoint(problem, vector, sums, name)
+            for vector, name in (
+                (point.theta, ""), (changed, "towards_"), (changed, "change_"),
+            )
+        )  # fmt: skip
+        return BalancedPoint(problem, own, towards, moved, balance, only_precise=False)
 
 
-def _balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
-    """The point with a change after which its sums over the free directions vanish.
+NO_BALANCE = None, None, None
 
-    None where the rows inside the box cannot cancel the sums, or where the independence of the
-    directions is not certain.
+
+def _balance(problem: Any, point: SharedPoint) -> tuple[Any, Any, Any]:
+    """The change after which the sums of a point over the free directions vanish.
+
+    Returns the facts of `skpd.problems.balance.Balance`, the changed point and its sums;
+    `NO_BALANCE` where the rows inside the box cannot cancel the sums, or where the independence
+    of the directions is not certain.
     """
     theta, columns, ones = point.theta, problem.free_columns, bool(problem.fit_intercept)
     n_directions = len(columns) + ones
     if n_directions == 0:
-        return None
+        return NO_BALANCE
     change = Change(columns, ones, np.zeros(n_directions), point.largest)
     found = problem.rows.shards.sums(box_sums, theta.changed(change).recipe)
     n_inside = found["n_inside"]
     sizes = np.sqrt(found["gram"].diagonal())
     if n_inside < n_directions or not np.all(sizes > 0.0):
-        return None
+        return NO_BALANCE
     gram = found["gram"] / np.outer(sizes, sizes)
     least = _least_singular(gram, n_inside)
     if least is None:
-        return None
+        return NO_BALANCE
     q = np.linalg.solve(gram, -found["sums"].bounded[0] / sizes) / sizes
     change = replace(change, q=q)
     changed = theta.changed(change)
     left = problem.rows.shards.sums(balance_sums, changed.recipe)
     share = float(left["share"].value)
     if not share <= MOST:
-        return None
+        return NO_BALANCE
     values, errors = left["left"].bounded
     rest = 2.0 * float(np.sum((np.abs(values) + errors) / sizes)) / least
     if not rest <= MOST * -float(left["minus_root"].value):
-        return None
+        return NO_BALANCE
     balance = SimpleNamespace(  # see `skpd.problems.balance.Balance`
         share=share,
         rest=rest * float(left["room"].value),
@@ -73,12 +93,7 @@ def _balanced_point(problem: Any, point: SharedPoint) -> BalancedPoint | None:
     changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))
     # One pass over the rows computes the sums of all three points. Plain products may suffice; a
     # pass with precise products takes several times as long.
-    sums = DualSums(problem.rows.shards, changed.recipe)
-    own, towards, moved = (
-        PartOfPoint(problem, vector, sums, name)
-        for vector, name in ((theta, ""), (changed, "towards_"), (changed, "change_"))
-    )
-    return BalancedPoint(problem, own, towards, moved, balance, only_precise=False)
+    return balance, changed, DualSums(problem.rows.shards, changed.recipe)
 
 
 def _least_singular(gram: Array, n_rows: int) -> float | None:

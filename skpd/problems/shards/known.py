@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import Array
 from ..solution import Point
-from .recipes import DualRecipe
+from .points import DualSums
 
 COPIED = 1 << 28  # most bytes of rows that a shard may copy, 256 MB
 
@@ -22,8 +22,8 @@ class KnownSums:
 
     coef: Array
     intercept: float
-    recipe: DualRecipe
-    sums: dict[str, Any]
+    of_model: dict[str, Any]
+    of_dual: DualSums
 
     def is_model(self, point: Point) -> bool:
         return bool(self.intercept == point.intercept and np.array_equal(self.coef, point.coef))

@@ -23,14 +23,21 @@ class DualSums:
     recipe : DualRecipe
     plain : dict, default=None
         The sums from plain products, where they have been computed.
+
+    Attributes
+    ----------
+    recipe : DualRecipe
+    balanced : tuple or None
+        What `skpd.problems.shards.balance` has found for the dual point, None if nothing yet.
     """
 
     def __init__(self, shards: Any, recipe: DualRecipe, plain: Any = None) -> None:
-        self._shards, self._recipe, self._found = shards, recipe, {False: plain, True: None}
+        self.recipe, self.balanced = recipe, None
+        self._shards, self._found = shards, {False: plain, True: None}
 
     def __call__(self, precise: bool) -> dict[str, Any]:
         if self._found[precise] is None:
-            self._found[precise] = self._shards.sums(point_sums, None, self._recipe, precise)
+            self._found[precise] = self._shards.sums(point_sums, None, self.recipe, precise)
         return self._found[precise]
 
 
@@ -50,7 +57,7 @@ class PartOfPoint(RowPoint):
         self, problem: Any, theta: SharedVector, given: "DualSums", prefix: str = ""
     ) -> None:
         super().__init__(problem, theta)
-        self._given, self._sums, self._prefix = given, given(False), prefix
+        self.given, self._sums, self._prefix = given, given(False), prefix
         for k, scale in enumerate((1.0, 0.5)):
             found = self._sums.get(f"{prefix}value_{k}")
             if found is not None:
@@ -66,7 +73,7 @@ class PartOfPoint(RowPoint):
         return self._values[scale]
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        sums = self._given(precise)
+        sums = self.given(precise)
         return sums[f"{self._prefix}products"].bounded
 
     def sums_without_products(self) -> list[Sum]:
@@ -90,14 +97,11 @@ class SharedPoint(PartOfPoint):
     ----------
     problem : Problem
     theta : SharedVector
-    plain : dict, default=None
-        The results of `point_sums` from plain products, where they have been computed.
+    given : DualSums
     """
 
-    def __init__(
-        self, problem: Any, theta: SharedVector, plain: dict[str, Any] | None = None
-    ) -> None:
-        super().__init__(problem, theta, DualSums(problem.rows.shards, theta.recipe, plain))
+    def __init__(self, problem: Any, theta: SharedVector, given: DualSums) -> None:
+        super().__init__(problem, theta, given)
         self.largest = float(self._sums["largest"].value)
 
 

@@ -26,7 +26,7 @@ from .balance import SharedFreeDirections
 from .bounds import keep_gradient, keep_repaired, point_sums, survey
 from .known import KnownSums, SharedData
 from .null_sums import NullSums, TargetSums
-from .points import SharedPoint, gathered_part
+from .points import DualSums, SharedPoint, gathered_part
 from .recipes import DualRecipe, SharedVector
 from .shards import RowsLostError, Shards
 from .smoothing import put, sample, sampled_rows
@@ -191,10 +191,11 @@ class RowsInShards(Rows):
         if problem.workspace is None or point.dual_coef.is_zero:
             return
         known = problem.workspace.known
-        if known is None or not (known.is_model(point) and known.recipe == recipe):
+        if known is None or not (known.is_model(point) and known.of_dual.recipe == recipe):
             model = np.array(point.coef, dtype=np.float64), float(point.intercept)
             sums = self.shards.sums(point_sums, model, recipe, False)
-            problem.workspace.known = KnownSums(*model, recipe, sums)
+            of_dual = DualSums(self.shards, recipe, sums)
+            problem.workspace.known = KnownSums(*model, sums, of_dual)
 
     def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
         self.require_no_intercept(free)
@@ -202,9 +203,12 @@ class RowsInShards(Rows):
             return self.null.objective
         known = _known(problem)
         if known is not None and known.is_model(Point(coef, free, None)):
-            found = known.sums
+            found = known.of_model
         else:
             found = self.shards.sums(point_sums, (coef, float(free)), None, False)
+            if known is not None:  # the model of single precision is looked at twice
+                model = np.array(coef), float(free)
+                problem.workspace.known = KnownSums(*model, found, known.of_dual)
         most: float = found["loss"].bounded[0]
         if self._loss_by_errors(most, found) <= max(PLAIN * most, accuracy):
             return most
@@ -244,9 +248,10 @@ class RowsInShards(Rows):
     def feasible_point(self, problem: Any, theta: SharedVector) -> SharedPoint | None:
         if theta.is_zero:
             return None
-        known = _known(problem)
-        is_known = known is not None and known.recipe == theta.recipe
-        point = SharedPoint(problem, theta, known.sums if known and is_known else None)
+        known, sums = _known(problem), DualSums(self.shards, theta.recipe)
+        if known is not None and known.of_dual.recipe == theta.recipe:
+            sums = known.of_dual
+        point = SharedPoint(problem, theta, sums)
         return None if point.largest == 0.0 else point
 
     # Vectors of dual variables
