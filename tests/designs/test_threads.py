@@ -94,7 +94,7 @@ def test_fits_in_several_threads_leave_blas_as_it_was(two_threads, rng):
 
 
 def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
-    """Of about the sizes of digits a product is over before a second thread of a busy machine runs."""
+    """A product of the size of digits is over before a second thread of a busy machine runs."""
     with blas_threads_for_product(WORTH_THREADS):
         assert blas_threads() == two_threads
     seen = []
