@@ -27,10 +27,8 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             require(have_length(n, y, weights, theta, derivative, gradient, curvature),
                     "y, weights, theta, z and the outputs differ in length");
             nb::gil_scoped_release release;
-            const LossSums sums =
-                smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
-                                     derivative.data(), gradient.data(), curvature.data());
-            return std::make_pair(sums.primal, sums.dual);
+            return smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
+                                        derivative.data(), gradient.data(), curvature.data());
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
         "Derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta: writes the first, "
@@ -132,10 +130,8 @@ void bind_losses(nb::module_& m) {
             require(have_length(size, y, weights, derivative, gradient, curvature, factor),
                     "y, weights, z and the outputs differ in length");
             nb::gil_scoped_release release;
-            const LossSums sums =
-                softmax_derivatives(size / n_outputs, n_outputs, y.data(), weights.data(), z.data(), derivative.data(),
-                                    gradient.data(), curvature.data(), factor.data());
-            return std::make_pair(sums.primal, sums.dual);
+            return softmax_derivatives(size / n_outputs, n_outputs, y.data(), weights.data(), z.data(),
+                                       derivative.data(), gradient.data(), curvature.data(), factor.data());
         },
         "y"_a, "weights"_a, "z"_a, "n_outputs"_a, "derivative"_a, "gradient"_a, "curvature"_a, "factor"_a,
         "Derivatives of the softmax loss in z: writes the first, the first times the weights, and of the second "

@@ -3,9 +3,9 @@
 //   margin losses     l(y, z) = phi(y z),    theta = y u
 //   residual losses   l(y, z) = phi(z - y),  theta = u
 //
-// with u in the domain of phi*. value is phi, conjugate is phi* on its domain,
-// prox_conjugate is argmin_u phi*(u) + (u - v)^2 / (2 step), slope_conjugate its derivative
-// in v. Losses with a derivative have derivative and second_derivative, phi' and phi''.
+// with u in the domain of phi*. value is phi, conjugate is phi* on its domain, prox_conjugate is
+// argmin_u phi*(u) + (u - v)^2 / (2 step), slope_conjugate its derivative in v. Losses with a derivative have
+// derivative and second_derivative, phi' and phi''.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "data/compensated.hpp"
@@ -74,9 +75,8 @@ struct Expansion {
     double value, derivative, second_derivative, conjugate;
 };
 
-// phi*(u) = u + (curvature / 2) u^2 on [lower, 0]:
-// hinge (lower -1, curvature 0), smoothed hinge (-1, mu), squared hinge (-inf, 1/2),
-// modified Huber (-4, 1/2)
+// phi*(u) = u + (curvature / 2) u^2 on [lower, 0]: hinge (lower -1, curvature 0), smoothed hinge (-1, mu), squared
+// hinge (-inf, 1/2), modified Huber (-4, 1/2)
 struct HingeLoss {
     static constexpr bool margin = true, quadratic_pieces = true;
     double lower, curvature;
@@ -141,8 +141,7 @@ struct LogisticLoss {
         double low = v / step, high = (v + 1.0) / step;
         double t = std::clamp(v >= -0.5 ? 0.0 : low, low, high), moved = high - low;
         for (int iteration = 0; iteration < 100; ++iteration) {
-            const double u = derivative(t);
-            const double value = step * t + u - v;
+            const double u = derivative(t), value = step * t + u - v;
             (value > 0.0 ? high : low) = t;
             const double newton = t - value / (step - u * (1.0 + u));
             if (std::fabs(newton - t) <= 1e-15 * std::max(1.0, std::fabs(t))) break;
@@ -172,9 +171,8 @@ struct LogisticLoss {
     }
 };
 
-// phi*(u) = tube |u| + (curvature / 2) u^2 on [lower, upper]: squared (no bounds,
-// curvature 1), absolute and pinball (bounds), epsilon-insensitive (tube; squared: curvature
-// 1/2 and no bounds), Huber (bounds and curvature 1)
+// phi*(u) = tube |u| + (curvature / 2) u^2 on [lower, upper]: squared (no bounds, curvature 1), absolute and pinball
+// (bounds), epsilon-insensitive (tube; squared: curvature 1/2 and no bounds), Huber (bounds and curvature 1)
 struct ResidualLoss {
     static constexpr bool margin = false, quadratic_pieces = true;
     double lower, upper, tube, curvature;
@@ -238,8 +236,7 @@ struct PiecewiseLinearLoss {
         return slopes.back();
     }
     double slope_conjugate(double v, double step) const {
-        const double u = prox_conjugate(v, step);
-        return piece(u).inside ? 1.0 : 0.0;
+        return piece(prox_conjugate(v, step)).inside ? 1.0 : 0.0;
     }
 
    private:
@@ -328,16 +325,12 @@ SKPD_CLONES void conjugates(std::size_t n, const double* u, double* out) {
         out[i] = ((u[i] >= -1.0) & (u[i] <= 0.0)) ? out[i] : std::numeric_limits<double>::infinity();
 }
 
-// The sums of the weighted losses at a point, and of minus their conjugates at the derivatives there
-struct LossSums {
-    double primal = 0.0, dual = 0.0;
-};
-
-// Writes the first derivatives, the same times the weights and the curvatures times the weights.
+// Writes the first derivatives, the same times the weights and the curvatures times the weights. Returns the sums of
+// the weighted losses at z and of minus their conjugates at the first derivatives.
 template <class Loss>
-SKPD_CLONES LossSums smoothed_derivatives(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,
-                                          const double* weights, const double* theta, const double* z,
-                                          double* derivative, double* gradient, double* curvature) {
+SKPD_CLONES std::pair<double, double> smoothed_derivatives(
+    const Smoothed<Loss>& smoothed, std::size_t n, const double* y, const double* weights, const double* theta,
+    const double* z, double* derivative, double* gradient, double* curvature) {
     const Smoothed<Loss> local = smoothed;  // not to be read again after every write
     const Loss loss = smoothed.loss;
     double primal_sum = 0.0, dual_sum = 0.0;

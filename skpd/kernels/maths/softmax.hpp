@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "data/output_blocks.hpp"
@@ -67,21 +68,22 @@ class SoftmaxBlock {
     std::vector<double> z_, y_;
 };
 
-
 // All of them have K numbers for each row, and y is 1 for the class of a row. Writes p - y, the same times the
 // weights, and d and e of the curvature diag(d) - e e' = weight (diag(p) - p p').
-inline LossSums softmax_derivatives(std::size_t n, std::size_t K, const double* y, const double* weights,
-                                       const double* z, double* derivative, double* gradient, double* d, double* e) {
+// Returns the sums of the weighted losses and of minus their conjugates at the derivatives.
+inline std::pair<double, double> softmax_derivatives(std::size_t n, std::size_t K, const double* y,
+                                                     const double* weights, const double* z, double* derivative,
+                                                     double* gradient, double* d, double* e) {
     SoftmaxBlock block(K);
-    LossSums sums;
+    double primal = 0.0, dual = 0.0;
     for (std::size_t first = 0; first < n; first += SoftmaxBlock::length) {
         const std::size_t count = std::min(SoftmaxBlock::length, n - first);
         block.take(z + first * K, y + first * K, count);
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t row = (first + i) * K;
             const double weight = weights[row], root = std::sqrt(weight);
-            sums.primal += weight * block.loss[i];
-            sums.dual += weight * block.entropy[i];
+            primal += weight * block.loss[i];
+            dual += weight * block.entropy[i];
             for (std::size_t k = 0; k < K; ++k) {
                 const double p = block.probability(i, k);
                 derivative[row + k] = p - y[row + k];
@@ -91,7 +93,7 @@ inline LossSums softmax_derivatives(std::size_t n, std::size_t K, const double* 
             }
         }
     }
-    return sums;
+    return {primal, dual};
 }
 
 }  // namespace skpd
