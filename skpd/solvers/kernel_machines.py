@@ -15,7 +15,8 @@ from .monitor import Monitor
 # A factor is refined if its residual accounts for this share of the gap; the rest is due to the
 # solver.
 COSTLY = 0.5
-# The factor of the residual's trace in a refinement, relative to the tolerance
+# The factor of the residual's trace in a refinement, relative to the tolerance; and the share of
+# the tolerance for the solver where rounding takes more of it than `STRICTER` leaves
 FINER = 0.05
 REFINEMENTS = 6  # most refinements; two or three usually reach the largest accuracy
 # The share of the tolerance for the solver, which leaves the rest to the rounding of the weights
@@ -89,7 +90,13 @@ def _by_factors(
         if solution.converged or solution.interrupted or not watch.too_coarse:
             break
         machine, start = _refined(machine, solution, tol)
-    return _expanded(machine, replace(solution, n_iter=n_iter), tol)
+    found = _expanded(machine, replace(solution, n_iter=n_iter), tol)
+    finer = options | {"tol": FINER * tol}
+    if solution.converged and not found.converged and finer["tol"] < options["tol"]:
+        # the weights of rows are rounded by more than their share of the tolerance
+        start = Point(solution.coef, solution.intercept, solution.dual_coef)
+        return _by_factors(machine, start, n_iter, max_iter, finer, tol)
+    return found
 
 
 class _Watch:
