@@ -15,7 +15,7 @@ from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .tables import beside, product, transposed_product, transposed_product_of
 
 # Most columns of Gram matrices that compiled code forms; BLAS needs copies, scaled and in double
-# precision. With 51 to 64 columns it takes 1.0 to 1.6 times as long, 1.6 to 2 in single precision.
+# precision. With 51 to 63 columns it takes 0.9 to 1.6 times as long, 1.6 to 3 in single precision.
 NARROW = 64
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
 

@@ -60,8 +60,9 @@ def spectral_norm_bound(
         basis.append(v)
     k = len(diagonal)
     bidiagonal = np.zeros((k, k + 1))
-    bidiagonal.ravel()[:: k + 2] = diagonal
-    bidiagonal.ravel()[1 :: k + 2][: len(off_diagonal)] = off_diagonal
+    bidiagonal[np.arange(k), np.arange(k)] = diagonal
+    for i, value in enumerate(off_diagonal):
+        bidiagonal[i, i + 1] = value
     estimate = float(np.linalg.norm(bidiagonal, 2))
     if exhausted or k >= n:
         return estimate * (1.0 + 1e-10)

@@ -158,7 +158,7 @@ METHODS: dict[str, Method] = {
                              "norm 1, with which most models are the same for certain labels"),
     "multipliers of the robust SVM": Method(
         "multipliers", robust_multipliers, need.needs_robust,
-        "norm 2 and many rows, few of which have a loss that bends",
+        "many rows, or norm 2 and sparse ones, few of which have a loss that bends",
     ),
     "hybrid-gradient of the robust SVM": Method(
         "hybrid-gradient", hybrid_gradient, need.needs_robust, "what is left"

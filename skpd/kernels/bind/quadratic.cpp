@@ -81,17 +81,6 @@ void minimise(SupportSystem& system, InTable H, Indices columns, const Separable
     minimise_separable(quadratic, penalty, sweeps, tol, rounds, system);
 }
 
-void add_to_submatrix(OutTable H, Indices indices, InTable part) {
-    const std::size_t n = H.shape(0), k = indices.shape(0);
-    require(H.shape(1) == n && have_shape(k, k, part), "H or part has the wrong shape");
-    require_within(indices, n, "an index lies outside the matrix");
-    nb::gil_scoped_release release;
-    for (std::size_t a = 0; a < k; ++a) {
-        double* row = H.data() + static_cast<std::size_t>(indices.data()[a]) * n;
-        for (std::size_t b = 0; b < k; ++b) row[indices.data()[b]] += part.data()[a * k + b];
-    }
-}
-
 auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, double step, std::optional<In> steps,
                          std::optional<In> expected) {
     const std::size_t n = w.shape(0);
@@ -133,8 +122,6 @@ void bind_quadratic(nb::module_& m) {
           "Where w is not 0 or a proximal gradient step moves it, one along an expected gradient as well if that is given: "
           "the coordinates, how far over the length of the step, and the most that is of any. The length is step, times "
           "the steps of the coordinates if they are given.");
-    m.def("add_to_submatrix", &add_to_submatrix, "H"_a, "indices"_a, "part"_a,
-          "Adds to the rows and columns of H with these indices.");
 }
 
 }  // namespace skpd
