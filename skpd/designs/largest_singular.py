@@ -21,6 +21,7 @@ MARGIN_GROWTH = 100.0  # factor of the margin after a failed factorisation
 BISECTIONS = 2  # bisections of the margin's exponent after it had to grow
 SMALL_MARGIN = 1e-8
 MOST_NUMBERS = 2e8  # most entries of G G', of which half are stored, 0.8 GB
+KEPT_NUMBERS = 2e7  # most entries of a G G' that is kept for another factorisation, 80 MB
 PARTS = 16  # number of blocks of columns in which G G' is formed
 SMALLEST_EXPONENT = -1000.0  # least exponent of the unit, whose inverse must be finite
 TINY = np.finfo(float).tiny
@@ -105,13 +106,15 @@ def largest_singular_value_bound(matrix: Any) -> float:
     longest = int(np.max(np.diff(wide.indptr)))
     of_products = (longest + 2.0) * EPSILON * (scale * frobenius) ** 2
     wide.data *= scale
+    gram = _Gram(wide)
+
     margin, failed = FIRST_MARGIN, 0.0
-    while not _is_below(wide, 1.0 + margin):
+    while not gram.is_below(1.0 + margin):
         failed, margin = margin, MARGIN_GROWTH * margin
     if margin > SMALL_MARGIN:
         for _ in range(BISECTIONS):
             middle = sqrt(failed * margin)
-            if _is_below(wide, 1.0 + middle):
+            if gram.is_below(1.0 + middle):
                 margin = middle
             else:
                 failed = middle
@@ -134,13 +137,33 @@ def _wide(matrix: Any) -> Any:
     return sp.csr_array((wide.data, wide.indices, starts), shape=(m + 1, n))
 
 
-def _is_below(matrix: Any, square: float) -> bool:
-    """Whether square I - G G' has a Cholesky factorisation, for G with an even number of rows."""
-    m = matrix.shape[0]
-    triangle, width = PackedTriangle(m), -(-m // PARTS)
-    for first in range(0, m, width):
-        some = matrix[first : first + width].T.tocsr()
-        triangle.set_columns(first, (matrix[first:] @ some).toarray(order="F"))
-    triangle.subtract_from(square)
-    with blas_threads_for(m):
-        return triangle.factorise()
+class _Gram:
+    """The matrix G G' for a sparse G with an even number of rows.
+
+    Each factorisation overwrites the matrix.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self._kept: Array | None = None
+
+    def _triangle(self) -> PackedTriangle:
+        matrix, m = self.matrix, self.matrix.shape[0]
+        triangle = PackedTriangle(m)
+        if self._kept is not None:
+            triangle.numbers[:] = self._kept
+            return triangle
+        width = -(-m // PARTS)
+        for first in range(0, m, width):
+            some = matrix[first : first + width].T.tocsr()
+            triangle.set_columns(first, (matrix[first:] @ some).toarray(order="F"))
+        if float(m) * m <= KEPT_NUMBERS:
+            self._kept = triangle.numbers.copy()
+        return triangle
+
+    def is_below(self, square: float) -> bool:
+        """Whether square I - G G' has a Cholesky factorisation."""
+        triangle = self._triangle()
+        triangle.subtract_from(square)
+        with blas_threads_for(triangle.size):
+            return triangle.factorise()
