@@ -91,12 +91,15 @@ def _by_factors(
             break
         machine, start = _refined(machine, solution, tol)
     found = _expanded(machine, replace(solution, n_iter=n_iter), tol)
-    finer = options | {"tol": FINER * tol}
-    if solution.converged and not found.converged and finer["tol"] < options["tol"]:
-        # the weights of rows are rounded by more than their share of the tolerance
-        start = Point(solution.coef, solution.intercept, solution.dual_coef)
-        return _by_factors(machine, start, n_iter, max_iter, finer, tol)
-    return found
+    rounding = found.certificate.relative_gap - solution.certificate.relative_gap
+    if not solution.converged or found.converged or not rounding <= (1.0 - FINER) * tol:
+        return found
+    # the weights of rows are rounded by more than their share of the tolerance, but leave some
+    start = Point(solution.coef, solution.intercept, solution.dual_coef)
+    finer = {"start": start, "max_iter": max(max_iter - n_iter, 1), "tol": FINER * tol}
+    last = solve(machine.problem, **options | finer)
+    last = replace(last, method=solution.method, n_iter=n_iter + last.n_iter)
+    return _expanded(machine, last, tol)
 
 
 class _Watch:
