@@ -116,7 +116,7 @@ def main(arguments=()):
             found[part]["seconds"][name], found[part]["vectors"][name] = seconds, vectors
             worst = max(worst, slope(along, seconds))
             if part == "rows":  # of few rows, a vector is less than what an interpreter takes
-                most = max(most, *vectors[1:])
+                most = max([most, *vectors[1:]])
             texts = [
                 f"{took:.2g} s, {vector:.0f} vectors{'' if good else ' (not converged)'}"
                 for took, vector, good in zip(seconds, vectors, fine, strict=True)
