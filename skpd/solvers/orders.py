@@ -309,7 +309,7 @@ def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     cost = cost_of_run(problem.design)
     budget = SETTINGS.last_budget(cost) if few else inf
     last = Try("hybrid-gradient of the robust SVM", budget=budget)
-    trials, trial_budget = [], SETTINGS.trial_share * cost
+    trials, trial_budget = [], SETTINGS.trial_share * cost if few else inf
     if problem.penalty.q == 1 and cost > ROBUST.least_cost:
         trials.append(Try("certain-labels", budget=trial_budget))
     tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)

@@ -48,8 +48,8 @@ TINY = float(np.finfo(float).tiny)
 def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
     """The proximal method of multipliers.
 
-    The method ends unfinished if the gap no longer decreases, if w converges to 0, or if most rows
-    have curvature.
+    The method ends unfinished if the gap no longer decreases, if w converges to 0, or, with a
+    limited budget, if most rows have curvature.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
         An iteration is a Newton step, also on a sample; samples are always the same.
     budget : float, default=inf
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
-        ends unfinished.
+        ends unfinished. It is limited where the interior-point method can follow.
     """
     monitor, cadence, own = run.monitor, Cadence(run, CADENCE), None
     with one_blas_thread(), np.errstate(all="ignore"):
@@ -180,8 +180,11 @@ class _Rounds:
 
     @property
     def is_over(self) -> bool:
-        """Whether w is 0, the cost is spent, or most rows have curvature for a large sigma."""
-        narrow = self.sigma * self.problem.prediction_scale > 1.0
+        """Whether w is 0, the cost is spent, or a method follows that costs less.
+
+        This is so if most rows have curvature for a large sigma and the budget is limited.
+        """
+        narrow = self.sigma * self.problem.prediction_scale > 1.0 and self.budget < inf
         bends = self.rows.n_curved > SETTINGS.curved_share * len(self.rows.y)
         no_gap = not (self.norm > 0.0 and np.isfinite(self.gap))
         return no_gap or self.cost > self.budget or (narrow and bends)
