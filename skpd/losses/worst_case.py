@@ -90,8 +90,10 @@ class WorstCaseHinge(Hinge):
 
 def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
     """The nearest points with p, r >= 0 and p + r <= 1."""
-    excess = np.maximum(0.5 * (p + r - 1.0), 0.0)
-    over = np.maximum(p, 0.0) + np.maximum(r, 0.0) > 1.0
-    along = np.clip(np.where(over, p - excess, p), 0.0, 1.0)
+    along, beside = np.maximum(p, 0.0), np.maximum(r, 0.0)
+    over = np.flatnonzero(along + beside > 1.0)
+    excess = np.maximum(0.5 * (p[over] + r[over] - 1.0), 0.0)
+    along[over] = np.clip(p[over] - excess, 0.0, 1.0)
     # on the hypotenuse r is computed as 1 - p, so that rounding does not leave the triangle
-    return along, np.where(over, 1.0 - along, np.clip(r, 0.0, 1.0))
+    beside[over] = 1.0 - along[over]
+    return along, beside

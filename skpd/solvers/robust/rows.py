@@ -166,9 +166,10 @@ class SmoothedRows:
     @property
     def curvature_of_lam(self) -> float:
         """The second derivative of the mean envelope in lam."""
-        flipped = _inside(self.r)
-        along = np.where((self.p > 0.0) & (self.p + self.r >= 1.0), 0.5, 1.0)
-        return self.flips**2 * self.sigma * float(along @ (self.weights * flipped))
+        flipped = np.flatnonzero(_inside(self.r))
+        p = self.p[flipped]
+        along = np.where((p > 0.0) & (p + self.r[flipped] >= 1.0), 0.5, 1.0)
+        return self.flips**2 * self.sigma * float(along @ self.weights[flipped])
 
     def curvature(self, added: Array, fit_intercept: bool) -> Curvature:
         """The generalised Hessian plus a diagonal.
