@@ -28,7 +28,8 @@ class Solution:
     coef : ndarray of shape (n_features,) or (n_features, n_outputs)
     intercept : float or ndarray of shape (n_outputs,)
     dual_coef : ndarray of shape (n_samples,), or the problem's own type
-        The dual point theta of the certificate.
+        The dual point theta of the certificate. None along paths that moments determine
+        (`skpd.problems.moments`), whose dual points are residuals of models.
     certificate : Certificate
     n_iter : int
     converged : bool

@@ -1,6 +1,7 @@
 """The lasso estimators and their solvers against scikit-learn's and the papers."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -459,14 +460,15 @@ def test_ctrl_c_ends_a_cross_validation(rng, monkeypatch):
 
     monkeypatch.setattr(Monitor, "check", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        LassoPDCertifiedCV(alphas=10).fit(X, y)
+        LassoPDCertifiedCV(alphas=10, solver="cd", random_state=0).fit(X, y)
     assert len(calls) <= 8 + 4  # each of the other four folds looks at most once
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("inside", [True, False])  # of a fit, or between two
 @pytest.mark.parametrize("estimator", [
-    LassoPDCertifiedCV(alphas=6), ElasticNetPDCV(l1_ratio=[0.5, 1.0], alphas=3),
+    LassoPDCertifiedCV(alphas=6, solver="cd", random_state=0),
+    ElasticNetPDCV(l1_ratio=[0.5, 1.0], alphas=3),
 ], ids=str)  # fmt: skip
 def test_ctrl_c_keeps_what_was_cross_validated(estimator, inside, n_jobs, rng, monkeypatch):
     X, y = data(rng, n=60, d=8)
@@ -504,6 +506,26 @@ def test_ctrl_c_keeps_what_was_cross_validated(estimator, inside, n_jobs, rng, m
             assert estimator.alpha_ == whole.alphas_.flat[np.argmin(mean)]
         with pytest.raises(NotFittedError):
             estimator.predict(X)
+
+
+def test_ctrl_c_keeps_the_folds_that_moments_have_solved(rng, monkeypatch):
+    X, y = data(rng, n=60, d=8)
+    whole = LassoPDCertifiedCV(alphas=6, cv=3).fit(X, y)
+    paths, calls = import_module("skpd.estimators.path"), []  # a function has the same name
+    solve_all = paths.path_by_moments
+
+    def interrupt(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return solve_all(*arguments)
+
+    monkeypatch.setattr(paths, "path_by_moments", interrupt)
+    model = LassoPDCertifiedCV(alphas=6, cv=3)
+    with pytest.raises(KeyboardInterrupt, match="6 of 18 fits are finished"):
+        model.fit(X, y)
+    assert_array_equal(model.mse_path_[:, 0], whole.mse_path_[:, 0])
+    assert np.isnan(model.mse_path_[:, 1:]).all() and model.certificates_[0][1:] == [[], []]
 
 
 def test_ctrl_c_in_the_fit_on_all_data(rng, monkeypatch):

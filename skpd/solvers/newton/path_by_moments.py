@@ -1,0 +1,56 @@
+"""The models of least squares for all alphas of a path, from the moments of a few features."""
+
+import numpy as np
+
+from ..._typing import Array
+from ...designs.gram import MatrixCurvature
+from ...problems import Problem, Solution
+from ...problems.moments import Moments
+from ..monitor import HISTORY_DTYPE
+from ..needs import needs_in_parts, needs_single_values
+from .quadratic import quadratic_model
+
+MOST_FEATURES = 150  # with 200 and fewer rows a working set may take less time
+SHARE = 0.1  # of the tolerance, for errors of gradients: times a radius they add to a gap
+NO_HISTORY = np.empty(0, HISTORY_DTYPE)
+
+
+def _has_moments(problem: Problem) -> bool:
+    """Whether a problem has few features, and moments that certify its models."""
+    loss, not_met = problem.loss, needs_in_parts(problem) or needs_single_values(problem)
+    return (
+        not not_met and loss.constant_curvature and loss.conjugate_curvature == 1.0
+        and problem.n_coefficients <= MOST_FEATURES and not problem.design.leaves_features_out
+        and problem.constraints is None and not len(problem.free_columns)
+    )  # fmt: skip
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solution | None]:
+    """The solutions for decreasing alphas, None where their gaps are above the tolerance.
+
+    The steps and the certificates take the same time for any number of rows, and on small tables
+    less than the decisions of a solver. Solutions come without the dual points of the rows.
+    """
+    moments = Moments(problem) if _has_moments(problem) else None
+    if moments is None or not moments.in_range:
+        return [None] * len(alphas)
+    M, d = moments.matrix, problem.n_coefficients
+    # H are the moments of X and -y less their means, as the best intercept subtracts them
+    means = M[d] / M[d, d] if problem.fit_intercept else np.zeros(len(M))
+    H = M - np.outer(M[d], means)
+    model = quadratic_model(MatrixCurvature(np.ascontiguousarray(H[:d, :d])))
+    w, columns, models = np.zeros(d), np.arange(d), np.zeros((len(alphas), len(M)))
+    for u, alpha in zip(models, alphas.tolist(), strict=True):
+        if not alpha >= problem.largest_alpha:  # above, and not only within rounding, w = 0
+            slopes, enough = H[:d, :d] @ w + H[:d, -1], SHARE * tol * alpha
+            u[:d] = w = model.minimise(slopes, w, problem.penalty, alpha, columns, enough)
+    models[:, -1] = 1.0
+    models[:, d] -= models @ means
+    certificates = moments.certificates(alphas.tolist(), models)
+    n_steps = models[:, :d].any(axis=1).astype(int).tolist()
+    return [
+        Solution(*problem.split(u[:-1]), None, found, n_iter, True, NO_HISTORY)
+        if found.gap >= 0.0 and found.relative_gap <= tol else None  # a gap may be nan
+        for u, n_iter, found in zip(models, n_steps, certificates, strict=True)
+    ]  # fmt: skip

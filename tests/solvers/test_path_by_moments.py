@@ -1,0 +1,122 @@
+"""Paths from moments: certificates in exact arithmetic, models against scikit-learn's."""
+
+from fractions import Fraction
+from operator import ge
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+from sklearn.linear_model import ElasticNet, Lasso, Ridge
+
+import skpd
+from skpd.designs import Design
+from skpd.losses import Huber, Squared
+from skpd.penalties import L1, NonNegativeL1, SquaredL2
+from skpd.penalties import ElasticNet as ElasticNetPenalty
+from skpd.problems import linear_problem
+from skpd.problems.moments import Moments
+from skpd.solvers import solve
+from skpd.solvers.newton.path_by_moments import MOST_FEATURES, path_by_moments
+
+ALPHAS = np.geomspace(1.0, 1e-3, 12)
+# l1 and l2 of a sum of l1 |w| + l2 w^2 / 2
+PENALTIES = [(L1(), 1, 0), (NonNegativeL1(), 1, 0), (SquaredL2(), 0, 1),
+             (ElasticNetPenalty(0.5), Fraction(1, 2), Fraction(1, 2))]  # fmt: skip
+
+
+def exact(numbers):
+    return [Fraction(x) for x in numbers.tolist()]
+
+
+def problem_of(X, y, penalty=None, loss=None, fit_intercept=True, weights=None):
+    weights = np.full(len(y), 1.0) if weights is None else weights
+    weights = weights / weights.sum()
+    penalty = penalty or L1()
+    return linear_problem(Design(X), y, weights, loss or Squared(), penalty, 1.0, fit_intercept)
+
+
+def table(rng, n=40, d=6):
+    X = rng.normal(size=(n, d)) * rng.uniform(0.5, 2.0, size=d)
+    y = X[:, :3] @ np.array([2.0, -1.0, 0.5]) + 3.0 + 0.3 * rng.normal(size=n)
+    return X, y, rng.integers(0, 4, size=n).astype(float)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize(("shift", "of_y"), [(0.0, 0.0), (1e3, 1e3), (1e7, 1.0), (0.0, 1e7)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("penalty", "l1", "l2"), PENALTIES)
+def test_bounds_hold_in_exact_arithmetic(penalty, l1, l2, fit_intercept, shift, of_y, scale, rng):
+    X, y, weights = table(rng, n=25, d=3)
+    X, y = scale * (X + shift), y - of_y
+    weights[0] = 1e-12
+    problem = problem_of(X, y, penalty, None, fit_intercept, weights)
+    moments, alpha = Moments(problem), 0.1 * float(np.max(np.abs(problem.null_gradient)))
+    if l2:
+        alpha = float(l2) * scale**2
+    A = np.column_stack([X, np.ones(len(y)), -y] if fit_intercept else [X, -y])
+    at = problem.with_alpha(alpha)
+    found = solve(at, tol=1e-12, max_iter=100, random_state=np.random.RandomState(0))
+    models = np.tile(np.append(problem.join(found.coef, found.intercept), 1.0), (5, 1))
+    models[:, :-1] *= 1.0 + np.array([[0.0], [1e-8], [1e-2], [1.0], [0.0]])
+    models[-1, -2] *= 0.9  # an intercept with which the residuals have another sum than 0
+
+    def objective(u):
+        c, u = exact(problem.weights), exact(u)
+        squares = [sum(map(Fraction.__mul__, exact(row), u)) ** 2 for row in A]
+        loss = sum(map(Fraction.__mul__, c, squares)) / 2
+        return loss + Fraction(alpha) * sum(l1 * abs(w) + l2 * w * w / 2 for w in u[:3])
+
+    values = list(map(objective, models))
+    certificates = moments.certificates([alpha] * len(models), models)
+    assert all(found.dual <= min(values) for found in certificates)
+    assert all(map(ge, [found.primal for found in certificates], values))
+    if max(shift, of_y) < 1e7:
+        assert certificates[0].relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize(("ours", "theirs"), [
+    (skpd.LassoPDCertified(), Lasso()),
+    (skpd.LassoPDCertified(positive=True), Lasso(positive=True)),
+    (skpd.ElasticNetPD(l1_ratio=0.3), ElasticNet(l1_ratio=0.3)),
+    (skpd.LassoPDCertified(fit_intercept=False), Lasso(fit_intercept=False)),
+    (skpd.PdproxRegressor(loss="squared", penalty="l2"), Ridge()),
+    (skpd.GroupLassoPD(groups=1), Lasso()),
+], ids=str)  # fmt: skip
+def test_same_as_scikit_learn_without_a_solver(ours, theirs, layout, rng, monkeypatch):
+    X, y, weights = table(rng)
+    monkeypatch.setattr(type(ours), "_solve", None)
+    ours.set_params(tol=1e-9)
+    found = skpd.path(ours, layout(X), y, alphas=ALPHAS, sample_weight=weights)
+    for alpha, w, b, certificate in zip(
+        found.alphas, found.coefs, found.intercepts, found.certificates, strict=True
+    ):
+        if isinstance(theirs, Ridge):
+            alpha *= weights.sum()
+        model = theirs.set_params(alpha=alpha, tol=1e-13).fit(X, y, sample_weight=weights)
+        assert_allclose(w, model.coef_, atol=1e-5)
+        assert_allclose(b, model.intercept_, atol=1e-5)
+        assert certificate.relative_gap <= 1e-9
+        assert np.all(certificate.coefficient_bounds[:, 0] <= model.coef_ + 1e-9)
+        assert np.all(certificate.coefficient_bounds[:, 1] >= model.coef_ - 1e-9)
+        assert not np.any(model.coef_[certificate.proven_zero])
+
+
+def test_what_is_left_to_a_solver(rng):
+    X, y, _ = table(rng)
+    wide = np.tile(X, MOST_FEATURES)[:, : MOST_FEATURES + 1]
+    for problem in (
+        problem_of(X, y, loss=Huber()), problem_of(wide, y), problem_of(1e60 * X, y),
+        problem_of(X, y, weights=np.append(1e-60, np.ones(len(y) - 1))),
+    ):  # fmt: skip
+        assert path_by_moments(problem, ALPHAS, 1e-4) == [None] * len(ALPHAS)
+    found = path_by_moments(problem_of(X + 1e7, y), ALPHAS, 1e-4)  # too far for the small alphas
+    assert found[-1] is None
+    path = skpd.path(skpd.LassoPDCertified(), X + 1e7, y, alphas=ALPHAS)
+    assert path.converged.all()
+    for options in ({"penalty_weights": [0, 1, 1, 1, 1, 1]}, {"bounds": (-1.0, 1.0)}):
+        model = skpd.LassoPDCertified(tol=1e-9, **options)
+        path = skpd.path(model, X, y, alphas=ALPHAS)
+        single = model.set_params(alpha=ALPHAS[-1]).fit(X, y)
+        assert_allclose(path.coefs[-1], single.coef_, atol=1e-5)
