@@ -178,8 +178,8 @@ class PathCrossValidation(PrimalDualRegressor):
             require_unit(part)
 
             def mean_loss(alpha, solutions):
-                model = held_out.join(solutions[0].coef, solutions[0].intercept)
-                values = held_out.loss.value(held_out.y, held_out.matvec(model))
+                z, _ = held_out.predictions(solutions[0].coef, solutions[0].intercept)
+                values = held_out.loss.value(held_out.y, z)
                 return kernels.dot(held_out.weights, values)
 
             return FoldPath(self, [part], grids[which], mean_loss)
