@@ -29,7 +29,7 @@ from .envelope import Envelope
 from .in_memory import InMemory
 from .iterate import Iterate
 from .output_rows import CoupledRows, OutputRows
-from .path_prediction import PathPrediction, PathSolution, at_prediction
+from .path_prediction import PathPrediction, PathSolution
 from .rows import AllRows
 from .settings import CADENCE, SETTINGS
 from .sharded_rows import ShardedRows
@@ -51,9 +51,6 @@ def method_of_multipliers(run: Run, *, budget: float = np.inf) -> None:
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished.
     """
-    run = at_prediction(run)
-    if run.monitor.done:
-        return
     own = _begin(run)
     own.budget = budget
     try:
