@@ -27,6 +27,7 @@ N_JITTERS = 5  # that are tried, from `JITTER` on
 # Twice as much makes bounds hold for the values as they are (`skpd.problems.kernel`); the rest is
 # for the rounding errors of the test of what is enough, of some n eps.
 TWICE = 2.2
+BLOCK = 512  # rows whose values are computed at a time
 TILE = 256  # rows and columns of a part of a matrix that fits into a cache
 ASYMMETRY = 1e-7  # between K_ij and K_ji, beside the root of K_ii K_jj: more is no rounding error
 
@@ -49,10 +50,26 @@ class Kernel:
 
     def between(self, X: Any, Y: Any = None) -> Array:
         """Values k(x_i, y_j) of all pairs of rows, in float64."""
-        found = pairwise_kernels(
-            X, Y, metric=self.metric, filter_params=isinstance(self.metric, str), **self.parameters
-        )
+        named = isinstance(self.metric, str)
+        if named and Y is None and X.shape[0] > BLOCK:
+            return self._between_rows(X)
+        found = pairwise_kernels(X, Y, metric=self.metric, filter_params=named, **self.parameters)
         return np.asarray(found, dtype=np.float64)
+
+    def _between_rows(self, X: Any) -> Array:
+        """Values of all pairs of rows, each computed once, as kernels with names are symmetric.
+
+        For "rbf" and 5,000 rows this takes half the time of all values.
+        """
+        n = X.shape[0]
+        values = np.empty((n, n))
+        for i in range(0, n, BLOCK):
+            rows = slice(i, i + BLOCK)
+            values[rows, rows] = self.between(X[rows])
+            if i > 0:
+                values[rows, :i] = self.between(X[rows], X[:i])
+                values[:i, rows] = values[rows, :i].T
+        return values
 
     def matrix(self, X: Any) -> KernelMatrix:
         """The kernel matrix of the rows.
@@ -161,6 +178,8 @@ def _symmetrise(matrix: Array) -> float:
         for j in range(0, i + 1, TILE):
             rows, columns = slice(i, i + TILE), slice(j, j + TILE)
             lower, upper = matrix[rows, columns], matrix[columns, rows].T
+            if np.array_equal(lower, upper):
+                continue
             difference = np.max(np.abs(lower - upper) / sizes[rows, np.newaxis] / sizes[columns])
             largest = max(largest, float(difference))
             mean = 0.5 * (lower + upper)

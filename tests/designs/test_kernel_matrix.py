@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.metrics.pairwise import rbf_kernel
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 from skpd.designs import KernelMatrix
 from skpd.estimators.kernel_values import Kernel, checked_matrix, gamma_of
@@ -41,6 +42,19 @@ def test_squared_norm_and_its_error(rng, precise):
             assert abs(Fraction(value) - exact) <= Fraction(error)
             widths.append(error / max(float(exact), 1e-300))
         assert np.median(widths) < (1e-12 if matrix[0, 0] < 1e6 else 1e-6 if precise else 1e4)
+
+
+@pytest.mark.parametrize("metric", ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_values_of_many_rows(rng, metric, container):
+    """They are computed in blocks of rows, half of them by symmetry."""
+    X = rng.normal(size=(1100, 4))
+    values = Kernel(metric, {"gamma": 0.3}).between(container(X))
+    assert_allclose(values, pairwise_kernels(X, metric=metric, filter_params=True, gamma=0.3),
+                    rtol=1e-12, atol=1e-12)  # fmt: skip
+    assert_allclose(np.diagonal(values)[[0, 600]], np.diagonal(
+        pairwise_kernels(X[[0, 600]], metric=metric, filter_params=True, gamma=0.3)
+    ), rtol=1e-14)  # fmt: skip
 
 
 @pytest.mark.parametrize("trace", [10.0, 1e-3, 1e-8])
