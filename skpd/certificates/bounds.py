@@ -150,7 +150,7 @@ def certify_point(
     intercept : float
     theta : ndarray of shape (n_samples,)
     **options
-        ``lipschitz`` and ``scaling`` of `dual_bound`.
+        ``accuracy``, ``lipschitz`` and ``scaling`` of `dual_bound`.
 
     Returns
     -------

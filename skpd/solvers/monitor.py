@@ -73,6 +73,11 @@ class Monitor:
         return relative_gap(self.problem, self.primal - self.dual)
 
     @property
+    def _accuracy(self) -> float:
+        """The part of an objective value that rounding errors of products may take."""
+        return 0.05 * self.tol * self.problem.objective_unit
+
+    @property
     def best(self) -> Point:
         """The best primal point with the best dual point."""
         return Point(self._coef, self._intercept, self._theta)
@@ -145,10 +150,9 @@ class Monitor:
         """The bounds of a primal and a dual point, which are kept if they are better."""
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         self.problem.rows.expect(self.problem, Point(coef, intercept, point.dual_coef))
-        accuracy = 0.05 * self.tol * self.problem.objective_unit
-        primal = primal_objective(self.problem, coef, intercept, accuracy)
+        primal = primal_objective(self.problem, coef, intercept, self._accuracy)
         upper = min(primal, self.primal)
-        bound = dual_bound(self.problem, point.dual_coef, upper, accuracy, coef=coef)
+        bound = dual_bound(self.problem, point.dual_coef, upper, self._accuracy, coef=coef)
         if self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = copy(point.dual_coef)
@@ -185,7 +189,8 @@ class Monitor:
         else:
             coef: Any = np.float64(self._coef)
             intercept: Any = np.float64(self._intercept)
-            certificate, theta = certify_point(self.problem, coef, intercept, self._theta)
+            given = self.problem, coef, intercept, self._theta
+            certificate, theta = certify_point(*given, accuracy=self._accuracy)
             if certificate.dual < self.dual:  # the bound was computed with other coefficients
                 certificate, theta = certificate_of(self.problem, self.primal, self._bound)
         if rounds:
