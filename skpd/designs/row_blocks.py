@@ -260,6 +260,8 @@ class RowBlocks:
 
 def stacked(blocks: Sequence[Any]) -> Any:
     """The blocks stacked to one matrix, which is sparse if any of them is."""
+    if len(blocks) == 1:  # without the copy that the functions below make
+        return blocks[0]
     if any(map(sp.issparse, blocks)):
         return sp.vstack(blocks, format="csr")
     return np.concatenate(blocks)

@@ -48,7 +48,7 @@ class Targets:
         if self.positive is None:
             y = np.ascontiguousarray(given, dtype=np.float64)
         else:
-            y = np.where(given == self.positive, 1.0, -1.0)
+            y = 2.0 * (given == self.positive) - 1.0  # `np.where` would guess at branches
         if self.sample_weight is None:
             weights = np.ones(len(y))
         else:
@@ -184,15 +184,9 @@ class Shard:
         return self._predictions if at is not None and np.array_equal(at, variables) else None
 
     @contextmanager
-    def new_predictions(self, variables: Array) -> Iterator[Array | None]:
-        """An array for the predictions of the variables, None where the data are not in memory.
-
-        Cached predictions save products. For data in files they could exceed the memory.
-        """
+    def new_predictions(self, variables: Array) -> Iterator[Array]:
+        """An array for the predictions of the variables, which save later products and reading."""
         self._predicted_at = None
-        if not self.blocks.in_memory:
-            yield None
-            return
         if self._predictions is None:
             self._predictions = np.empty(self.n_rows)
         yield self._predictions

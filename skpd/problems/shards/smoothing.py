@@ -1,7 +1,6 @@
 """Sums of smoothed losses over the rows of a shard, for the method of multipliers."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -87,8 +86,7 @@ def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) ->
                 else:
                     change = predictions(block.design, at.variables - moved.before)
                 sums |= _furthest(shard, block.rows, change, moved.child_key)
-            if room is not None:
-                room[block.rows] = found.z
+            room[block.rows] = found.z
             return sums
 
         return shard.sums(of_block)
@@ -160,51 +158,57 @@ def near_rows(
     z = shard.predictions_at(at.variables)
 
     def of_block(block: Block) -> tuple:
-        rows, design, y, weights = block
+        rows, _, y, weights = block
         found = _Smoothed(shard, at, block, z)
         near = shard.loss.evaluator.rows_that_bend(
             y, found.theta, found.z, at.sigma, found.derivative, found.h, radius
         )
-        data = design.rows_as_they_are(near)
-        return near + rows.start, data, y[near], weights[near], found.theta[near]
+        return near + rows.start, y[near], weights[near], found.theta[near]
 
-    return _Picked(shard.map(of_block), most, heaviest).keep(shard, key)
+    parts = shard.map(of_block, with_data=z is None)
+    return _Picked(shard, parts, most, heaviest).keep(key)
 
 
 class _Picked:
-    """Rows from several blocks that are to become a child shard, unless too many or too heavy.
+    """Rows of a shard that are to become a child shard, unless too many or too heavy.
 
-    The parts of the blocks are indices of rows, their data, targets, weights and multipliers.
+    The parts of the blocks are indices of rows, their targets, weights and multipliers. Their data
+    are read once it is known that they are wanted.
     """
 
     def __init__(
-        self, parts: Iterator[tuple], most: float = np.inf, heaviest: float = np.inf
+        self, shard: Shard, parts: Iterator[tuple], most: float = np.inf, heaviest: float = np.inf
     ) -> None:
         self.n_rows, self.weight, self.too_many = 0, 0.0, False
-        self._parts: list[tuple] = []
+        self._shard, self._parts = shard, list[tuple]()
         for part in parts:
-            if len(part[0]):
-                self.n_rows += len(part[0])
-                self.weight += float(np.sum(part[3]))
-                self._parts.append(part)
+            self.n_rows += len(part[0])
+            self.weight += float(np.sum(part[2]))
+            self._parts.append(part)
             self.too_many = self.n_rows > most or self.weight > heaviest
             if self.too_many:
                 return
 
     @property
     def stacked(self) -> tuple:
-        """The parts of all blocks, concatenated."""
-        places, blocks, *vectors = zip(*self._parts, strict=True)
-        return np.concatenate(places), stacked(blocks), *map(np.concatenate, vectors)
+        """The parts of all blocks, concatenated, and the data before the targets."""
+        places, *vectors = map(np.concatenate, zip(*self._parts, strict=True))
 
-    def keep(self, shard: Shard, key: int) -> dict[str, Any]:
+        def of_block(block: Block) -> Any:
+            own = slice(*np.searchsorted(places, [block.rows.start, block.rows.stop]))
+            return block.design.rows_as_they_are(places[own] - block.rows.start)
+
+        data = [part for part in self._shard.map(of_block) if part.shape[0]]
+        return places, stacked(data), *vectors
+
+    def keep(self, key: int) -> dict[str, Any]:
         """Keep the child shard under a key; it keeps the multipliers under the same key."""
         if self.n_rows == 0 or self.too_many:
             return {"n_rows": self.n_rows, "weight": 0.0 if self.n_rows == 0 else np.inf}
         places, data, y, weights, theta = self.stacked
-        child = shard.of_rows(data, y, weights)
+        child = self._shard.of_rows(data, y, weights)
         child.kept[key], child.places = theta, places
-        shard.kept[key] = child
+        self._shard.kept[key] = child
         return {"n_rows": self.n_rows, "weight": self.weight}
 
 
@@ -233,17 +237,21 @@ def sample(shard: Shard, key: int, share: float) -> dict[str, Any]:
 
     The sample does not depend on the distribution of the rows over shards.
     """
-    return _Picked(shard.map(partial(_chosen, shard, share))).keep(shard, key)
+    return _chosen(shard, share).keep(key)
 
 
 def sampled_rows(shard: Shard, share: float) -> tuple | None:
     """The data, targets and weights of the rows that `sample` selects; None if there are none."""
-    picked = _Picked(shard.map(partial(_chosen, shard, share)))
+    picked = _chosen(shard, share)
     return picked.stacked[1:4] if picked.n_rows else None
 
 
-def _chosen(shard: Shard, share: float, block: Block) -> tuple:
-    rows, design, y, weights = block
-    places = np.arange(rows.start, rows.stop)
-    own = np.flatnonzero((uniform_by_place(places + shard.first) < share) & (weights > 0.0))
-    return places[own], design.rows_as_they_are(own), y[own], weights[own], np.zeros(len(own))
+def _chosen(shard: Shard, share: float) -> _Picked:
+    def of_block(block: Block) -> tuple:
+        rows, _, y, weights = block
+        places = np.arange(rows.start, rows.stop)
+        chosen = uniform_by_place(places + shard.first) < share
+        own = np.flatnonzero(chosen & (weights > 0.0))
+        return places[own], y[own], weights[own], np.zeros(len(own))
+
+    return _Picked(shard, shard.map(of_block, with_data=False))
