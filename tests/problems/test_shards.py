@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skpd.designs import RowBlocks
+from skpd import LassoPDCertified
+from skpd.designs import Design, RowBlocks, row_blocks
 from skpd.designs.sampling import uniform_by_place
 from skpd.designs.sums import BoundedSum, Largest, added
 from skpd.losses import Absolute, Hinge
 from skpd.penalties import L1
+from skpd.problems.shards import balance
 from skpd.problems.shards.bounds import point_sums
 from skpd.problems.shards.build import problem_of_shards
 from skpd.problems.shards.recipes import DualRecipe
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards
+from skpd.problems.shards.smoothing import At, derivatives, near_rows
 
 
 def test_sums_are_bounded_in_rational_arithmetic():
@@ -61,6 +64,48 @@ def test_numbers_by_place():
     assert found.min() >= 0.0 and found.max() < 1.0
     counts = np.histogram(found, 10, (0.0, 1.0))[0]
     assert np.abs(counts - 10_000).max() < 400  # four standard deviations
+
+
+class CountedBlocks(RowBlocks):
+    n_reads = 0
+
+    def block(self, k):
+        self.n_reads += 1
+        return super().block(k)
+
+
+def test_rows_that_bend_are_read_once_they_are_few(rng):
+    table, variables = rng.normal(size=(300, 3)), np.array([0.5, -1.0, 2.0, 0.1])
+    X, y = CountedBlocks(np.array_split(table, 4)), np.sign(rng.normal(size=300))
+    shard, at = Shard(X, Targets(y, total=300.0), Hinge()), At(variables, DualRecipe(), 1.0)
+    derivatives(shard, at, 0)
+    assert X.n_reads == 4
+    assert near_rows(shard, at, 1, 0.2, 10, np.inf)["weight"] == np.inf
+    assert near_rows(shard, at, 1, 0.2, np.inf, 0.01)["weight"] == np.inf
+    assert X.n_reads == 4
+    assert 1 not in shard.kept
+    found, child = near_rows(shard, at, 1, 0.2, np.inf, np.inf), shard.kept[1]
+    margins = y * (table @ variables[:3] + variables[3])  # the envelope is linear beyond [0, 1]
+    places = np.flatnonzero((margins > -0.2) & (margins < 1.2))
+    assert_array_equal(child.places, places)
+    assert_array_equal(child.blocks.gathered(), table[places])
+    assert found["n_rows"] == len(places)
+    assert X.n_reads == 8
+
+
+def test_certificates_of_rounded_models_are_as_accurate_as_those_of_a_run(monkeypatch, rng):
+    X = rng.normal(size=(400, 5)).astype(np.float32)
+    y = X[:, 0] + rng.normal(size=400).astype(np.float32)
+    least = LassoPDCertified(0.1, tol=1e-12).fit(X.astype(np.float64), y).certificate_
+    monkeypatch.setattr(row_blocks, "GATHERED", 0)
+    # neither precise products nor a balanced point are asked for
+    monkeypatch.setattr(Design, "rmatvec_high_low", None)
+    monkeypatch.setattr(balance, "_balance", None)
+    model = LassoPDCertified(0.1).fit(RowBlocks(np.array_split(X, 3)), y)
+    assert model.coef_.dtype == np.float32
+    assert model.certificate_.relative_gap <= 1e-4
+    assert model.certificate_.dual <= least.primal
+    assert model.certificate_.primal >= least.dual
 
 
 def test_separable_classes_with_a_free_feature():
