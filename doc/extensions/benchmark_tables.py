@@ -7,7 +7,11 @@ and
 
 .. benchmark-ratios:: benchmarks/ratios.json models
 
-one of the lists of the file from which the bars of `figures/speed.py` are drawn.
+one of the lists of the file from which the bars of `figures/speed.py` are drawn, and
+
+.. benchmark-rows:: benchmarks/corners.json
+
+a file that holds the rows of one table.
 """
 
 import json
@@ -115,8 +119,21 @@ class BenchmarkRatios(SphinxDirective):
         return [table(ROWS[part](content[part]))]
 
 
+class BenchmarkRows(SphinxDirective):
+    """A table as it was measured."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Make the table."""
+        relative, path = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(relative)
+        return [table(json.loads(Path(path).read_text(encoding="utf-8"))["rows"])]
+
+
 def setup(app):
     """Register the directives."""
     app.add_directive("benchmark-tables", BenchmarkTables)
     app.add_directive("benchmark-ratios", BenchmarkRatios)
+    app.add_directive("benchmark-rows", BenchmarkRows)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
