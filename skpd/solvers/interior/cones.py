@@ -199,10 +199,15 @@ class EuclideanNorms(Cones):
         return self._change(self._arguments(dx))
 
     def _change(self, tail: Array) -> PairsChange:
-        """The changes with dual = wanted - W^-2 (head, tail), for a fixed head of the dual."""
+        """The changes with dual = wanted - W^-2 (head, tail), for a fixed head of the dual.
+
+        With the head, v.w - v_0 head is eliminated as well: the difference of the two would
+        lose all digits of a group near the boundary of its cone, where v_0^2 is large.
+        """
         groups, v = self.groups, self.scaling
-        along = groups.sums(v.tail * tail)
-        head = (self.wanted.head + 2.0 * v.head * along / v.size) / self.of_head
-        image = groups.spread(2.0 * (along - v.head * head)) * v.tail + tail
+        along = groups.sums(v.tail * tail) / v.size
+        head = (self.wanted.head + 2.0 * v.head * along) / self.of_head
+        reflected = 2.0 * (along + v.head * self.wanted.head) / self.of_head
+        image = tail - groups.spread(reflected) * v.tail
         dual = self.wanted.tail - image / groups.spread(v.size)
         return PairsChange(Heads(head, tail), Heads(np.zeros_like(head), dual))
