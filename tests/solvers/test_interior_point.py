@@ -51,6 +51,7 @@ from skpd.solvers.interior import (
     programmes,
     systems,
 )
+from skpd.solvers.interior.cones import EuclideanNorms, Heads
 from skpd.solvers.interior.maps import Differences
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
@@ -474,8 +475,8 @@ def test_total_variation_of_features_of_all_sizes(loss, shift, fit_intercept, rn
 def test_far_features_whose_groups_are_nearly_alike():
     """Without an intercept, features around 10,000 stand in for one, any group as well as others.
 
-    Groups that are set to 0 must leave their part of it to others, coefficients of 1e-7 are not
-    small, and decompositions keep the digits that a Gram matrix loses here.
+    Groups that are set to 0 must leave their part of it to others, and coefficients of 1e-7 are
+    not small. Most multipliers are near the boundary of their cones.
     """
     X, labels = load_digits(return_X_y=True)
     y, groups = np.where(labels == 8, 1.0, -1.0), GroupL2([3] * 21 + [1])
@@ -483,10 +484,28 @@ def test_far_features_whose_groups_are_nearly_alike():
     X = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0) + 1e4
     problem = posed(X, y, Hinge(), groups, 806.0, fit_intercept=False)
     plain = reached(problem, 1e-8).certificate
-    assert plain.relative_gap <= 3e-7
+    assert plain.relative_gap <= 1e-8
     monitor = Monitor(problem, 1e-8)
     monitor.begin()
     interior_point(Run(problem, monitor, None, 100, None), precise=True)
     precise = monitor.solution().certificate
-    assert precise.relative_gap <= 5e-8
+    assert precise.relative_gap <= 1e-8
     assert precise.dual <= plain.primal and plain.dual <= precise.primal
+
+
+def test_multipliers_near_the_boundary_of_their_cone_keep_their_digits():
+    """A group of one coefficient has the two inequalities t + w >= 0 and t - w >= 0.
+
+    Their multipliers p = (1 + v) / 2 and q = (1 - v) / 2 change by -(p / (t + w)) (dt + dw) and
+    -(q / (t - w)) (dt - dw), and by 0 in sum.
+    """
+    t, w, v = 1.0, 1.0 - 2.0**-26, 2.0**-27 - 1.0
+    term = EuclideanNorms(np.array([0, 1]), np.ones(1), 1.0, np.ones(1))
+    term.slack, term.dual = Heads(np.array([t]), np.array([w])), Heads(np.ones(1), np.array([v]))
+    term.scale()
+    term.factorise(FeatureSystem(Design(np.zeros((1, 1))), 1, 0))
+    term.aim(None, None)
+    first, second = (1.0 + v) / (2.0 * (t + w)), (1.0 - v) / (2.0 * (t - w))
+    slack, dual = term.direction(np.array([1.0]))
+    assert_allclose(slack.head, (second - first) / (first + second), rtol=1e-7)
+    assert_allclose(dual.tail, -4.0 * first * second / (first + second), rtol=1e-7)
