@@ -71,8 +71,8 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         `skpd.solvers.robust.select`. The others are the incremental methods of Li,
         Chen and So (2020), see `skpd.solvers.robust.incremental`.
     solver_options : dict, default=None
-        Options of a named solver: ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``,
-        ``shuffle``;
+        Options of a named solver: ``preset``, the name of an experiment of the paper,
+        ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``, ``shuffle``;
         "isg" and "hybrid": ``batch_size``; "hybrid": ``switch``.
     tol : float, default=1e-5
         Stop when the certified relative gap is at most this: the objective is then at

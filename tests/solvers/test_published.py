@@ -295,26 +295,31 @@ def robust(rng, q, ridge, n=12):
     return problem, X * y[:, None]
 
 
+def subgradient_steps(q, w, lam, Z, step, ridge, batch=4, epsilon=0.1, kappa=1.0):
+    """An epoch of equation (5), in cyclic order."""
+    for rows in np.arange(len(Z)).reshape(-1, batch):
+        g, slope = ridge * w, epsilon
+        for z in Z[rows]:
+            m = w @ z
+            pieces = [1 - m, 1 + m - lam * kappa, 0.0]
+            if np.argmax(pieces) == 0 and pieces[0] > 0:
+                g = g - z / batch
+            elif np.argmax(pieces) == 1:
+                g, slope = g + z / batch, slope - kappa / batch
+        w, lam = onto_epigraph(q, w - step * g, lam - step * slope)
+    return w, lam
+
+
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 @pytest.mark.parametrize("q", [1, 2, np.inf])
 def test_projected_subgradients(q, ridge, rng):
-    """Equation (5), in cyclic order, with the step sizes of Table 1."""
-    epsilon, kappa, alpha, n, batch = 0.1, 1.0, 0.2, 12, 4
+    """Equation (5) with the step sizes of Table 1."""
+    alpha, n = 0.2, 12
     problem, Z = robust(rng, q, ridge)
     scheme = {"first_step": alpha} if q != 2 and ridge == 0 else {"gamma": n * alpha}
     w, lam = np.zeros(4), 0.0
     for k in range(1, N + 1):
-        step = steps_of_table_1(q, ridge, alpha, n, k)
-        for rows in np.arange(n).reshape(-1, batch):
-            g, slope = ridge * w, epsilon
-            for z in Z[rows]:
-                m = w @ z
-                pieces = [1 - m, 1 + m - lam * kappa, 0.0]
-                if np.argmax(pieces) == 0 and pieces[0] > 0:
-                    g = g - z / batch
-                elif np.argmax(pieces) == 1:
-                    g, slope = g + z / batch, slope - kappa / batch
-            w, lam = onto_epigraph(q, w - step * g, lam - step * slope)
+        w, lam = subgradient_steps(q, w, lam, Z, steps_of_table_1(q, ridge, alpha, n, k), ridge)
         found = last_iterate(METHODS["isg"].run, problem, k, **scheme)
         assert_allclose(problem.of_model(found.coef), w, rtol=1e-8, atol=1e-10)
 
@@ -362,16 +367,31 @@ def proximal_update(q, x, lam, z, step, epsilon, kappa):
     return at(*best)
 
 
+@pytest.mark.parametrize("preset", [None, "table 3, ijcnn1"])
 @pytest.mark.parametrize("q", [1, 2, np.inf])
-def test_proximal_points(q, rng):
-    """Equation (6), in cyclic order, with the step sizes of Table 1."""
-    epsilon, kappa, alpha, n = 0.1, 1.0, 0.2, 12
+@pytest.mark.parametrize("name", ["ippa", "hybrid"])
+def test_proximal_points(name, q, preset, rng):
+    """Equation (6), in cyclic order, with the step sizes of Table 1 or of a preset.
+
+    The hybrid method takes steps of (5) before, here all of them or those of at least half the
+    first size.
+    """
+    epsilon, kappa, alpha, rho, n = 0.1, 1.0, 0.2, 0.95, 12
     problem, Z = robust(rng, q, 0.0)
-    scheme = {"first_step": alpha} if q != 2 else {"gamma": n * alpha}
+    options = {"first_step": alpha} if q != 2 else {"gamma": n * alpha}
+    switch = 0.02
+    if preset is not None:
+        options, alpha = {"preset": preset}, 1e-3
+    if preset is not None and name == "hybrid":
+        switch = 0.5
+        options |= {"batch_size": 4, "switch": switch}
     w, lam = np.zeros(4), 0.0
     for k in range(1, N + 1):
-        step = steps_of_table_1(q, 0.0, alpha, n, k)
-        for z in Z:
-            w, lam = proximal_update(q, w, lam, z, step, epsilon, kappa)
-        found = last_iterate(METHODS["ippa"].run, problem, k, **scheme)
+        step = alpha * rho ** (k - 1) if preset else steps_of_table_1(q, 0.0, alpha, n, k)
+        if name == "hybrid" and step >= switch * alpha:
+            w, lam = subgradient_steps(q, w, lam, Z, step, 0.0)
+        else:
+            for z in Z:
+                w, lam = proximal_update(q, w, lam, z, step, epsilon, kappa)
+        found = last_iterate(METHODS[name].run, problem, k, **options)
         assert_allclose(problem.of_model(found.coef), w, rtol=1e-8, atol=1e-10)

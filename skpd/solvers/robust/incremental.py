@@ -10,10 +10,11 @@ ends with the second (section 5.1). Step sizes follow Table 1,
     "gamma/(n sqrt(k))"    alpha_k = gamma / (n sqrt(k))
 
 over the epochs k. The multipliers of the rows' updates, averaged over epochs, are the dual point.
+`PRESETS` has the parameters of the authors' experiments.
 """
 
 from itertools import count
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -28,17 +29,42 @@ from .settings import INCREMENTAL
 Scheme = Annotated[str | None, OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))"))]
 Step = Annotated[float | None, OrNone(POSITIVE)]
 Share = Annotated[float, Number(0, 1)]
-BatchSize = Annotated[int, Count()]
+Ratio = Annotated[float | None, OrNone(Number(0, 1))]
+BatchSize = Annotated[int | None, OrNone(Count())]
+
+
+class Preset(NamedTuple):
+    """The parameters of an experiment: steps alpha_0 rho^k, and the rows of a mini-batch."""
+
+    first_step: float
+    ratio: float
+    batch_size: int = 1
+
+
+# The parameters in the scripts main_figure.m and main_bs.m of the authors' repository, for the
+# generated data of figure 1 (a) and for a1a; and those that were found here for two tables.
+PRESETS = {
+    "figure 1a, isg": Preset(1e-2, 0.99),
+    "figure 1a, ippa": Preset(1e-2, 0.965),
+    "figure 1e, batch size 1": Preset(1e-2, 0.95),
+    "figure 1e, batch size 32": Preset(1e-1, 0.975, 32),
+    "figure 1e, batch size 256": Preset(1.0, 0.998, 256),
+    "table 2, ippa": Preset(1e-2, 0.98),
+    "table 3, ijcnn1": Preset(1e-3, 0.95),
+    "table 4, a1a": Preset(1e-2, 0.999),
+}
+Name = Annotated[str | None, OrNone(OneOf(*PRESETS))]
 
 
 def isg(
     run: Run,
     *,
     terms: RobustTerms | None = None,
-    batch_size: BatchSize = 4,
+    preset: Name = None,
+    batch_size: BatchSize = None,
     scheme: Scheme = None,
     first_step: Step = None,
-    ratio: Share = 0.98,
+    ratio: Ratio = None,
     cycles: Flag = False,
     gamma: Step = None,
     shuffle: Flag = False,
@@ -53,18 +79,23 @@ def isg(
     terms : RobustTerms, default=None
         Those of the problem by default. The ordinary problem to which the robust SVM reduces for
         epsilon = 0 needs them.
-    batch_size : int, default=4
-        The number of rows in a mini-batch, for a step along the mean of their subgradients.
+    preset : str, default=None
+        The name of an experiment of the paper (`PRESETS`), whose steps are "geometric" and whose
+        parameters the others replace.
+    batch_size : int, default=None
+        The number of rows in a mini-batch, for a step along the mean of their subgradients; by
+        default 4.
     scheme : {"geometric", "gamma/(nk)", "gamma/(n sqrt(k))"}, default=None
         The decrease of the step sizes over the epochs. The default is that of Table 1 without
         further assumptions: for q = 1 and inf "geometric" without a ridge and "gamma/(nk)" with
         one, for q = 2 "gamma/(n sqrt(k))". For q = 2, faster schemes are proven under a regularity
         condition that is not known in advance.
     first_step : float, default=None
-        alpha_0 of "geometric"; by default half the inverse of a typical squared subgradient,
-        times the number of rows in a mini-batch.
-    ratio : float, default=0.98
-        rho of "geometric"; the steps decrease to ``tol`` times the first.
+        alpha_0 of "geometric"; by default half the inverse of a typical squared subgradient, or
+        200 over the number of rows times that inverse if this is less, as in the authors'
+        experiments; times the number of rows in a mini-batch.
+    ratio : float, default=None
+        rho of "geometric", by default 0.98; the steps decrease to ``tol`` times the first.
     cycles : bool, default=False
         Whether the steps of "geometric" are repeated in cycles, with ratios closer and closer to
         1, until there is little progress. The rho with which the method converges is not known in
@@ -76,8 +107,8 @@ def isg(
         Whether every epoch has a new random order of the rows.
     """
     hybrid(
-        run, terms=terms, batch_size=batch_size, switch=0.0, scheme=scheme, first_step=first_step,
-        ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
+        run, terms=terms, preset=preset, batch_size=batch_size, switch=0.0, scheme=scheme,
+        first_step=first_step, ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
     )  # fmt: skip
 
 
@@ -85,9 +116,10 @@ def ippa(
     run: Run,
     *,
     terms: RobustTerms | None = None,
+    preset: Name = None,
     scheme: Scheme = None,
     first_step: Step = None,
-    ratio: Share = 0.98,
+    ratio: Ratio = None,
     cycles: Flag = False,
     gamma: Step = None,
     shuffle: Flag = False,
@@ -97,8 +129,8 @@ def ippa(
     The parameters are those of `isg`.
     """
     hybrid(
-        run, terms=terms, batch_size=1, switch=np.inf, scheme=scheme, first_step=first_step,
-        ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
+        run, terms=terms, preset=preset, batch_size=1, switch=np.inf, scheme=scheme,
+        first_step=first_step, ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
     )  # fmt: skip
 
 
@@ -106,27 +138,36 @@ def hybrid(
     run: Run,
     *,
     terms: RobustTerms | None = None,
-    batch_size: BatchSize = 4,
-    switch: Share = 1e-4,
+    preset: Name = None,
+    batch_size: BatchSize = None,
+    switch: Share = INCREMENTAL.switch,
     scheme: Scheme = None,
     first_step: Step = None,
-    ratio: Share = 0.98,
+    ratio: Ratio = None,
     cycles: Flag = False,
     gamma: Step = None,
     shuffle: Flag = False,
 ) -> None:
     """The hybrid method: mini-batch subgradients for long steps, proximal updates for short ones.
 
+    The paper changes from the first to the second "in a local region around the optimal point"
+    (section 5.1), which it does not define.
+
     Parameters
     ----------
-    switch : float, default=1e-4
+    switch : float, default=0.02
         Step sizes below this share of the first are proximal.
-    batch_size, scheme, first_step, ratio, cycles, gamma, shuffle
+    preset, batch_size, scheme, first_step, ratio, cycles, gamma, shuffle
         See `isg`.
     """
-    first = first_step, gamma, batch_size
     terms = terms or terms_of(run.problem)
-    steps = _Steps(run, terms, scheme, first, ratio, cycles)
+    if preset is not None:
+        own = PRESETS[preset]
+        scheme, first_step = scheme or "geometric", first_step or own.first_step
+        ratio, batch_size = ratio or own.ratio, batch_size or own.batch_size
+    batch_size = batch_size or INCREMENTAL.batch_size
+    first = first_step, gamma, batch_size
+    steps = _Steps(run, terms, scheme, first, ratio or INCREMENTAL.ratio, cycles)
     epochs = _Epochs(run, terms, shuffle)
     for step in steps:
         if run.is_over(epochs.n_iter):
@@ -152,7 +193,8 @@ class _Steps:
         square = float(np.sum(problem.squares))
         if np.isfinite(terms.kappa):
             square += min(terms.kappa * terms.kappa, INCREMENTAL.kappa_limit * square)
-        own = max(INCREMENTAL.first_step * batch_size / (square or 1.0), np.finfo(float).tiny)
+        share = min(INCREMENTAL.first_step, INCREMENTAL.first_step_of_rows / max(n, 1))
+        own = max(share * batch_size / (square or 1.0), np.finfo(float).tiny)
         self.first = first_step or own
         if self.scheme != "geometric":
             own = n * self.first
