@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from .._compat import Interval, StrOptions
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
-from ..problems import Point, Problem, Solution
+from ..problems import Point, Solution
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
-from .parameters import FitParameters, declared
+from .parameters import SolverParameters, declared
 from .posing import FitProblems, problem_of_outputs
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, finite_targets, validated
@@ -24,13 +24,12 @@ NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the r
 
 
 @declared
-class TraceNormPD(FitParameters, PrimalDualRegressor):
+class TraceNormPD(SolverParameters, PrimalDualRegressor):
     """Many outputs with a bound or a penalty on the trace norm, fitted with a certificate.
 
     Minimises the weighted mean over the samples of the sum of the losses of their outputs plus
     ``alpha ||W||_F^2 / 2`` subject to ``||W||_* <= radius``, the sum of the singular values of W,
-    which keeps its rank low; or, without a radius, plus ``alpha ||W||_*``. Least squares over the
-    ball are solved by primal-dual block Frank-Wolfe with updates of low rank.
+    which keeps its rank low; or, without a radius, plus ``alpha ||W||_*``.
 
     Parameters
     ----------
@@ -40,14 +39,12 @@ class TraceNormPD(FitParameters, PrimalDualRegressor):
     radius : float or None, default=1.0
         Radius of the ball, greater than 0; None for the trace norm as a penalty.
     {loss_of_outputs}
-    step_size : {"line-search", "theory"}, default="line-search"
-        The step sizes over the ball: a line search, or those of Theorem 4.3 of Lei et al.
-        (2019), see `skpd.solvers.frank_wolfe.trace_norm`.
-    rank : int, default=None
-        Rank of an update; by default it grows whenever it is not enough.
-    n_rows : int, default=None
-        Rows of the dual that change in an iteration, see
-        `skpd.solvers.frank_wolfe.trace_norm`.
+    solver : {"auto", "frank-wolfe"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
+        "frank-wolfe" is Algorithm 2 of Lei et al. (2019) with its step sizes, for a radius and a
+        smooth loss, see `skpd.solvers.frank_wolfe.trace_norm`.
+    solver_options : dict, default=None
+        Options of "frank-wolfe": ``eta``, ``delta``, ``rank`` and ``n_rows``.
     {tol}
     max_iter : int, default=5_000
         Iterations at most.
@@ -97,47 +94,23 @@ class TraceNormPD(FitParameters, PrimalDualRegressor):
     _own_constraints: ClassVar[dict] = {
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
-        "step_size": [StrOptions({"line-search", "theory"})],
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
-        "n_rows": [Interval(Integral, 1, None, closed="left"), None],
+        "solver": [StrOptions({"auto", "frank-wolfe"})],
     }
 
     alpha: float = 1e-3
     _: KW_ONLY
     radius: float | None = 1.0
     loss: str | Loss = "squared"
-    step_size: str = "line-search"
-    rank: int | None = None
-    n_rows: int | None = None
     max_iter: int = 5_000
 
     @property
-    def _by_frank_wolfe(self) -> bool:
-        """Whether the block Frank-Wolfe method applies: least squares over a ball."""
-        return self.radius is not None and self.loss == "squared"
-
-    @property
     def _no_path(self) -> str:  # type: ignore[override]
-        if not self._by_frank_wolfe:
+        if self.radius is None or self.loss != "squared":
             return ""
         return (
             "A path follows alpha, the weight of the trace norm, which it is not beside a radius: "
             "leave the radius out, or fit a model for each alpha, with warm_start=True."
         )
-
-    def _solver(self) -> str:
-        return "frank-wolfe" if self._by_frank_wolfe else "auto"
-
-    def _checked_options(self, problem: Problem) -> dict[str, Any]:
-        options = {"step_size": self.step_size, "rank": self.rank, "n_rows": self.n_rows}
-        if self._by_frank_wolfe:
-            return options
-        if (self.step_size, self.rank, self.n_rows) != ("line-search", None, None):
-            raise ValueError(
-                "step_size, rank and n_rows are options of least squares over a ball, got "
-                f"{options} with loss={self.loss!r} and radius={self.radius!r}."
-            )
-        return {}
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
         """The validated data and the one problem of all outputs."""

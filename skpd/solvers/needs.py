@@ -1,7 +1,7 @@
 """What methods need of a problem: functions that return what is missing, or an empty string."""
 
 from collections.abc import Callable
-from math import inf
+from math import inf, isfinite
 
 from ..penalties import Structure
 from ..problems import Problem
@@ -27,8 +27,18 @@ def _is_trace_norm_ball(problem: Problem) -> bool:
     penalty, rows = problem.penalty, problem.rows
     if penalty.structure is not Structure.SPECTRAL or not rows.of_outputs:
         return False
-    least_squares = problem.loss.constant_curvature and rows.design.shares_data
-    return least_squares and penalty.of_reduced.structure is Structure.BALL
+    return rows.design.shares_data and penalty.of_reduced.structure is Structure.BALL
+
+
+def _is_least_squares_over_trace_norm(problem: Problem) -> bool:
+    return problem.loss.constant_curvature and _is_trace_norm_ball(problem)
+
+
+def _is_smooth_over_trace_norm(problem: Problem) -> bool:
+    loss = problem.loss
+    smooth = isfinite(loss.smoothness) and loss.piecewise_quadratic and not loss.couples_outputs
+    centred = loss.constant_curvature or not problem.fit_intercept
+    return smooth and centred and _is_trace_norm_ball(problem)
 
 
 def _has_separate_outputs(problem: Problem) -> bool:
@@ -62,7 +72,14 @@ needs_singular_values = _needs("the trace norm and a smooth loss", has_trace_nor
 needs_smooth_outputs = _needs("a smooth loss", lambda p: p.loss.smoothness < inf)
 needs_entries = _needs("entries of a matrix", lambda p: p.rows.of_entries)
 needs_scores = _needs("a loss of all scores", lambda p: p.rows.of_scores)
-needs_trace_norm_ball = _needs("least squares over a ball of the trace norm", _is_trace_norm_ball)
+needs_trace_norm_ball = _needs(
+    "least squares over a ball of the trace norm", _is_least_squares_over_trace_norm
+)
+needs_smooth_trace_norm_ball = _needs(
+    "a radius, and a loss that is smooth and strongly convex wherever it is not linear: the "
+    "squared loss, or a smoothed hinge without an intercept",
+    _is_smooth_over_trace_norm,
+)
 # the robust SVM with epsilon = 0 is an ordinary problem of labels
 needs_robust = _needs("a robust SVM", lambda p: p.loss.of_labels)
 needs_robust_norm_1 = _needs(

@@ -251,7 +251,7 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
     if cost < inf:
         last.insert(0, Try("interior-point"))
     if not needs_trace_norm_ball(problem):
-        return [Try("frank-wolfe"), *last]
+        return [Try("line-search-frank-wolfe"), *last]
     if not needs_separate_outputs(problem):
         return [Try("output by output"), *last]
     if not needs_in_parts(problem):

@@ -19,7 +19,7 @@ from .equivalent import centred, centred_problem, in_model
 from .frank_wolfe.l1_ball import search_for_multiplier
 from .frank_wolfe.pdbfw import pdbfw
 from .frank_wolfe.settings import BALL
-from .frank_wolfe.trace_norm import trace_norm
+from .frank_wolfe.trace_norm import block_frank_wolfe, line_search_over_trace_norm
 from .interior import faces_of_ball, interior_point, interior_point_to_the_zeros
 from .low_rank.alternating import alternating_multipliers
 from .low_rank.gradients import singular_gradients, soft_impute
@@ -165,8 +165,10 @@ METHODS: dict[str, Method] = {
     ),
     "pair-descent": Method("pair-descent", pair_descent, need.needs_kernel_matrix,
                            "one kernel and a squared norm"),
-    "frank-wolfe": Method("frank-wolfe", trace_norm, need.needs_trace_norm_ball,
-                          "least squares over a ball of the trace norm"),
+    "line-search-frank-wolfe": Method(
+        "line-search-frank-wolfe", line_search_over_trace_norm, need.needs_trace_norm_ball,
+        "least squares over a ball of the trace norm",
+    ),
     "cutting-planes": Method("cutting-planes", bundle, need.needs_scores,
                              "a maximum over labelings"),
     "smooth": Method("smooth", smooth, need.needs_scores, "a soft maximum over labelings"),
@@ -179,6 +181,7 @@ METHODS: dict[str, Method] = {
     "approx": Method("approx", approx, need.needs_single_values),
     "agm": Method("agm", agm, need.needs_single_values),
     "agm of scores": Method("agm", structured_agm, need.needs_scores),
+    "frank-wolfe": Method("frank-wolfe", block_frank_wolfe, need.needs_smooth_trace_norm_ball),
     "pdbfw": Method("pdbfw", pdbfw, need.needs_single_values),
     "isg": Method("isg", isg, need.needs_robust),
     "ippa": Method("ippa", ippa, need.needs_robust),

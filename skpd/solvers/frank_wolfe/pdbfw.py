@@ -7,11 +7,14 @@ import numpy as np
 from ... import kernels
 from ...problems import Point, Problem
 from ..cadence import PAUSE_ENTRIES
-from ..options import Count, Number, OneOf, OrNone, require_compiled
+from ..options import POSITIVE, Count, Number, OneOf, OrNone, require_compiled
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..run import Run
 from .l1_ball import ridge_of
 from .settings import BLOCKS
+
+PrimalStep = Annotated[float, Number(0, 1, "(]")]
+DualStep = Annotated[float | None, OrNone(POSITIVE)]
 
 
 def pdbfw(
@@ -20,6 +23,8 @@ def pdbfw(
     step_size: Annotated[str, OneOf("line-search", "theory")] = "theory",
     sparsity: Annotated[int | None, OrNone(Count())] = None,
     n_coordinates: Annotated[int | None, OrNone(Count())] = None,
+    eta: PrimalStep = 0.5,
+    delta: DualStep = None,
     patience: Annotated[float, Number(0, np.inf, "(]")] = np.inf,
 ) -> None:
     """Primal-dual block Frank-Wolfe, Algorithm 1 of Lei et al. (2019).
@@ -46,6 +51,12 @@ def pdbfw(
         it is too small.
     n_coordinates : int, default=None
         k; by default n s / d, so that k rows have as many entries as s columns.
+    eta : float, default=0.5
+        The primal step size of "theory", by default that of Theorem 4.1.
+    delta : float, default=None
+        The dual step size of "theory" for ``n_coordinates`` rows, by default that of
+        Corollary 4.1.1. That is a bound for the worst case: 1,000 times the step may converge as
+        well, and much faster.
     patience : float, default=inf
         The number of passes over X after which the method ends unfinished.
 
@@ -54,19 +65,25 @@ def pdbfw(
     ValueError
         If the method is not defined for the penalty or the loss.
     """
-    problem = run.problem
-    _require(problem, step_size)
-    counts = sparsity or 0, n_coordinates or 0
-    solve_in_rounds(_BlockFrankWolfe(run, step_size, counts, patience), run)
+    _require(run.problem, step_size)
+    if delta is not None and n_coordinates is None:
+        raise ValueError(
+            f"delta of solver 'pdbfw' needs n_coordinates, for which it is, got delta={delta:g} "
+            "alone."
+        )
+    if delta is None and step_size == "theory":
+        delta = _step_of_theory(run.problem) / (n_coordinates or 1)
+    steps = eta, (delta or 0.0) * (n_coordinates or 1)
+    compiled = _compiled(run, step_size, steps, (sparsity or 0, n_coordinates or 0))
+    solve_in_rounds(_BlockFrankWolfe(run, compiled, patience), run)
 
 
 class _BlockFrankWolfe(MethodInRounds):
-    """The compiled iteration; ``counts`` are s and k."""
+    """The compiled iteration, which ends after ``patience`` passes over X."""
 
-    def __init__(self, run: Run, step_size: str, counts: tuple[int, int], patience: float) -> None:
-        problem = run.problem
-        self.constant = constant_column(problem, ridge_of(problem))
-        self.compiled = _compiled(run, self.constant, step_size, counts)
+    def __init__(self, run: Run, compiled: Any, patience: float) -> None:
+        problem, self.compiled = run.problem, compiled
+        self.constant = _constant(problem)
         self.most_entries = patience * problem.design.n_entries
         size = problem.n_samples + problem.n_coefficients
         self.most = int(np.clip(PAUSE_ENTRIES / size, 1, BLOCKS.refresh_every))
@@ -104,17 +121,27 @@ def _require(problem: Problem, step_size: str) -> None:
         )
 
 
-def _compiled(run: Run, constant: float, step_size: str, counts: tuple[int, int]) -> Any:
-    """The compiled iteration; ``constant`` is the column of an intercept, ``counts`` s and k."""
-    problem, intercept = run.problem, run.first.intercept
-    loss, weights, mu = problem.loss, problem.weights, ridge_of(problem)
-    dual_step = 0.0
-    if step_size == "theory":  # Corollary 4.1.1, k times delta
-        squares = problem.design.row_norms() ** 2 + constant**2
-        dual_step = 1.0 / (1.0 / loss.smoothness + 12.5 * float(np.max(weights * squares)) / mu)
-        dual_step /= float(np.max(weights))  # scaled by c_i in every row
+def _constant(problem: Problem) -> float:
+    """The entry of the column for the intercept."""
+    return constant_column(problem, ridge_of(problem))
+
+
+def _step_of_theory(problem: Problem) -> float:
+    """k times the delta of Corollary 4.1.1, which is scaled by c_i in every row."""
+    largest = float(np.max(problem.weights))
+    squares = problem.design.row_norms() ** 2 + _constant(problem) ** 2
+    curvature = 12.5 * float(np.max(problem.weights * squares)) / ridge_of(problem)
+    return 1.0 / (1.0 / problem.loss.smoothness + curvature) / largest
+
+
+def _compiled(
+    run: Run, step_size: str, steps: tuple[float, float], counts: tuple[int, int]
+) -> Any:
+    """The compiled iteration; ``steps`` are eta and k times delta, ``counts`` s and k."""
+    problem, constant = run.problem, _constant(run.problem)
+    offset = run.first.intercept / constant if constant > 0.0 else 0.0
     return kernels.block_frank_wolfe(
-        problem.design.by_rows.matrix, loss.evaluator, problem.y, weights, run.first_theta,
-        mu, problem.penalty.l1_radius, constant, intercept / constant if constant > 0.0 else 0.0,
-        step_size == "line-search", 0.5, dual_step, *counts,
+        problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
+        run.first_theta, ridge_of(problem), problem.penalty.l1_radius, constant, offset,
+        step_size == "line-search", *steps, *counts,
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2)."""
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from math import inf
 from typing import Annotated, Any
 
@@ -8,56 +9,95 @@ import numpy as np
 
 from ... import kernels
 from ..._typing import Array
+from ...losses import Loss
 from ...problems import Point
 from ..cadence import Cadence, CadenceSettings
-from ..options import Count, OneOf, OrNone
+from ..options import POSITIVE, Count, Number, OrNone
 from ..run import Run
 from .settings import TRACE_NORM
 from .singular import Projector, threshold
 from .table import Table
 
+PrimalStep = Annotated[float, Number(0, 1, "(]")]
+DualStep = Annotated[float | None, OrNone(POSITIVE)]
 
-def trace_norm(
+
+def block_frank_wolfe(
     run: Run,
     *,
-    step_size: Annotated[str, OneOf("line-search", "theory")] = "line-search",
+    eta: PrimalStep = 0.5,
+    delta: DualStep = None,
     rank: Annotated[int | None, OrNone(Count())] = None,
     n_rows: Annotated[int | None, OrNone(Count())] = None,
 ) -> None:
-    """Primal-dual block Frank-Wolfe over the trace-norm ball.
+    """Primal-dual block Frank-Wolfe over the trace-norm ball, Algorithm 2 of Lei et al. (2019).
+
+    An iteration moves W by a share eta towards the solution of (18), a matrix of low rank, and
+    the k rows of theta with the largest moves by the proximal step (14).
 
     Parameters
     ----------
     run : Run
-        The start is W = 0 by default.
-    step_size : {"line-search", "theory"}, default="line-search"
-        "theory": the step sizes of Theorem 4.3. "line-search": the full primal step, after which
-        W minimises the Lagrangian, and in the dual the step to the maximum of a quadratic lower
-        bound over the span of the moves of the rows and the previous move. Unless ``rank`` or
-        ``n_rows`` are given, it starts with the roles exchanged, with full dual steps, after which
-        theta maximises the Lagrangian, and line search in the primal, as long as these halve the
-        gap every few steps.
+        The start is 0 by default.
+    eta : float, default=0.5
+        The primal step size, by default that of Theorem 4.3.
+    delta : float, default=None
+        The dual step size, by default that of Theorem 4.3, a bound for the worst case.
     rank : int, default=None
         s, the rank of an update; by default it grows whenever it is too small.
     n_rows : int, default=None
-        k, the number of dual rows that change in an iteration, those with the largest moves. By
-        default all rows with "line-search", and n s (1 / features + 1 / outputs) with "theory".
+        k, the number of dual rows that change in an iteration, by default
+        n s (1 / features + 1 / outputs).
+    """
+    own, problem = _Iterate(run), run.problem
+    table, (n, d, c), largest = own.table, own.table.shape, float(np.max(own.table.weights))
+    project = Projector(table, run.random_state, rank)
+    product, W, theta = table.matmul(own.W), own.W, own.theta
+    G = table.rmatmul(table.weights[:, np.newaxis] * theta)
+    of_all = None if delta is not None else _step_of_theory(own, problem.loss)
+    with own.certified_at_the_end():
+        while not own.ended:
+            own.n_iter += 1
+            found = project(W - (G / table.alpha + W) / eta)
+            W = (1.0 - eta) * W + eta * (found.left @ found.right)
+            product = (1.0 - eta) * product + eta * (table.matmul(found.left) @ found.right)
+            own.W, own.theta = W, theta
+            own.report()
+            k = min(n_rows or max(1, int(n * project.s * (1.0 / c + 1.0 / d))), n)
+            step = (delta if of_all is None else of_all / (k * largest)) * problem.weights
+            moved = np.ravel(theta) + step * np.ravel(product + table.y_mean)
+            moves = problem.prox_dual(moved, step).reshape(n, c) - theta
+            rows, theta = _largest_rows(moves, k), theta.copy()
+            theta[rows] += moves[rows]
+            G = G + table.rmatmul(table.weights[rows, np.newaxis] * moves[rows], rows)
+
+
+def _step_of_theory(run: "_Iterate", loss: Loss) -> float:
+    """k times the largest weight times the delta of Theorem 4.3."""
+    table = run.table
+    gram = table.rmatmul(table.weights[:, np.newaxis] * table.matmul(np.eye(table.shape[1])))
+    largest = Projector(table, run.run.random_state).top(gram, 1)[1][0]
+    # R of Assumption 4.2 times the largest weight, by the norm of the matrix
+    of_rows = float(largest) * len(table.weights) * float(np.max(table.weights))
+    return 1.0 / (1.0 / loss.smoothness + 22.5 * of_rows / table.alpha)
+
+
+def line_search_over_trace_norm(run: Run) -> None:
+    """Full steps on one side and line searches on the other, for least squares.
+
+    With the full dual step, theta maximises the Lagrangian, and the primal step is to the minimum
+    along a line, as long as these steps halve the gap every few steps. Then the roles are
+    exchanged: with the full primal step, W minimises the Lagrangian, and the dual step is to the
+    maximum of a quadratic lower bound over the span of the moves of the rows and the previous
+    move.
     """
     own = _Iterate(run)
-    project = Projector(own.table, run.random_state, rank)
-    try:
-        # the iteration ends if numbers overflow
-        with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
-            if step_size == "theory":
-                _theory_steps(own, project, n_rows)
-                return
-            dual = _DualSteps(own, n_rows)
-            if rank is None and n_rows is None:
-                _primal_phase(own, project, dual)
-            dual.ascend(own, project)
-    except KeyboardInterrupt:
-        own.check()  # certify the last iterate
-        raise
+    project, dual = Projector(own.table, run.random_state), _DualSteps(own)
+    with own.certified_at_the_end():
+        if run.start is not None:
+            own.check()
+        _primal_phase(own, project, dual)
+        dual.ascend(own, project)
 
 
 class _Iterate:
@@ -75,6 +115,16 @@ class _Iterate:
         """Certify the iterate with this estimated gap if that is due."""
         if self.cadence.is_due(self.n_iter, gap):
             self.check()
+
+    @contextmanager
+    def certified_at_the_end(self) -> Iterator[None]:
+        """End the iteration if numbers overflow, and certify the last iterate of a Ctrl-C."""
+        try:
+            with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
+                yield
+        except KeyboardInterrupt:
+            self.check()
+            raise
 
     def check(self) -> None:
         """Certify the current iterate."""
@@ -156,13 +206,10 @@ class _DualSteps:
     Parameters
     ----------
     run : _Iterate
-    n_rows
-        See `trace_norm`.
     """
 
-    def __init__(self, run: _Iterate, n_rows: int | None) -> None:
-        n, d, c = run.table.shape
-        self.n_rows = min(n_rows or n, n)
+    def __init__(self, run: _Iterate) -> None:
+        _, d, c = run.table.shape
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
         self.begin_at(run.theta, np.zeros((d, c)))
@@ -206,13 +253,9 @@ class _DualSteps:
 
     def _move(self, table: Table, towards: Array) -> None:
         """Move theta to the maximum of the model over the span of this move and the last one."""
-        weights, rows = table.weights, _largest_rows(towards, self.n_rows)
-        change = table.rmatmul(weights[rows, np.newaxis] * towards[rows], rows)
-        move = towards
-        if self.n_rows < len(towards):
-            move = np.zeros_like(towards)
-            move[rows] = towards[rows]
-        moves = [(move, change)] if self.before is None else [(move, change), self.before]
+        weights = table.weights
+        last = towards, table.rmatmul(weights[:, np.newaxis] * towards)
+        moves = [last] if self.before is None else [last, self.before]
         slope = np.array([float(np.sum(weights @ (towards * m))) for m, _ in moves])
         curvature = self.share / table.alpha
         H = np.array([
@@ -232,34 +275,3 @@ def _largest_rows(towards: Array, k: int) -> Any:
     if k >= len(towards):
         return slice(None)
     return np.sort(np.argpartition(-np.sum(towards**2, axis=1), k - 1)[:k])
-
-
-# The algorithm as published
-
-
-def _theory_steps(run: _Iterate, project: Projector, n_rows: int | None) -> None:
-    """Run Algorithm 2 with the step sizes of Theorem 4.3."""
-    table, weights, alpha = run.table, run.table.weights, run.table.alpha
-    n, d, c = table.shape
-    eta = 0.5
-    # R of Assumption 4.2 times the largest weight, by the norm of the matrix
-    gram = table.rmatmul(weights[:, np.newaxis] * table.matmul(np.eye(d)))
-    largest = Projector(table, run.run.random_state).top(gram, 1)[1][0]
-    of_rows = float(largest) * n * float(np.max(weights))
-    product, W, theta = table.matmul(run.W), run.W, run.theta
-    G = table.rmatmul(weights[:, np.newaxis] * theta)
-    while not run.ended:
-        run.n_iter += 1
-        found = project(W - (G / alpha + W) / eta)
-        W = (1.0 - eta) * W + eta * (found.left @ found.right)
-        product = (1.0 - eta) * product + eta * (table.matmul(found.left) @ found.right)
-        run.W, run.theta = W, theta
-        run.report()
-        towards = product - table.targets - theta
-        k = min(n_rows or max(1, int(n * project.s * (1.0 / c + 1.0 / d))), n)
-        rows = _largest_rows(towards, k)
-        step = weights[rows] / (k * np.max(weights) * (1.0 + 22.5 * of_rows / alpha))
-        step = (step / (1.0 + step))[:, np.newaxis]
-        theta = theta.copy()
-        theta[rows] += step * towards[rows]
-        G = G + table.rmatmul(weights[rows, np.newaxis] * step * towards[rows], rows)
