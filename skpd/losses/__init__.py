@@ -32,6 +32,7 @@ from .margin import (
     SmoothedHinge,
     SquaredHinge,
 )
+from .multipliers import Multipliers
 from .multivariate import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from .quantiles import NonCrossingPinball
 from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
@@ -52,6 +53,7 @@ __all__ = [
     "Loss",
     "MarginLoss",
     "ModifiedHuber",
+    "Multipliers",
     "NonCrossingPinball",
     "PiecewiseLinear",
     "Pinball",

@@ -12,6 +12,7 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import Value
 from .cones import LossCones
+from .multipliers import Multipliers
 from .numerical import NumericalEvaluator
 
 
@@ -153,6 +154,10 @@ class Loss(Value, ABC):
     @property
     def has_cones(self) -> bool:
         return self.piecewise_quadratic
+
+    def multipliers(self, y: Array) -> Multipliers | None:
+        """The loss as a maximum over two multipliers for each row, if it is published as one."""
+        return None
 
     @abstractmethod
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:

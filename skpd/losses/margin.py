@@ -13,6 +13,7 @@ from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import number
 from .base import Piece, ScalarLoss, Strata, Stratum, _depth
 from .cones import LossCones
+from .multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
 
@@ -187,6 +188,9 @@ class GeneralizedHinge(MarginLoss):
 
     def pieces(self, y: Array) -> list[Piece]:
         return [Piece(-y, y, 0.0, 1.0), Piece(-y, 0.0 * y, 0.0, self.slope - 1.0)]
+
+    def multipliers(self, y: Array) -> Multipliers:
+        return Multipliers(np.outer(-y, [self.slope, 1.0]), np.ones((len(y), 2)))
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(np.maximum(1.0 - self.slope * t, 1.0 - t), 0.0)

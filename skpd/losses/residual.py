@@ -13,6 +13,7 @@ from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import number
 from .base import Piece, ScalarLoss, Strata, _depth, all_rows
 from .cones import LossCones
+from .multipliers import Multipliers
 from .numerical import POWERS, last_above, root_of_slope
 
 
@@ -283,6 +284,10 @@ class Pinball(QuadraticResidual):
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.where(t > 0.0, 1.0 - self.quantile, np.where(t < 0.0, -self.quantile, 0.0))
+
+    def multipliers(self, y: Array) -> Multipliers:
+        slopes = np.tile([-self.quantile, 1.0 - self.quantile], (len(y), 1))
+        return Multipliers(slopes, -y[:, np.newaxis] * slopes)
 
     def best_constant(self, y: Array, weights: Array) -> float:
         return weighted_quantile(y, weights, self.quantile)

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array
 from .._values import number
 from .base import Piece
+from .multipliers import Multipliers
 from .residual import QuadraticResidual, weighted_quantile
 
 
@@ -54,6 +55,10 @@ class EpsilonInsensitive(_Tube):
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.sign(t) * (np.abs(t) > self.epsilon)
+
+    def multipliers(self, y: Array) -> Multipliers:
+        offsets = np.outer(y, [-1.0, 1.0]) - self.epsilon
+        return Multipliers(np.tile([1.0, -1.0], (len(y), 1)), offsets)
 
     def best_constant(self, y: Array, weights: Array) -> float:
         # the slope rises by weights_i at y_i - epsilon and at y_i + epsilon

@@ -10,8 +10,15 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 from skpd.designs import Design
-from skpd.losses import Hinge, SmoothedHinge, Squared
-from skpd.penalties import GroupL2, Spectral, SquaredL2, SquaredL2OnL1Ball
+from skpd.losses import (
+    EpsilonInsensitive,
+    GeneralizedHinge,
+    Hinge,
+    Pinball,
+    SmoothedHinge,
+    Squared,
+)
+from skpd.penalties import L1, GroupL2, Spectral, SquaredL2, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
 from skpd.problems.output_rows import outputs_problem
 from skpd.problems.robust import robust_problem
@@ -106,6 +113,68 @@ def test_algorithm_2_of_pdprox(rng):
         ws.append(w)
         alphas.append(alpha)
     compare_averages("pdprox-primal", problem, ws, alphas)
+
+
+def onto_the_simplex_and_below(alpha):
+    """The projection onto alpha_1, alpha_2 >= 0 with alpha_1 + alpha_2 <= 1, by its sides."""
+    out = np.maximum(alpha, 0.0)
+    for i in np.flatnonzero(out.sum(axis=1) > 1):
+        shifted = alpha[i] - (alpha[i].sum() - 1) / 2
+        out[i] = shifted if np.all(shifted >= 0) else (alpha[i] > alpha[i].min()).astype(float)
+    return out
+
+
+def two_multipliers(name, y):
+    """The loss, and the slopes h and offsets b of its form max sum_k alpha_k (h_k z + b_k)."""
+    one = np.ones_like(y)
+    if name == "generalised hinge":
+        return GeneralizedHinge(slope=3.0), np.stack([-3 * y, -y]), np.stack([one, one])
+    if name == "epsilon-insensitive":
+        return EpsilonInsensitive(0.2), np.stack([one, -one]), np.stack([-y - 0.2, y - 0.2])
+    a = 0.3
+    return Pinball(a), np.stack([-a * one, (1 - a) * one]), np.stack([a * y, -(1 - a) * y])
+
+
+@pytest.mark.parametrize("algorithm", [1, 2, 3])
+@pytest.mark.parametrize("name", ["generalised hinge", "epsilon-insensitive", "pinball"])
+def test_pdprox_with_two_multipliers(name, algorithm, rng):
+    """Section 3 of the paper: G_alpha = (h x.w + b) / n and G_w = sum_k X' (alpha_k h_k) / n."""
+    X, y = classes(rng, 40, 12)
+    y = y if name == "generalised hinge" else y + rng.normal(size=40)
+    lam, n = 0.02, 40
+    loss, h, b = two_multipliers(name, y)
+    H = np.hstack([X.T * h[0], X.T * h[1]]) / n
+    gamma = np.sqrt(1 / (2 * np.linalg.norm(H, 2) ** 2))
+
+    def up(alpha, w, to=None):  # the gradient at w, or its change
+        rows = (h * (X @ w)).T if to is None else (h * (X @ (w - to))).T
+        return alpha + gamma * (rows if to is not None else rows + b.T) / n
+
+    def down(w, alpha):
+        moved = w - gamma * H @ alpha.T.ravel()
+        return np.sign(moved) * np.maximum(np.abs(moved) - gamma * lam, 0)
+
+    w, u, before, ws, thetas = np.zeros(12), np.zeros(12), np.zeros(12), [], []
+    alpha = beta = np.zeros((n, 2))
+    for _ in range(N):
+        if algorithm == 2:
+            w = down(u, alpha)
+            last, alpha = alpha, onto_the_simplex_and_below(up(alpha, w))
+            u = w + gamma * H @ (last - alpha).T.ravel()
+        else:
+            alpha = onto_the_simplex_and_below(up(beta, w))
+            before, w = w, down(w, alpha)
+            project = onto_the_simplex_and_below
+            beta = project(up(beta, w)) if algorithm == 1 else up(alpha, w, before)
+        ws.append(w)
+        thetas.append(np.sum(h.T * alpha, axis=1))
+    problem = posed(X, y, loss, L1(), lam)
+    solver = METHODS["pdprox-primal" if algorithm == 2 else "pdprox-dual"].run
+    options = {} if algorithm == 2 else {"algorithm": algorithm}
+    for t in range(1, N + 1):
+        found = last_iterate(solver, problem, t, **options)
+        assert_allclose(found.coef, np.mean(ws[:t], axis=0), rtol=1e-5, atol=1e-7)
+        assert_allclose(found.dual_coef, np.mean(thetas[:t], axis=0), atol=1e-5)
 
 
 # Accelerated gradients by estimate functions (Zhang, Saha and Vishwanathan): hinge loss, smoothed

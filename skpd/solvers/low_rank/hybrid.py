@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from ..._typing import Array
 from ...problems import Point
 from ..options import Factor, Flag, OneOf
-from ..proximal.pdprox import Ratio, dual_iterations, step_sizes
+from ..proximal.pdprox import DualSide, Ratio, dual_iterations, step_sizes
 from ..run import Run
 from .factors import Factors, Sum, compressed
 from .models import EntriesModel
@@ -79,5 +79,6 @@ def pdprox_dual_of_entries(
     """
     space, rows = _Matrices(run), run.problem.rows
     norm = sqrt(rows.largest_weight * space.model.square_of_map / rows.n_samples)
+    norm *= DualSide.of(run.problem).size
     tau, sigma = step_sizes(norm, rows.n_samples, step_scale, step_ratio)
     dual_iterations(space, algorithm, "double-dual", average, tau * rows.largest_weight, sigma)

@@ -7,10 +7,10 @@ With the intercept as one more coefficient, all of them solve
 
 by proximal steps: theta up along G_theta = diag(c) z, w down along G_w = X' diag(c) theta.
 The paper's losses are maxima over a set Q of multipliers of a bilinear function; the
-projection onto Q is the proximal operator of l* used here. A loss that the paper writes
-with two multipliers (generalised hinge, epsilon-insensitive) needs only theta, the
-combination of the two with which the row enters the gradient, so H = X' diag(c) for every
-loss.
+projection onto Q is the proximal operator of l* used here, with H = X' diag(c). For losses that
+the paper writes with two multipliers (generalised hinge, epsilon-insensitive and pinball loss),
+those are the dual variables of the published methods, and theta is their combination with which
+the row enters the gradient (`skpd.losses.Multipliers`).
 """
 
 from typing import Annotated, Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import spectral_norm_bound
+from ...losses import Multipliers
 from ...problems import Point, Problem
 from ..cadence import Cadence, CadenceSettings
 from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
@@ -76,23 +77,25 @@ def dual_iterations(
     space: Any, algorithm: int, implementation: str, average: bool, tau: float, sigma: float
 ) -> None:
     """The iterations of Pdprox-dual in a space of primal variables, such as `Vectors`."""
-    run, prox_dual = space.run, space.problem.prox_dual
-    w, theta = space.start(), run.first_theta
-    beta, z, w_previous = theta, space.matvec(w), w
+    run = space.run
+    w, side = space.start(), DualSide.of(space.problem)
+    a = side.start(run.first_theta)
+    beta, z, w_previous = a, space.matvec(w), w
     report = _Reports(space, average)
     for t in range(1, run.max_iter + 1):
         if implementation == "double-primal":
             w_extra = 2.0 * w - w_previous
-            theta = prox_dual(theta + sigma * space.matvec(w_extra), sigma)
+            a = side.ascend(a, space.matvec(w_extra), sigma)
         else:
-            theta = prox_dual(beta + sigma * z, sigma)
+            a = side.ascend(beta, z, sigma)
+        theta = side.theta(a)
         w_previous, w = w, space.prox(w, space.gradient(theta), tau)
         if implementation == "double-dual":
             z_previous, z = z, space.matvec(w)
             if algorithm == 1:
-                beta = prox_dual(beta + sigma * z, sigma)
+                beta = side.ascend(beta, z, sigma)
             else:
-                beta = theta + sigma * (z - z_previous)
+                beta = a + sigma * side.along(z - z_previous)
         if report(t, w, theta):
             break
 
@@ -111,22 +114,79 @@ def pdprox_primal(
     dual iterates instead of the extra primal variable u. The theorem is proven for one step size;
     there is no guarantee with a ``step_ratio``.
     """
-    space, problem = Vectors(run), run.problem
-    tau, sigma = step_sizes(space.norm(), problem.total_weight, step_scale, step_ratio)
-    w, theta = space.start(), run.first_theta
-    u, theta_previous, gradient = w, theta, space.gradient(theta)
+    space, side = Vectors(run), DualSide.of(run.problem)
+    tau, sigma = step_sizes(space.norm(), run.problem.total_weight, step_scale, step_ratio)
+    w, a = space.start(), side.start(run.first_theta)
+    u, a_previous, gradient = w, a, space.gradient(side.theta(a))
     report = _Reports(space, average)
     for t in range(1, run.max_iter + 1):
         if implementation == "double-dual":
-            u, gradient = w, space.gradient(2.0 * theta - theta_previous)
+            u, gradient = w, space.gradient(side.theta(2.0 * a - a_previous))
         w = space.prox(u, gradient, tau)
-        theta_previous = theta
-        theta = problem.prox_dual(theta + sigma * space.matvec(w), sigma)
+        a_previous, a = a, side.ascend(a, space.matvec(w), sigma)
+        theta = side.theta(a)
         if implementation == "double-primal":
             gradient_previous, gradient = gradient, space.gradient(theta)
             u = w + tau * (gradient_previous - gradient)
         if report(t, w, theta):
             break
+
+
+class DualSide:
+    """The dual variables of the rows: theta itself.
+
+    Attributes
+    ----------
+    size : float
+        The norm of the derivatives of theta in the variables of a row.
+    """
+
+    size = 1.0
+
+    @staticmethod
+    def of(problem: Problem) -> "DualSide":
+        """The variables with which the loss is published."""
+        multipliers = problem.loss.multipliers(problem.y)
+        return DualSide(problem) if multipliers is None else _TwoMultipliers(problem, multipliers)
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def start(self, theta: Array) -> Array:
+        return theta
+
+    def ascend(self, a: Array, z: Array, sigma: float) -> Array:
+        """A proximal step along the gradient at predictions z."""
+        return self.problem.prox_dual(a + sigma * z, sigma)
+
+    def along(self, z: Array) -> Array:
+        """The change of the gradient with predictions z."""
+        return z
+
+    def theta(self, a: Array) -> Array:
+        return a
+
+
+class _TwoMultipliers(DualSide):
+    """Two multipliers for each row, whose step is a projection."""
+
+    def __init__(self, problem: Problem, multipliers: Multipliers) -> None:
+        super().__init__(problem)
+        self.multipliers = multipliers
+        self.size = float(np.linalg.norm(multipliers.slopes[0]))  # the same for all rows
+
+    def start(self, theta: Array) -> Array:
+        return self.multipliers.of_theta(theta)
+
+    def ascend(self, a: Array, z: Array, sigma: float) -> Array:
+        gradient = self.along(z) + self.multipliers.offsets
+        return self.multipliers.projected(a + sigma * gradient)
+
+    def along(self, z: Array) -> Array:
+        return self.multipliers.slopes * z[:, np.newaxis]
+
+    def theta(self, a: Array) -> Array:
+        return self.multipliers.theta(a)
 
 
 class Vectors:
@@ -145,7 +205,7 @@ class Vectors:
     def norm(self) -> float:
         """The spectral norm of the paper's H, that of diag(sqrt(c / n)) X for n rows."""
         problem = self.problem
-        root = np.sqrt(problem.weights / problem.total_weight)
+        root = DualSide.of(problem).size * np.sqrt(problem.weights / problem.total_weight)
         return spectral_norm_bound(
             lambda v: root * problem.matvec(v),
             lambda rows: problem.rmatvec(root * rows),
