@@ -54,7 +54,7 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "positive": ["boolean"],
     "quantile": [Interval(Real, 0, 1, closed="neither"), None],
     "random_state": ["random_state"],
-    "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})],
+    "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"})],
     "solver_options": [dict, None],
     "tol": [Interval(Real, 0, np.inf, closed="left")],
     "verbose": ["verbose"],
@@ -133,7 +133,8 @@ class ParameterValidation(PickledWithVersion):
         if not known or name in known:
             return
         also = [other for other in ALSO_KNOWN_AS.get(name.lower(), ()) if other in known]
-        near = also or get_close_matches(name.lower(), known, n=1)
+        longer = [other for other in known if name and other.startswith(name.lower())]
+        near = also or longer or get_close_matches(name.lower(), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         others = " or an object" if len(constraints) > len(lists) else ""
         raise InvalidParameterError(

@@ -7,6 +7,7 @@ from ..penalties import Structure
 from ..problems import Problem
 from .coordinates.classes import has_class_descent
 from .coordinates.dual import has_square
+from .coordinates.random import has_dual_coordinates, has_primal_coordinates
 from .interior import expected_cost
 from .low_rank.gradients import has_trace_norm
 
@@ -56,6 +57,13 @@ needs_single_values = _needs(
 needs_square = _needs(
     "a squared l2 penalty and a compiled loss",
     lambda p: p.loss.is_compiled and has_square(p.penalty),
+)
+needs_random_coordinates = _needs(
+    "a smooth loss (squared, Huber, logistic, squared or smoothed hinge) with a penalty of single "
+    "coefficients (an l1 or squared l2 norm, bounds), or penalty='l2' without an intercept",
+    lambda p: (
+        not needs_single_values(p) and (has_primal_coordinates(p) or has_dual_coordinates(p))
+    ),
 )
 needs_cones = _needs("a loss and a penalty with cones", lambda p: expected_cost(p) < inf)
 needs_largest_size = _needs(

@@ -14,7 +14,7 @@ from .accelerated.outputs import accelerated_gradients
 from .coordinates.classes import class_descent
 from .coordinates.dual import dual_descent
 from .coordinates.pairs import pair_descent
-from .coordinates.primal import approx, coordinate_descent
+from .coordinates.random import approx, coordinate_descent
 from .equivalent import centred, centred_problem, in_model
 from .frank_wolfe.l1_ball import search_for_multiplier
 from .frank_wolfe.pdbfw import pdbfw
@@ -177,8 +177,8 @@ METHODS: dict[str, Method] = {
     "pdprox-dual": Method("pdprox-dual", in_model(pdprox_dual), need.needs_values),
     "pdprox-dual of entries": Method("pdprox-dual", pdprox_dual_of_entries, need.needs_entries),
     "pdprox-primal": Method("pdprox-primal", in_model(pdprox_primal), need.needs_values),
-    "cd": Method("cd", coordinate_descent, need.needs_single_values),
-    "approx": Method("approx", approx, need.needs_single_values),
+    "cd": Method("cd", coordinate_descent, need.needs_random_coordinates),
+    "approx": Method("approx", approx, need.needs_random_coordinates),
     "agm": Method("agm", agm, need.needs_single_values),
     "agm of scores": Method("agm", structured_agm, need.needs_scores),
     "frank-wolfe": Method("frank-wolfe", block_frank_wolfe, need.needs_smooth_trace_norm_ball),
@@ -204,7 +204,9 @@ def method_named(name: str, problem: Problem) -> Method:
     if not named:
         names = ", ".join(sorted({repr(method.name) for method in METHODS.values()}))
         raise ValueError(f"solver must be one of {names}, got {name!r}.")
-    raise ValueError(f"solver {name!r} {reasons[0]}.")
+    raise ValueError(
+        f"solver {name!r} {reasons[0]}, got {problem.loss!r} with {problem.penalty!r}."
+    )
 
 
 def select(problem: Problem, warm: bool = False) -> list[Choice]:

@@ -316,10 +316,10 @@ def test_unfit_problems_are_refused(rng):
     for solver in ("cd", "approx"):
         with pytest.raises(ValueError, match=r"smooth loss.*got Absolute\(\)"):
             solve(problem_of(X, y, Absolute(), L1(), 0.1), solver, **arguments)
-        with pytest.raises(ValueError, match=r"separable penalty.*got L2Norm\(\)"):
+        with pytest.raises(ValueError, match=r"single coefficients.*with L2Norm\(\)"):
             solve(problem_of(X, y, Squared(), L2Norm(), 0.1), solver, **arguments)
-        with pytest.raises(ValueError, match="'solver' parameter of PdproxRegressor"):
-            PdproxRegressor(solver=solver).fit(X, y)
+        with pytest.raises(ValueError, match="or penalty='l2' without an intercept, got Abs"):
+            PdproxRegressor(loss="absolute", penalty="l2", solver=solver).fit(X, y)
     with pytest.raises(ValueError, match="'solver' parameter of LassoPDCertified"):
         LassoPDCertified(solver="pdprox-dual").fit(X, y)
     for options in ({"average": 1}, {"burn_in": 1.0}, {"burn_in": -0.1}, {"burn_in": "x"}):

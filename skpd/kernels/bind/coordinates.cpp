@@ -4,11 +4,13 @@
 #include <nanobind/stl/variant.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "bind/losses.hpp"
 #include "methods/class_iterate.hpp"
@@ -74,24 +76,54 @@ std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, InTable K, In y, In wei
 
 using SmoothLoss = std::variant<const HingeLoss*, const LogisticLoss*, const ResidualLoss*>;
 
-template <template <class, class> class Method>
+// Method<Loss, Layout, Terms>(loss, layout, problem, w, seed)
+template <template <class, class, class> class Method, class Loss, class Layout, class Terms>
+std::unique_ptr<RandomCoordinates> made(const Loss& loss, const Layout& layout, const CoordinateProblem<Terms>& problem,
+                                        const double* w, std::uint64_t seed) {
+    return std::make_unique<Method<Loss, Layout, Terms>>(loss, layout, problem, w, seed);
+}
+
+void require_coordinates(std::size_t n_coordinates, std::uint64_t seed) {
+    require(seed != 0 && n_coordinates < (std::size_t{1} << 32) - 1,
+            "the seed must not be 0, and coordinates at most 2^32 - 2");
+}
+
+std::vector<double> copied(In values) { return {values.data(), values.data() + values.shape(0)}; }
+
+template <template <class, class, class> class Method>
 std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y,
                                               In weights, const SeparableCoordinates& terms, double alpha, bool ones,
                                               In w, std::uint64_t seed) {
-    const std::size_t n_features = transpose.n_rows(), n_samples = transpose.n_columns();
+    const std::size_t n_features = transpose.n_rows();
     require(transpose.by_row(), "the transpose must be stored by rows");
-    require(have_length(n_samples, y, weights) && w.shape(0) == n_features + ones,
+    require(have_length(transpose.n_columns(), y, weights) && w.shape(0) == n_features + ones,
             "the vector does not fit the matrix");
     require(terms.n_penalised() == n_features, "as many terms as features");
-    require(seed != 0 && n_features < (std::size_t{1} << 32) - 1,
-            "the seed must not be 0, and features at most 2^32 - 2");
-    const CoordinateProblem problem{{y.data(), y.data() + n_samples},
-                                    {weights.data(), weights.data() + n_samples},
-                                    terms,
-                                    alpha,
-                                    smoothness,
-                                    ones};
-    return method_of<RandomCoordinates, Method>(any_loss, transpose, problem, w.data(), seed);
+    require_coordinates(n_features, seed);
+    const CoordinateProblem<SeparableCoordinates> problem{copied(y), copied(weights), terms, alpha, smoothness, ones};
+    nb::gil_scoped_release release;
+    return std::visit([&](const auto* loss, const auto& layout) { return made<Method>(*loss, layout, problem, w.data(), seed); },
+                      any_loss, transpose.layout());
+}
+
+template <template <class, class, class> class Method>
+std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss any_loss, In y, In weights, double alpha, In v,
+                                           std::uint64_t seed) {
+    require(have_length(matrix.n_rows(), y, weights, v), "the vector does not fit the matrix");
+    require_rows(matrix);
+    require_coordinates(matrix.n_rows(), seed);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const ResidualLoss half_square{-infinity, infinity, 0.0, 1.0};
+    nb::gil_scoped_release release;
+    return std::visit(
+        [&](const auto* loss, const auto& layout) {
+            using Terms = ConjugateCoordinates<std::remove_cvref_t<decltype(*loss)>>;
+            const std::size_t d = matrix.n_columns();
+            const CoordinateProblem<Terms> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / alpha),
+                                                   Terms{*loss, copied(y), copied(weights)}, 1.0, 1.0, false};
+            return made<Method>(half_square, layout, problem, v.data(), seed);
+        },
+        any_loss, matrix.layout());
 }
 
 void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
@@ -146,6 +178,12 @@ void bind_random_coordinates(nb::module_& m) {
     m.def("approx", &of_columns<ApproxOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
           "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(),
           "Accelerated random coordinate descent from w, on a matrix given by its transpose.");
+    m.def("row_coordinate_descent", &of_rows<CoordinateDescentOn>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a,
+          "v"_a, "seed"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
+          "Random coordinate descent from the dual variables v = weights theta of a squared l2 penalty.");
+    m.def("row_approx", &of_rows<ApproxOn>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a, "v"_a, "seed"_a,
+          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
+          "Accelerated random coordinate descent from the dual variables v = weights theta.");
 }
 
 }  // namespace

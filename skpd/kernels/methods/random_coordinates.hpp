@@ -12,6 +12,10 @@
 // and rows, and the steps are those along centred columns, which are never formed:
 //
 //     g_j = sum_i c_i (x_i . w - y_i) x_ij - (x' . w - y') x'_j,    L_j = sum_i c_i (x_ij - x'_j)^2.
+//
+// The dual of a squared l2 penalty is such a problem for the rows of X, with the variables v_i = c_i theta_i:
+//
+//     minimise over v    ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i).
 #pragma once
 
 #include <algorithm>
@@ -41,9 +45,26 @@ struct RandomCoordinates {
     virtual std::size_t n_coordinates() const = 0;
 };
 
+// The terms c_i l*(y_i, v_i / c_i) of dual variables
+template <class Loss>
+struct ConjugateCoordinates {
+    struct Term {
+        const Loss& loss;
+        double y, weight;
+        double prox(double v, double step) const {
+            return weight > 0.0 ? weight * dual_prox(loss, y, v / weight, 0.0, step / weight) : 0.0;
+        }
+    };
+    Term operator[](std::size_t i) const { return {loss, y[i], weights[i]}; }
+
+    Loss loss;
+    std::vector<double> y, weights;
+};
+
+template <class Terms>
 struct CoordinateProblem {
     std::vector<double> y, weights;
-    SeparableCoordinates terms;
+    Terms terms;
     double alpha, smoothness;
     bool ones;
 };
@@ -55,13 +76,13 @@ bool is_squared(const Loss& loss) {
     return false;
 }
 
-template <class Loss, class M>
+template <class Loss, class M, class Terms>
 class CoordinatesOn : public RandomCoordinates {
    public:
     std::size_t n_coordinates() const override { return w_.size(); }
 
    protected:
-    CoordinatesOn(const Loss& loss, const M& columns, const CoordinateProblem& problem, const double* w,
+    CoordinatesOn(const Loss& loss, const M& columns, const CoordinateProblem<Terms>& problem, const double* w,
                   std::uint64_t seed)
         : loss_(loss), columns_(columns), problem_(problem), n_(columns.n_minor), d_(columns.n_major),
           centred_(problem.ones && is_squared(loss)), w_(w, w + d_ + (problem.ones && !centred_)),
@@ -119,7 +140,7 @@ class CoordinatesOn : public RandomCoordinates {
 
     const Loss loss_;
     const M columns_;
-    const CoordinateProblem problem_;
+    const CoordinateProblem<Terms> problem_;
     const std::size_t n_, d_;
     const bool centred_;
     std::vector<double> w_, curvature_, means_;  // means_: of the columns if centred, or 0
@@ -129,14 +150,14 @@ class CoordinatesOn : public RandomCoordinates {
 };
 
 // Coordinate descent, Algorithm 1 of Duenner et al. (2016).
-template <class Loss, class M>
-class CoordinateDescentOn final : public CoordinatesOn<Loss, M> {
-    using Base = CoordinatesOn<Loss, M>;
+template <class Loss, class M, class Terms>
+class CoordinateDescentOn final : public CoordinatesOn<Loss, M, Terms> {
+    using Base = CoordinatesOn<Loss, M, Terms>;
     using Base::curvature_, Base::d_, Base::means_, Base::moving_, Base::n_, Base::problem_, Base::w_;
 
    public:
-    CoordinateDescentOn(const Loss& loss, const M& columns, const CoordinateProblem& problem, const double* w,
-                        std::uint64_t seed)
+    CoordinateDescentOn(const Loss& loss, const M& columns, const CoordinateProblem<Terms>& problem,
+                        const double* w, std::uint64_t seed)
         : Base(loss, columns, problem, w, seed), slope_(n_), sums_(w_.size(), 0.0), since_(w_.size(), 0) {
         refresh();
     }
@@ -188,13 +209,13 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, M> {
 // APPROX, Algorithm 2 of Fercoq and Richtarik (2015), one coordinate at a time. The iterates
 // w = theta^2 u + v and the points theta^2 u + v with the next theta, at which gradients
 // are taken, are never formed: a step changes one entry of u and of v.
-template <class Loss, class M>
-class ApproxOn final : public CoordinatesOn<Loss, M> {
-    using Base = CoordinatesOn<Loss, M>;
+template <class Loss, class M, class Terms>
+class ApproxOn final : public CoordinatesOn<Loss, M, Terms> {
+    using Base = CoordinatesOn<Loss, M, Terms>;
     using Base::curvature_, Base::means_, Base::moving_, Base::n_, Base::problem_, Base::w_;
 
    public:
-    ApproxOn(const Loss& loss, const M& columns, const CoordinateProblem& problem, const double* w,
+    ApproxOn(const Loss& loss, const M& columns, const CoordinateProblem<Terms>& problem, const double* w,
              std::uint64_t seed)
         : Base(loss, columns, problem, w, seed), u_(w_.size(), 0.0), rows_(n_),
           theta_(1.0 / std::max<double>(1.0, static_cast<double>(moving_.size()))), last_(theta_) {
