@@ -29,6 +29,7 @@ NAMES = {
     "noise_budget": "a budget of multipliers: certified, and beside the table of its paper",
     "outputs": "several outputs, tasks and classes: certified, and beside Clarabel",
     "panel": "two hundred fits bit by bit, beside those of another state of the code",
+    "papers": "the tables and figures of the papers, each number beside ours",
     "paths": "time of a regularisation path against the path functions of other solvers",
     "pdbfw": "block Frank-Wolfe over the l1 and trace-norm balls against other methods",
     "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",

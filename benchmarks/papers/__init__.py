@@ -1,0 +1,67 @@
+"""The tables and figures of the papers whose algorithms are here, each number beside ours.
+
+Every module is a paper, and every function in its ``RESULTS`` a table or a figure of it, which
+returns a `Table`. What needs data that cannot be had says so in its note. With ``--publish`` each
+paper's page of the site is written, from the docstring of the module and those of its functions.
+"""
+
+import argparse
+import importlib
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+PAPERS = {"wasserstein": "Li, Chen and So: Wasserstein distributionally robust SVM, 2020"}
+
+
+class Table(NamedTuple):
+    """Rows below a header: the paper's numbers, those measured here, and what the data are."""
+
+    header: list[str]
+    rows: list[list[str]]
+    note: str = ""
+
+
+def text(value):
+    """A number as the tables show it."""
+    return value if isinstance(value, str) else "-" if value is None else f"{value:.4g}"
+
+
+def shown(table):
+    """A table in Markdown."""
+    lines = [table.header, ["---"] * len(table.header), *table.rows]
+    body = "\n".join("| " + " | ".join(map(text, line)) + " |" for line in lines)
+    return f"{body}\n\n{table.note}" if table.note else body
+
+
+def of_page(title, table, about):
+    """A section of a page, in reStructuredText."""
+    lines = [title, "-" * len(title), "", about, "", ".. list-table::", "   :header-rows: 1", ""]
+    for row in [table.header, *table.rows]:
+        for place, cell in enumerate(row):
+            lines.append(f"   {'* -' if place == 0 else '  -'} {text(cell)}")
+    return "\n".join([*lines, "", table.note, ""])
+
+
+def main(arguments=()):
+    listing = "\n".join(f"  {name:14} {what}" for name, what in PAPERS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks papers", description=f"{__doc__}\n{listing}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("names", nargs="*", choices=[[], *PAPERS], help="all by default")
+    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="write the pages there")
+    options = parser.parse_args(arguments)
+    for name in options.names or PAPERS:
+        module = importlib.import_module(f"benchmarks.papers.{name}")
+        heading, _, prose = module.__doc__.partition("\n\n")
+        parts = [heading, "=" * len(heading), "", prose.strip(), ""]
+        print(f"# {heading}\n", flush=True)
+        for title, function in module.RESULTS.items():
+            start = time.perf_counter()
+            table = function()
+            seconds = time.perf_counter() - start
+            print(f"## {title} ({seconds:.0f} s)\n\n{shown(table)}\n", flush=True)
+            parts.append(of_page(title, table, function.__doc__))
+        if options.publish:
+            (options.publish / f"{name}.rst").write_text("\n".join(parts), encoding="utf-8")

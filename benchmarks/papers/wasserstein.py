@@ -1,0 +1,201 @@
+"""Fast epigraphical projection-based incremental algorithms for the Wasserstein robust SVM
+
+Jiajin Li, Caihua Chen and Anthony Man-Cho So, NeurIPS 2020. The paper has times of MATLAB on a
+Core i7-8700; those here are of one core, with certificates every 10 % of the epochs. A time counts
+from the start of the fit to the first recorded iterate whose objective is at most the paper's for
+that method, or 2e-6 above the optimum if that is more: the paper's numbers have six to seven
+digits.
+
+The step sizes are alpha_0 rho^k. The paper tunes both for each experiment, and its repository has
+those of Figure 1 alone; the presets of `skpd.solvers.robust.incremental` are these and the others
+used here.
+The data sets a2a to a8a and ijcnn1 are not at hand, so that their rows are left out; ``like
+ijcnn1`` is generated, with as many rows and features.
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.drsvm import adult
+from benchmarks.papers import Table
+from benchmarks.papers.admm import gs_admm
+from skpd import DRSVMClassifier
+from skpd.solvers.robust.incremental import PRESETS
+
+EPSILON, KAPPA = 0.1, 1.0
+ACCURACY = 2e-6
+M_ISG, IPPA = "figure 1e, batch size 32", "table 2, ippa"
+SHOWN = ["data", "method", "objective, paper", "here", "seconds, paper", "here", "epochs"]
+# The paper's objectives and seconds: M-ISG, IPPA, Hybrid
+TABLE_2 = {
+    "a1a": ((0.651090, 0.706), (0.651091, 6.1242), (0.651090, 1.560)),
+    "a9a": ((0.642186, 2.285), (0.642186, 35.554), (0.642185, 3.063)),
+}
+TABLE_7 = {
+    "a1a": ((0.7871456, 1.233), (0.7871450, 2.169), (0.7871445, 1.545)),
+    "a9a": ((0.7767114, 3.018), (0.7767099, 9.295), (0.7767113, 6.203)),
+}
+TABLE_8 = {
+    "a1a": ((0.7853266, 0.510), (0.7853265, 0.707), (0.7853265, 0.687)),
+    "a9a": ((0.7750633, 3.368), (0.7750633, 6.706), (0.7750633, 4.371)),
+}
+TABLE_3 = {"a1a": (0.6339472, 5.517), "a9a": (0.6389162, 13.129)}
+TABLE_4 = {"a1a": (4.789, 5.939), "a9a": (5.717, 5.717)}
+
+
+def fitted(X, y, norm, ridge, **parameters):
+    model = DRSVMClassifier(
+        EPSILON, kappa=KAPPA, norm=norm, alpha=ridge, fit_intercept=False, random_state=0,
+        **parameters,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y)
+
+
+def row(name, data, method, paper, optimum, norm, ridge, **parameters):
+    """The time to the paper's objective; ``parameters`` are those of the fit."""
+    model = fitted(*data, norm, ridge, **parameters)
+    history, (objective, seconds) = model.gap_history_, paper
+    target = max(objective or 0.0, optimum + ACCURACY)
+    there = np.flatnonzero(history["iterate_primal"] <= target)
+    reached = len(there) > 0
+    found = history[there[0]] if reached else history[-1]
+    return [
+        name, method, f"{objective:.7f}" if objective else None,
+        f"{history['iterate_primal'][there[0] if reached else -1]:.7f}", seconds,
+        f"{found['seconds']:.2f}" if reached else f"ends after {found['seconds']:.2f}",
+        str(int(found["n_iter"])),
+    ]  # fmt: skip
+
+
+def cells(table, norm, ridge, steps=None):
+    """Rows for all methods of a table, with steps by default those of Table 2."""
+    m_isg, ippa = steps or (M_ISG, IPPA)
+    methods = (("isg", m_isg), ("ippa", ippa), ("hybrid", m_isg))
+    rows = []
+    for name, papers in table.items():
+        data = adult(name)
+        best = fitted(*data, norm, ridge, tol=1e-8).certificate_
+        for (method, preset), paper in zip(methods, papers, strict=True):
+            options = {"preset": preset}
+            if method == "hybrid":  # whose proximal steps take the ratio of the others
+                options["ratio"] = PRESETS[preset].ratio
+            rows.append(row(name, data, method, paper, best.dual, norm, ridge, solver=method,
+                            solver_options=options, tol=1e-7, max_iter=3000))  # fmt: skip
+        rows.append(row(name, data, "auto", (None, None), best.dual, norm, ridge, tol=1e-6))
+    return rows
+
+
+def table_2():
+    """The norm l1 on the coefficients, c = 0: M-ISG, IPPA and the hybrid method."""
+    return Table(SHOWN, cells(TABLE_2, 1, 0.0))
+
+
+def table_3():
+    """The norm l2, c = 0, for which the paper has IPPA alone."""
+    rows = []
+    for name, paper in TABLE_3.items():
+        data = adult(name)
+        best = fitted(*data, 2, 0.0, tol=1e-8).certificate_
+        for method, parameters in (
+            ("ippa", {"solver": "ippa", "solver_options": {"preset": "table 4, a1a"},
+                      "max_iter": 8000, "tol": 1e-7}),
+            ("auto", {"tol": 1e-6}),
+        ):  # fmt: skip
+            given = paper if method == "ippa" else (None, None)
+            rows.append(row(name, data, method, given, best.dual, 2, 0.0, **parameters))
+    X, y = like_ijcnn1()
+    best = fitted(X, y, 2, 0.0, tol=1e-8).certificate_
+    for method, parameters in (
+        ("ippa", {"solver": "ippa", "solver_options": {"preset": "table 3, ijcnn1"},
+                  "max_iter": 1000, "tol": 1e-7}),
+        ("auto", {"tol": 1e-6}),
+    ):  # fmt: skip
+        given = (None, None)
+        rows.append(row("like ijcnn1", (X, y), method, given, best.dual, 2, 0.0, **parameters))
+    note = "On ijcnn1 itself the paper has 0.4781876 after 20.567 s."
+    return Table(SHOWN, rows, note)
+
+
+def table_4():
+    """The norm linf, c = 0: the hybrid method beside GS-ADMM, of which the paper has times."""
+    rows = []
+    for name, (hybrid, admm) in TABLE_4.items():
+        X, y = adult(name)
+        best = fitted(X, y, np.inf, 0.0, tol=1e-8).certificate_
+        options = {"preset": "table 4, a1a", "batch_size": 4}
+        for method, seconds, parameters in (
+            ("hybrid", hybrid, {"solver": "hybrid", "solver_options": options, "tol": 1e-7,
+                                "max_iter": 8000}),
+            ("auto", None, {"tol": 1e-6}),
+        ):  # fmt: skip
+            paper = (best.dual + 2e-5 if seconds else None, seconds)
+            rows.append(row(name, (X, y), method, paper, best.dual, np.inf, 0.0, **parameters))
+        objective, seconds = gs_admm(X.multiply(y[:, None]).toarray(), EPSILON, KAPPA)
+        rows.append([name, "GS-ADMM", None, f"{objective:.7f}", admm, f"{seconds:.2f}", None])
+    return Table(
+        SHOWN, rows, "The paper's objectives are not given: the hybrid method counts at 2e-5."
+    )
+
+
+def table_7():
+    """The norm l1 with c = 1."""
+    return Table(SHOWN, cells(TABLE_7, 1, 1.0))
+
+
+def table_8():
+    """The norm linf with c = 1."""
+    return Table(SHOWN, cells(TABLE_8, np.inf, 1.0))
+
+
+def figure_1():
+    """Epochs until the objective is within 1e-6 of the optimum, with the steps of the figure."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 30))
+    y = np.where(X @ rng.normal(size=30) + 0.5 * rng.normal(size=1000) > 0, 1.0, -1.0)
+    rows = []
+    for part, data, norm, method, preset in (
+        ("a", (X, y), np.inf, "isg", "figure 1a, isg"),
+        ("a", (X, y), np.inf, "ippa", "figure 1a, ippa"),
+        ("e", adult("a1a"), 1, "isg", "figure 1e, batch size 1"),
+        ("e", adult("a1a"), 1, "isg", "figure 1e, batch size 32"),
+        ("e", adult("a1a"), 1, "isg", "figure 1e, batch size 256"),
+        ("f", adult("a1a"), 1, "hybrid", "figure 1e, batch size 32"),
+    ):
+        best = fitted(*data, norm, 0.0, tol=1e-9).certificate_
+        model = fitted(*data, norm, 0.0, solver=method, solver_options={"preset": preset},
+                       tol=1e-8, max_iter=10_000)  # fmt: skip
+        history = model.gap_history_
+        above = history["iterate_primal"] - best.dual
+        epochs = [history["n_iter"][above <= e] for e in (1e-3, 1e-4, 1e-5, 1e-6)]
+        own = PRESETS[preset]
+        rows.append([
+            part, method, own.first_step, f"{own.ratio:g}", str(own.batch_size),
+            *(str(int(e[0])) if len(e) else "not" for e in epochs),
+        ])  # fmt: skip
+    header = ["part", "method", "alpha_0", "rho", "batch", "1e-3", "1e-4", "1e-5", "1e-6"]
+    note = (
+        "The paper shows curves: (a) 1,000 generated rows of 30 features, (e) and (f) a1a. Parts "
+        "(b) to (d) are not here, because their steps are not published."
+    )
+    return Table(header, rows, note)
+
+
+def like_ijcnn1():
+    """49,990 rows of 22 features, a tenth of them positive: a one-hot digit and a random walk."""
+    rng = np.random.default_rng(0)
+    n = 49_990
+    digit = np.eye(10)[rng.integers(10, size=n)]
+    walk = 0.08 * np.cumsum(rng.normal(size=(n, 12)), axis=1)
+    score = 8.0 * np.abs(walk[:, 5] * walk[:, 8]) + walk[:, :4].sum(axis=1)
+    score += digit @ rng.normal(scale=0.3, size=10) + 0.3 * rng.normal(size=n)
+    return np.hstack([digit, walk]), np.where(score > np.quantile(score, 0.903), 1.0, -1.0)
+
+
+RESULTS = {
+    "Table 2": table_2, "Table 3": table_3, "Table 4": table_4, "Table 7": table_7,
+    "Table 8": table_8, "Figure 1": figure_1,
+}  # fmt: skip
