@@ -11,7 +11,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-PAPERS = {"wasserstein": "Li, Chen and So: Wasserstein distributionally robust SVM, 2020"}
+PAPERS = {
+    "rates": "Dünner, Forte, Takáč and Jaggi: primal-dual rates and certificates, 2016",
+    "wasserstein": "Li, Chen and So: Wasserstein distributionally robust SVM, 2020",
+}
 
 
 class Table(NamedTuple):
