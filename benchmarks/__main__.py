@@ -4,7 +4,6 @@ import argparse
 import importlib
 
 NAMES = {
-    "agm": "gradients of the accelerated methods with L found on the way and with L given",
     "blocks": "fits on a file that is read in blocks: time, passes and memory",
     "boosting": "LPBoost over all stumps: certified, and beside HiGHS",
     "certificates": "no certificate above the optimum of an independent solver",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 PAPERS = {
+    "accelerated": "Zhang, Saha and Vishwanathan: Nesterov's accelerated gradients, 2011",
     "rates": "Dünner, Forte, Takáč and Jaggi: primal-dual rates and certificates, 2016",
     "wasserstein": "Li, Chen and So: Wasserstein distributionally robust SVM, 2020",
 }
