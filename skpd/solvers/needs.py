@@ -59,8 +59,9 @@ needs_square = _needs(
     lambda p: p.loss.is_compiled and has_square(p.penalty),
 )
 needs_random_coordinates = _needs(
-    "a smooth loss (squared, Huber, logistic, squared or smoothed hinge) with a penalty of single "
-    "coefficients (an l1 or squared l2 norm, bounds), or penalty='l2' without an intercept",
+    "a smooth loss of skpd.losses (squared, Huber, logistic, squared or smoothed hinge) with a "
+    "penalty of single coefficients (an l1 or squared l2 norm, bounds), or penalty='l2' without "
+    "an intercept",
     lambda p: (
         not needs_single_values(p) and (has_primal_coordinates(p) or has_dual_coordinates(p))
     ),
