@@ -5,9 +5,9 @@
 shows a file that ``python -m benchmarks NAME --publish FILE`` writes, in a section for each model,
 and
 
-.. benchmark-ratios:: benchmarks/ratios.json models
+.. benchmark-ratios:: benchmarks/ratios.json
 
-one of the lists of the file from which the bars of `figures/speed.py` are drawn, and
+the file from which the bars of `figures/speed.py` are drawn, and
 
 .. benchmark-rows:: benchmarks/corners.json
 
@@ -94,29 +94,16 @@ def of_models(entries):
     return rows
 
 
-def of_slower(entries):
-    """Rows of single cases, the first of them the header."""
-    rows = [["model", "ratio", "fastest solver", "data"]]
-    return rows + [
-        [one["model"], f"{one['ratio']:g}", one["peer"], one["data"]] for one in entries
-    ]
-
-
-ROWS = {"models": of_models, "slower": of_slower}
-
-
 class BenchmarkRatios(SphinxDirective):
     """A table of ratios."""
 
-    required_arguments = 2
+    required_arguments = 1
 
     def run(self):
         """Make the table."""
-        name, part = self.arguments
-        relative, path = self.env.relfn2path(name)
+        relative, path = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(relative)
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-        return [table(ROWS[part](content[part]))]
+        return [table(of_models(json.loads(Path(path).read_text(encoding="utf-8"))["models"]))]
 
 
 class BenchmarkRows(SphinxDirective):

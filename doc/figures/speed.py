@@ -11,15 +11,10 @@ HEIGHT = 0.68  # of a bar, of the distance between two of them
 
 
 def bars():
-    """(label, ratio, least ratio of any data) of each bar, from the top to the bottom."""
+    """(label, mean ratio, least ratio of any data) of each model, from the top to the bottom."""
     content = json.loads(RATIOS.read_text(encoding="utf-8"))
-    means = [(one["model"], one["mean"], one["least"]) for one in content["models"]]
-    slower = [
-        (f"{one['model']}, {one['short']}", one["ratio"], one["ratio"])
-        for one in content["slower"]
-    ]
-    by_ratio = {"key": lambda bar: bar[1], "reverse": True}
-    return sorted(means, **by_ratio) + sorted(slower, **by_ratio)
+    found = [(one["model"], one["mean"], one["least"]) for one in content["models"]]
+    return sorted(found, key=lambda bar: bar[1], reverse=True)
 
 
 def draw(palette):
@@ -27,14 +22,14 @@ def draw(palette):
     shown = bars()
     figure, axes = plt.subplots(figsize=(5.2, 0.26 * len(shown) + 0.9))
     shape = {"left": 1.0, "height": HEIGHT, "linewidth": 0.0}
-    for place, (_, ratio, least) in enumerate(shown):
-        faster = ratio > 1.0
-        color = palette.lower if faster else palette.upper
-        axes.barh(place, ratio - 1.0, color=color, alpha=0.35, **shape)
-        axes.barh(place, least - 1.0, color=color, **shape)
+    for place, (_, mean, least) in enumerate(shown):
+        for ratio, alpha in ((mean, 0.35), (least, 1.0)):
+            color = palette.lower if ratio >= 1.0 else palette.upper
+            axes.barh(place, ratio - 1.0, color=color, alpha=alpha, **shape)
         axes.annotate(
-            f"{ratio:g}", (max(ratio, 1.0), place), xytext=(5, 0), textcoords="offset points",
-            color=color, ha="left", va="center_baseline",
+            f"{mean:g}", (max(mean, 1.0), place), xytext=(5, 0), textcoords="offset points",
+            color=palette.lower if mean >= 1.0 else palette.upper, ha="left",
+            va="center_baseline",
         )  # fmt: skip
     axes.axvline(1.0, color=palette.text, linewidth=1.2)
     axes.set_yticks(range(len(shown)), [label for label, *_ in shown])
@@ -44,10 +39,9 @@ def draw(palette):
     axes.tick_params(axis="y", length=0.0, labelcolor=palette.text)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("time of the fastest other solver\nover that of skpd")
-    first = sum(ratio > 1.0 for _, ratio, _ in shown)
     notes = {
-        0.5 * (first + len(shown) - 1): ("skpd is slower", palette.upper),
-        first - 2.5: ("solid: least ratio\npale: geometric mean", palette.lower),
+        len(shown) - 2.0: ("left of 1: skpd is slower", palette.upper),
+        len(shown) - 5.0: ("pale: geometric mean\nsolid: worst data", palette.lower),
     }
     for place, (text, color) in notes.items():
         axes.text(HIGHEST, place, text, color=color, ha="right", va="center", size="small")
