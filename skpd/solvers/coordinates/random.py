@@ -53,7 +53,6 @@ def coordinate_descent(
     burn_in : float, default=0.5
         T_0 / T, in [0, 1): the share of the iterates before the average begins, with the
         first report after that.
-
     """
     side = _side(run, kernels.random_coordinate_descent, kernels.row_coordinate_descent)
     descent = side.descent
