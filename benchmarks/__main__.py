@@ -30,7 +30,6 @@ NAMES = {
     "panel": "two hundred fits bit by bit, beside those of another state of the code",
     "papers": "the tables and figures of the papers, each number beside ours",
     "paths": "time of a regularisation path against the path functions of other solvers",
-    "pdbfw": "block Frank-Wolfe over the l1 and trace-norm balls against other methods",
     "pdprox_iteration": "time of one Pdprox iteration in units of SciPy's products",
     "peers": "time to an accuracy against other solvers of the same models",
     "products": "products with the data that a fit makes",

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 PAPERS = {
     "accelerated": "Zhang, Saha and Vishwanathan: Nesterov's accelerated gradients, 2011",
+    "frank_wolfe": "Lei et al.: primal-dual block Frank-Wolfe, 2019",
     "rates": "Dünner, Forte, Takáč and Jaggi: primal-dual rates and certificates, 2016",
     "wasserstein": "Li, Chen and So: Wasserstein distributionally robust SVM, 2020",
 }

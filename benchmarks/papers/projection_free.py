@@ -91,13 +91,12 @@ def frank_wolfe(ball, rng):
 def accelerated_projected_gradient(ball, rng, bound="spectral"):
     """Nesterov's constant momentum for strong convexity.
 
-    L is estimated from 10 pairs of products, which count; or it is the bound R of the theory.
+    L is estimated by pairs of products, which count; or it is the bound R of the theory.
     """
     if bound == "spectral":
-        L = spectral_norm_bound(
-            ball.matvec, ball.rmatvec, (ball.n, ball.d), np.random.RandomState(0), n_steps=10,
-            failure=0.1,
-        ) ** 2 / ball.n + ball.mu  # fmt: skip
+        shape, random_state = (ball.n, ball.d), np.random.RandomState(0)
+        norm = spectral_norm_bound(ball.matvec, ball.rmatvec, shape, random_state)
+        L = norm**2 / ball.n + ball.mu
     else:
         L = ball.largest + ball.mu
     root = np.sqrt(ball.mu / L)
