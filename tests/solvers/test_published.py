@@ -177,6 +177,30 @@ def test_pdprox_with_two_multipliers(name, algorithm, rng):
         assert_allclose(found.dual_coef, np.mean(thetas[:t], axis=0), atol=1e-5)
 
 
+@pytest.mark.parametrize("implementation", ["double-dual", "double-primal"])
+def test_accelerated_pdprox(implementation, rng):
+    """Algorithm 2 of Chambolle and Pock (2011), for the hinge loss and a squared l2 norm."""
+    X, y = classes(rng, 40, 12)
+    lam, n = 0.05, 40
+    K = -(X * y[:, None]) / n  # alpha' K w, and G = lam ||w||^2 / 2
+    tau = sigma = np.sqrt(1 / (2 * np.linalg.norm(K, 2) ** 2))
+    w, bar, alpha = np.zeros(12), np.zeros(12), np.zeros(n)
+    problem = posed(X, y, Hinge(), SquaredL2(), lam)
+    options = {"algorithm": 3, "accelerated": True, "average": False}
+    options["implementation"] = implementation
+    for t in range(1, N + 1):
+        alpha = project(alpha + sigma * (K @ bar + 1 / n))
+        before, w = w, (w - tau * (K.T @ alpha)) / (1 + tau * lam)
+        theta = 1 / np.sqrt(1 + 2 * lam * tau)
+        tau, sigma = theta * tau, sigma / theta
+        bar = w + theta * (w - before)
+        found = last_iterate(METHODS["pdprox-dual"].run, problem, t, **options)
+        assert_allclose(found.coef, w, rtol=1e-5, atol=1e-7)
+        assert_allclose(-y * found.dual_coef, alpha, atol=1e-5)
+    with pytest.raises(ValueError, match="needs algorithm 3 and a squared l2 penalty"):
+        last_iterate(METHODS["pdprox-dual"].run, problem, 1, accelerated=True)
+
+
 # Accelerated gradients by estimate functions (Zhang, Saha and Vishwanathan): hinge loss, smoothed
 # by (57), with a squared norm; sigma = 1 and Delta(x, y) = ||x - y||^2 / 2, lambda_1 = 0
 

@@ -22,6 +22,7 @@ from ...designs import spectral_norm_bound
 from ...losses import Multipliers
 from ...problems import Point, Problem
 from ..cadence import Cadence, CadenceSettings
+from ..coordinates.dual import has_square
 from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
 from ..run import Run
 from .restarts import HybridGradient, iterate_with_restarts
@@ -38,6 +39,7 @@ def pdprox_dual(
     average: Flag = True,
     step_scale: Factor = 1.0,
     step_ratio: Ratio = None,
+    accelerated: Flag = False,
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3.
 
@@ -62,40 +64,70 @@ def pdprox_dual(
         its bounds (Theorem 6) are proven. Two different step sizes are a heuristic in the paper.
         With ``algorithm=3`` they give the method of Chambolle and Pock (2011), which is proven for
         such a product.
+    accelerated : bool, default=False
+        Pdprox-ac (section 5.7), the accelerated variant of Chambolle and Pock (2011, Algorithm 2)
+        for Algorithm 3 with a squared l2 penalty and without an intercept: the primal step
+        decreases, the dual one increases, and the model converges as 1 / t^2.
+
+    Raises
+    ------
+    ValueError
+        If options do not go together, or ``accelerated`` does not apply to the problem.
     """
     if implementation == "double-primal" and algorithm == 1:
         raise ValueError(
             "implementation 'double-primal' of solver 'pdprox-dual' needs algorithm 3, "
             "got algorithm 1."
         )
-    space = Vectors(run)
-    steps = step_sizes(space.norm(), run.problem.total_weight, step_scale, step_ratio)
-    dual_iterations(space, algorithm, implementation, average, *steps)
+    space, problem = Vectors(run), run.problem
+    convexity = _strong_convexity(problem, algorithm) if accelerated else 0.0
+    steps = step_sizes(space.norm(), problem.total_weight, step_scale, step_ratio)
+    dual_iterations(space, algorithm, implementation, average, *steps, convexity=convexity)
+
+
+def _strong_convexity(problem: Problem, algorithm: int) -> float:
+    """The modulus of the penalty, which the accelerated variant needs."""
+    penalty: Any = problem.penalty
+    if algorithm != 3 or problem.fit_intercept or not has_square(penalty):
+        raise ValueError(
+            "accelerated=True of solver 'pdprox-dual' needs algorithm 3 and a squared l2 penalty "
+            f"without an intercept, got algorithm {algorithm} and {penalty!r}, with "
+            f"fit_intercept={problem.fit_intercept}."
+        )
+    return float(problem.alpha * penalty.terms[1])
 
 
 def dual_iterations(
-    space: Any, algorithm: int, implementation: str, average: bool, tau: float, sigma: float
-) -> None:
-    """The iterations of Pdprox-dual in a space of primal variables, such as `Vectors`."""
+    space: Any, algorithm: int, implementation: str, average: bool, tau: float, sigma: float,
+    convexity: float = 0.0,
+) -> None:  # fmt: skip
+    """The iterations of Pdprox-dual in a space of primal variables, such as `Vectors`.
+
+    With a ``convexity`` of the penalty, steps and extrapolation are those of the accelerated
+    variant.
+    """
     run = space.run
     w, side = space.start(), DualSide.of(space.problem)
     a = side.start(run.first_theta)
     beta, z, w_previous = a, space.matvec(w), w
-    report = _Reports(space, average)
+    report, momentum = _Reports(space, average), 1.0
     for t in range(1, run.max_iter + 1):
         if implementation == "double-primal":
-            w_extra = 2.0 * w - w_previous
+            w_extra = w + momentum * (w - w_previous)
             a = side.ascend(a, space.matvec(w_extra), sigma)
         else:
             a = side.ascend(beta, z, sigma)
         theta = side.theta(a)
         w_previous, w = w, space.prox(w, space.gradient(theta), tau)
+        if convexity > 0.0:
+            momentum = 1.0 / np.sqrt(1.0 + 2.0 * convexity * tau)
+            tau, sigma = momentum * tau, sigma / momentum
         if implementation == "double-dual":
             z_previous, z = z, space.matvec(w)
             if algorithm == 1:
                 beta = side.ascend(beta, z, sigma)
             else:
-                beta = a + sigma * side.along(z - z_previous)
+                beta = a + sigma * momentum * side.along(z - z_previous)
         if report(t, w, theta):
             break
 
