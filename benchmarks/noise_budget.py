@@ -1,34 +1,20 @@
-"""The hinge loss with a budget of multipliers: certified, and beside its paper's Table 1.
+"""The hinge loss with a budget of multipliers: certified.
 
-campaign
-    Random small problems with weights, shifts and either penalty, against HiGHS (l1) and Clarabel
-    (squared l2): the largest distance of the optimum from that of the independent solver, and the
-    largest excess of a lower bound over it, relative to the best constant. Bounds are those of
-    every fit, and of fits that end after 1, 2 and 5 iterations.
-table
-    The a9a data with 20 % of the training labels flipped at random, lambda = 1 / n, m = 200:
-    test accuracy of the optimum, of the averaged iterate of Algorithm 1 at the paper's gap of
-    1e-3, and of LinearSVC with C = 1 and with C chosen by cross-validation.
+Random small problems with weights, shifts and either penalty, against HiGHS (l1) and Clarabel
+(squared l2): the largest distance of the optimum from that of the independent solver, and the
+largest excess of a lower bound over it, relative to the best constant. Bounds are those of every
+fit, and of fits that end after 1, 2 and 5 iterations. The table of its paper is in
+`benchmarks.papers.pdprox`.
 """
 
 import argparse
-import bz2
-import time
 import warnings
 
 import numpy as np
 from scipy.optimize import linprog
-from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.svm import LinearSVC
 
-from benchmarks.helpers.data import WIDTHS, folder_of_data, load
 from skpd import PdproxSVC
-from skpd.kernels import project_box_hyperplane
-
-PARTS = ("campaign", "table")
-PAPER = {"with budget": 0.8344, "Liblinear, C = 1": 0.7890, "clean labels": 0.8501}
 
 
 def random_problem(rng):
@@ -94,80 +80,13 @@ def campaign(n_problems, seed):
     )
 
 
-def iterate_at_gap(X, y, m, gap):
-    """The average of the iterates of Algorithm 1, at the first gap below the one given."""
-    n, d = X.shape
-    size = np.linalg.norm((X.T @ X).toarray(), 2) ** 0.5 / n
-    step, lam, zeros, ones = 1.0 / (np.sqrt(2.0) * size), 1.0 / n, np.zeros(n), np.ones(n)
-
-    def projected(p):
-        clipped = np.clip(p, 0.0, 1.0)
-        return clipped if clipped.sum() <= m else project_box_hyperplane(
-            p, zeros, ones, ones, ones, float(m)
-        )  # fmt: skip
-
-    w, beta, sums = np.zeros(d), zeros, [np.zeros(d), zeros]
-    for t in range(1, 10_000):
-        p = projected(beta + step * (1.0 - y * (X @ w)) / n)
-        w = (w + step * (X.T @ (y * p)) / n) / (1.0 + step * lam)
-        beta = projected(beta + step * (1.0 - y * (X @ w)) / n)
-        sums = [sums[0] + w, sums[1] + p]
-        mean, multipliers = sums[0] / t, sums[1] / t
-        worst = np.sort(1.0 - y * (X @ mean))[-m:]
-        primal = np.maximum(worst, 0.0).sum() / n + 0.5 * lam * mean @ mean
-        v = X.T @ (y * multipliers) / n
-        if primal - (multipliers.sum() / n - v @ v / (2.0 * lam)) < gap:
-            return mean
-    raise SystemExit("the iterates did not reach the gap")
-
-
-def table(n_draws, m=200):
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    X, y = load("a9a")
-    with bz2.open(folder_of_data() / "a9a.t.bz2") as file:
-        X_test, y_test = load_svmlight_file(file, n_features=WIDTHS["a9a"])
-    n, rows = len(y), {}
-
-    def add(name, accuracy, seconds):
-        rows.setdefault(name, []).append((accuracy, seconds))
-
-    for seed in range(n_draws):
-        noisy = np.where(np.random.default_rng(seed).random(n) < 0.2, -y, y)
-        start = time.perf_counter()
-        w = iterate_at_gap(X, noisy, m, 1e-3)
-        accuracy = np.mean((X_test @ w > 0.0) == (y_test > 0.0))
-        add(f"Algorithm 1, m = {m}, gap 1e-3", accuracy, time.perf_counter() - start)
-        svc = LinearSVC(loss="hinge", random_state=0)
-        for name, model in {
-            f"optimum, m = {m}": PdproxSVC(1.0 / n, penalty="l2", noise_budget=m),
-            "optimum, no budget": PdproxSVC(1.0 / n, penalty="l2"),
-            "LinearSVC, C = 1": svc,
-            "LinearSVC, C tuned": GridSearchCV(svc, {"C": np.logspace(-5, 0, 6)}, cv=3),
-        }.items():
-            start = time.perf_counter()
-            model.fit(X, noisy)
-            add(name, model.score(X_test, y_test), time.perf_counter() - start)
-            if name == f"optimum, m = {m}":
-                norm = np.linalg.norm(model.coef_)
-                print(f"  draw {seed}: optimum {model.certificate_}, ||w|| = {norm:.1e}")
-    print(f"{'':32} accuracy   seconds    ({n_draws} draws; the paper: {PAPER})")
-    for name, values in rows.items():
-        accuracy, seconds = np.array(values).T
-        print(f"{name:32} {accuracy.mean():.4f} {seconds.mean():9.2f}    +- {accuracy.std():.4f}")
-
-
 def main(arguments=()):
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks noise_budget",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--problems", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--draws", type=int, default=5)
     options = parser.parse_args(arguments)
-    if "campaign" in options.parts:
-        campaign(options.problems, options.seed)
-    if "table" in options.parts:
-        table(options.draws)
+    campaign(options.problems, options.seed)

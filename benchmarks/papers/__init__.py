@@ -2,7 +2,8 @@
 
 Every module is a paper, and every function in its ``RESULTS`` a table or a figure of it, which
 returns a `Table`. What needs data that cannot be had says so in its note. With ``--publish`` each
-paper's page of the site is written, from the docstring of the module and those of its functions.
+paper's page of the site is written: the docstring of the module, what of the paper is where
+(``CONTENTS``), and the tables with the docstrings of their functions.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from typing import NamedTuple
 PAPERS = {
     "accelerated": "Zhang, Saha and Vishwanathan: Nesterov's accelerated gradients, 2011",
     "frank_wolfe": "Lei et al.: primal-dual block Frank-Wolfe, 2019",
+    "pdprox": "Yang, Mahdavi, Jin and Zhu: primal dual prox method, 2015",
     "rates": "Dünner, Forte, Takáč and Jaggi: primal-dual rates and certificates, 2016",
     "wasserstein": "Li, Chen and So: Wasserstein distributionally robust SVM, 2020",
 }
@@ -39,13 +41,19 @@ def shown(table):
     return f"{body}\n\n{table.note}" if table.note else body
 
 
-def of_page(title, table, about):
-    """A section of a page, in reStructuredText."""
-    lines = [title, "-" * len(title), "", about, "", ".. list-table::", "   :header-rows: 1", ""]
-    for row in [table.header, *table.rows]:
+def list_table(rows):
+    """Rows as a table in reStructuredText, the first of them the header."""
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    for row in rows:
         for place, cell in enumerate(row):
             lines.append(f"   {'* -' if place == 0 else '  -'} {text(cell)}")
-    return "\n".join([*lines, "", table.note, ""])
+    return "\n".join(lines)
+
+
+def of_page(title, table, about):
+    """A section of a page, in reStructuredText."""
+    shown = [list_table([table.header, *table.rows]), ""] if table.rows else []
+    return "\n".join([title, "-" * len(title), "", about, "", *shown, table.note, ""])
 
 
 def main(arguments=()):
@@ -60,7 +68,8 @@ def main(arguments=()):
     for name in options.names or PAPERS:
         module = importlib.import_module(f"benchmarks.papers.{name}")
         heading, _, prose = module.__doc__.partition("\n\n")
-        parts = [heading, "=" * len(heading), "", prose.strip(), ""]
+        contents = list_table([("of the paper", "here"), *module.CONTENTS])
+        parts = [heading, "=" * len(heading), "", prose.strip(), "", contents, ""]
         print(f"# {heading}\n", flush=True)
         for title, function in module.RESULTS.items():
             start = time.perf_counter()

@@ -26,6 +26,20 @@ from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import linear_problem
 from skpd.solvers import solve
 
+CONTENTS = (
+    ("Algorithms 1 and 2, infinite memory", "``solver='agm'`` of `ElasticNetPD`"),
+    ("Algorithms 3 and 4, one memory", "the option ``memory='one'``"),
+    ("(22), (35), Theorems 10 and 18, the gap", "``gap_history_``"),
+    ("5.1.1, smoothing by (57)", "``smoothing='fixed'``"),
+    ("5.1.2 and 5.3, the dual", "not here yet"),
+    ("5.2, decreasing smoothness", "``smoothing='homotopy'``"),
+    ("Algorithms 5 and 6, F1", "``MultivariateSVC(solver='agm')``"),
+    ("Algorithms 7 and 8, a box and a hyperplane", "the projection of a free intercept"),
+    ("5.6, prox functions", "``prox='entropic'`` and ``data_dependent``"),
+    ("LPBoost", "``LPBoostClassifier(solver='agm')``"),
+    ("Section 6, experiments", "the version of the paper used here has none"),
+)
+
 ALPHA = 1e-3
 MOST = 15_000  # gradients
 MODELS = (

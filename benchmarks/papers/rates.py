@@ -21,6 +21,24 @@ from benchmarks.papers import Table
 from benchmarks.papers.data import named
 from skpd import ElasticNetPD, LassoPDCertified, PdproxSVC
 
+CONTENTS = (
+    (
+        "Algorithm 1, coordinate descent",
+        "``solver='cd'`` of `LassoPDCertified`, `ElasticNetPD`, and "
+        "of `PdproxSVC` with ``penalty='l2'``; ``average`` and ``burn_in`` are options",
+    ),
+    ("APPROX of Fercoq and Richtarik", "``solver='approx'``"),
+    ("The Lipschitzing trick", "every certificate of a norm: ``certificate_.kind``, ``radius``"),
+    ("Theorems on the gap of any algorithm", "``gap_history_`` of every solver"),
+    (
+        "Lasso, elastic net, group lasso, total variation as problems (A)",
+        "the penalties of "
+        "`skpd.penalties`; coordinate methods for those that are sums over coordinates",
+    ),
+    ("Figure 1, the trick", "the page on Lipschitzing of the user guide"),
+    ("Figure 2, lasso and SVM", "below"),
+)
+
 EPOCHS = 1000
 METHODS = {
     "CD": ("cd", {}),

@@ -25,6 +25,23 @@ from benchmarks.papers.data import named
 from skpd import DRSVMClassifier
 from skpd.solvers.robust.incremental import PRESETS
 
+CONTENTS = (
+    ("ISG, (5)", "``DRSVMClassifier(solver='isg')``"),
+    ("IPPA, (6), with Propositions 3.1 and 6.2 to 6.4", "``solver='ippa'``"),
+    ("The hybrid method, section 5.1", "``solver='hybrid'``"),
+    (
+        "Algorithm 1, the modified secant method",
+        "in the proximal update of a row, for the norms l1 and linf",
+    ),
+    ("Algorithms for the l1 epigraph, and Moreau's identity for linf", "the projection of a step"),
+    ("Algorithm 3, GS-ADMM", "the baseline of Table 4 here"),
+    ("Table 1, step sizes", "the option ``scheme``"),
+    ("Tables 2, 3, 4, 7 and 8", "below, for a1a and a9a"),
+    ("Tables 5 and 6", "summaries of cases, all of which are in the proximal update"),
+    ("Figure 1 (a), (e), (f)", "below"),
+    ("Figure 1 (b) to (d)", "not here, because their steps are not published"),
+)
+
 EPSILON, KAPPA = 0.1, 1.0
 ACCURACY = 2e-6
 M_ISG, IPPA = "figure 1e, batch size 32", "table 2, ippa"
