@@ -27,7 +27,7 @@ from skpd.problems import linear_problem
 from skpd.solvers import solve
 
 CONTENTS = (
-    ("Algorithms 1 and 2, infinite memory", "``solver='agm'`` of `ElasticNetPD`"),
+    ("Algorithms 1 and 2, infinite memory", "``solver='agm'`` of `~skpd.ElasticNetPD`"),
     ("Algorithms 3 and 4, one memory", "the option ``memory='one'``"),
     ("(22), (35), Theorems 10 and 18, the gap", "``gap_history_``"),
     ("5.1.1, smoothing by (57)", "``smoothing='fixed'``"),

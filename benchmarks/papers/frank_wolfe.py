@@ -30,7 +30,7 @@ from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
 
 CONTENTS = (
-    ("Algorithm 1", "``solver='pdbfw'`` of `ElasticNetPD` with an ``l1_radius``"),
+    ("Algorithm 1", "``solver='pdbfw'`` of `~skpd.ElasticNetPD` with an ``l1_radius``"),
     ("Algorithm 2", "``TraceNormPD(solver='frank-wolfe')``"),
     (
         "Theorem 4.1 and Corollary 4.1.1, Theorem 4.3",

@@ -26,7 +26,7 @@ from skpd.kernels import project_box_hyperplane
 from skpd.penalties import GroupL2
 
 CONTENTS = (
-    ("Algorithm 1", "``solver='pdprox-dual'`` of `PdproxSVC` and its relatives"),
+    ("Algorithm 1", "``solver='pdprox-dual'`` of `~skpd.PdproxSVC` and its relatives"),
     ("Algorithm 2", "``solver='pdprox-primal'``"),
     ("Algorithm 3", "``solver='pdprox-dual'``, ``solver_options={'algorithm': 3}``"),
     (

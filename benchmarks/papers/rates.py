@@ -24,8 +24,8 @@ from skpd import ElasticNetPD, LassoPDCertified, PdproxSVC
 CONTENTS = (
     (
         "Algorithm 1, coordinate descent",
-        "``solver='cd'`` of `LassoPDCertified`, `ElasticNetPD`, and "
-        "of `PdproxSVC` with ``penalty='l2'``; ``average`` and ``burn_in`` are options",
+        "``solver='cd'`` of `~skpd.LassoPDCertified`, `~skpd.ElasticNetPD`, and "
+        "of `~skpd.PdproxSVC` with ``penalty='l2'``; ``average`` and ``burn_in`` are options",
     ),
     ("APPROX of Fercoq and Richtarik", "``solver='approx'``"),
     ("The Lipschitzing trick", "every certificate of a norm: ``certificate_.kind``, ``radius``"),
