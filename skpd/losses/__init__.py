@@ -32,7 +32,6 @@ from .margin import (
     SmoothedHinge,
     SquaredHinge,
 )
-from .multipliers import Multipliers
 from .multivariate import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from .quantiles import NonCrossingPinball
 from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
@@ -53,7 +52,6 @@ __all__ = [
     "Loss",
     "MarginLoss",
     "ModifiedHuber",
-    "Multipliers",
     "NonCrossingPinball",
     "PiecewiseLinear",
     "Pinball",

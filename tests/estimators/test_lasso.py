@@ -26,6 +26,7 @@ from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, Box, ElasticNet, L2Norm, NonNegativeL1
 from skpd.problems import Point, linear_problem
 from skpd.solvers import METHODS, Monitor, Run, check_solver_options, solve
+from tests.oracles.draws import Draws
 from tests.oracles.scikit_learn import l1_logistic
 
 
@@ -138,21 +139,6 @@ def iterates(problem, solver, epochs, seed=0, start=None, **options):
     random_state = np.random.RandomState(seed)
     METHODS[solver].run(Run(problem, trace, start, epochs, random_state), **options)
     return trace.points
-
-
-class Draws:
-    """The coordinates that the compiled methods draw: Marsaglia's xorshift, 13, 7, 17."""
-
-    def __init__(self, seed, n):
-        state = np.random.RandomState(seed).randint(1, np.iinfo(np.int32).max)
-        self.state, self.n = int(state), n
-
-    def __call__(self):
-        mask = 2**64 - 1
-        self.state ^= (self.state << 13) & mask
-        self.state ^= self.state >> 7
-        self.state ^= (self.state << 17) & mask
-        return ((self.state >> 32) * self.n) >> 32
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

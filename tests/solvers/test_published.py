@@ -24,6 +24,7 @@ from skpd.problems.output_rows import outputs_problem
 from skpd.problems.robust import robust_problem
 from skpd.solvers import METHODS, Run, solve
 from skpd.solvers.accelerated import agm
+from tests.oracles.draws import Draws
 
 N = 50
 
@@ -312,21 +313,6 @@ def test_algorithms_2_and_4_of_estimate_functions(memory, rng, monkeypatch):
 # Richtárik, 2015): f(v) = ||v||^2 / (2 alpha), g_i(v_i) = l*(v_i) with v_i = -y_i a_i / n
 
 
-class Draws:
-    """The coordinates that the compiled methods draw: Marsaglia's xorshift, 13, 7, 17."""
-
-    def __init__(self, n):
-        state = np.random.RandomState(0).randint(1, np.iinfo(np.int32).max)
-        self.state, self.n = int(state), n
-
-    def __call__(self):
-        mask = 2**64 - 1
-        self.state ^= (self.state << 13) & mask
-        self.state ^= self.state >> 7
-        self.state ^= (self.state << 17) & mask
-        return ((self.state >> 32) * self.n) >> 32
-
-
 def svm(rng, n=20, d=5, alpha=0.1):
     X, y = classes(rng, n, d)
     return posed(X, y, Hinge(), SquaredL2(), alpha), X * y[:, None], n, alpha
@@ -334,9 +320,9 @@ def svm(rng, n=20, d=5, alpha=0.1):
 
 @pytest.mark.parametrize("average", [False, True])
 def test_dual_coordinate_ascent_of_the_svm(average, rng):
-    """Algorithm 1 of Dünner et al., and the average of the last half of its iterates."""
+    """Algorithm 1 of Dünner et al., and the average of its iterates."""
     problem, Z, n, alpha = svm(rng)
-    a, draw, kept = np.zeros(n), Draws(n), []
+    a, draw, kept = np.zeros(n), Draws(0, n), []
     for _ in range(N * n):
         i = draw()
         margin = Z[i] @ (Z.T @ a) / (alpha * n)
@@ -353,7 +339,7 @@ def test_dual_coordinate_ascent_of_the_svm(average, rng):
 def test_approx_on_the_dual_of_the_svm(rng):
     """Algorithm 1 of Fercoq and Richtárik, with full vectors."""
     problem, Z, n, alpha = svm(rng)
-    draw, x, theta = Draws(n), np.zeros(n), 1 / n
+    draw, x, theta = Draws(0, n), np.zeros(n), 1 / n
     z = x.copy()
     for t in range(1, N + 1):
         for _ in range(n):

@@ -42,6 +42,7 @@ class _Matrices:
 
     def __init__(self, run: Run) -> None:
         self.run, self.problem, self.model = run, run.problem, EntriesModel(run)
+        self.side = DualSide.of(run.problem)
 
     def start(self) -> _Variables:
         return _Variables(self.model.start(self.run.first), self.run.first.intercept)
@@ -79,6 +80,6 @@ def pdprox_dual_of_entries(
     """
     space, rows = _Matrices(run), run.problem.rows
     norm = sqrt(rows.largest_weight * space.model.square_of_map / rows.n_samples)
-    norm *= DualSide.of(run.problem).size
+    norm *= space.side.size
     tau, sigma = step_sizes(norm, rows.n_samples, step_scale, step_ratio)
     dual_iterations(space, algorithm, "double-dual", average, tau * rows.largest_weight, sigma)

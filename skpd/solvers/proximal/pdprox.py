@@ -10,16 +10,17 @@ The paper's losses are maxima over a set Q of multipliers of a bilinear function
 projection onto Q is the proximal operator of l* used here, with H = X' diag(c). For losses that
 the paper writes with two multipliers (generalised hinge, epsilon-insensitive and pinball loss),
 those are the dual variables of the published methods, and theta is their combination with which
-the row enters the gradient (`skpd.losses.Multipliers`).
+the row enters the gradient (`skpd.losses.multipliers`).
 """
 
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 
 from ..._typing import Array
 from ...designs import spectral_norm_bound
-from ...losses import Multipliers
+from ...losses.multipliers import Multipliers
 from ...problems import Point, Problem
 from ..cadence import Cadence, CadenceSettings
 from ..coordinates.dual import has_square
@@ -107,7 +108,7 @@ def dual_iterations(
     variant.
     """
     run = space.run
-    w, side = space.start(), DualSide.of(space.problem)
+    w, side = space.start(), space.side
     a = side.start(run.first_theta)
     beta, z, w_previous = a, space.matvec(w), w
     report, momentum = _Reports(space, average), 1.0
@@ -146,7 +147,8 @@ def pdprox_primal(
     dual iterates instead of the extra primal variable u. The theorem is proven for one step size;
     there is no guarantee with a ``step_ratio``.
     """
-    space, side = Vectors(run), DualSide.of(run.problem)
+    space = Vectors(run)
+    side = space.side
     tau, sigma = step_sizes(space.norm(), run.problem.total_weight, step_scale, step_ratio)
     w, a = space.start(), side.start(run.first_theta)
     u, a_previous, gradient = w, a, space.gradient(side.theta(a))
@@ -228,6 +230,10 @@ class Vectors:
         self.run = run
         self.problem: Problem = run.problem
 
+    @cached_property
+    def side(self) -> DualSide:
+        return DualSide.of(self.problem)
+
     def start(self) -> Array:
         start, problem = self.run.start, self.problem
         if start is None:
@@ -237,7 +243,7 @@ class Vectors:
     def norm(self) -> float:
         """The spectral norm of the paper's H, that of diag(sqrt(c / n)) X for n rows."""
         problem = self.problem
-        root = DualSide.of(problem).size * np.sqrt(problem.weights / problem.total_weight)
+        root = self.side.size * np.sqrt(problem.weights / problem.total_weight)
         return spectral_norm_bound(
             lambda v: root * problem.matvec(v),
             lambda rows: problem.rmatvec(root * rows),
