@@ -119,7 +119,8 @@ class _Columns:
     def point(self, variables: Array) -> Point:
         problem = self.problem
         theta = problem.loss.gradient(problem.y, problem.matvec(variables))
-        return Point(*problem.split(variables), theta)
+        coef, intercept = problem.split(variables)
+        return Point(coef, intercept, theta)
 
 
 class _Rows:
