@@ -19,19 +19,20 @@ the hinge loss is the projection onto a box and a hyperplane (Algorithm 8). A lo
 smoothed with l* + mu b_i^2 theta_i^2 / 2 instead of l*, at a fixed or a decreasing level mu.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
-from ...problems import Point
+from ...problems import Point, Problem
 from ..options import Flag, OneOf
 from ..run import Run
+from .dual import DualObjectives
 from .estimate_functions import Composite, Iterate
 from .geometry import Entropic, Euclidean
-from .levels import SmoothedObjectives
+from .levels import PrimalObjectives
 from .settings import SETTINGS
 from .smoothing import SmoothedLoss, prox_squares
 
@@ -39,12 +40,13 @@ from .smoothing import SmoothedLoss, prox_squares
 def agm(
     run: Run,
     *,
+    variables: Annotated[str, OneOf("primal", "dual")] = "primal",
     memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
     prox: Annotated[str, OneOf("euclidean", "entropic")] = "euclidean",
     adaptive: Flag = True,
     search: Flag = False,
     strong_convexity: Annotated[str, OneOf("penalty", "loss")] = "penalty",
-    smoothing: Annotated[str, OneOf("homotopy", "fixed")] = "fixed",
+    smoothing: Annotated[str, OneOf("homotopy", "fixed", "none")] = "fixed",
     data_dependent: Flag = False,
 ) -> None:
     """Nesterov's accelerated gradients by estimate functions (AGM-EF).
@@ -53,6 +55,10 @@ def agm(
     ----------
     run : Run
         An iteration is a gradient.
+    variables : {"primal", "dual"}, default="primal"
+        Whether the variables are the coefficients, or the dual variables (sections 5.1.2 and 5.3),
+        which needs a penalty with a squared l2 norm and has the Euclidean prox only; see
+        `skpd.solvers.accelerated.dual`.
     memory : {"infinite", "one"}, default="infinite"
         "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
     prox : {"euclidean", "entropic"}, default="euclidean"
@@ -67,9 +73,9 @@ def agm(
         the entropic prox, always use the latter.
     strong_convexity : {"penalty", "loss"}, default="penalty"
         Whether a squared l2 norm is counted as a part of Psi (lambda2) or of f (lambda1).
-    smoothing : {"fixed", "homotopy"}, default="fixed"
-        For a loss with kinks: the level that follows from the tolerance, (57), or decreasing
-        levels with warm starts.
+    smoothing : {"fixed", "homotopy", "none"}, default="fixed"
+        For a loss with kinks: the level that follows from the tolerance, (57), decreasing levels
+        with warm starts, or, for dual variables, no smoothing (section 5.3).
     data_dependent : bool, default=False
         Whether to smooth the loss of each row by its own weight (section 5.6), for a loss with
         kinks.
@@ -77,27 +83,48 @@ def agm(
     Raises
     ------
     ValueError
-        If ``prox="entropic"`` and the penalty is not over an l1 ball.
+        If ``prox="entropic"`` and the penalty is not over an l1 ball, or the variables are dual;
+        if dual variables lack a squared l2 norm, or primal ones the smoothing of kinks.
     """
     problem = run.problem
-    if prox == "entropic" and not problem.penalty.l1_radius < np.inf:
-        raise ValueError(
-            "prox 'entropic' of solver 'agm' needs a penalty over an l1 ball, "
-            f"got {problem.penalty!r}."
-        )
-    objectives = _Objectives(run, memory, prox, adaptive, search, strong_convexity)
-    w = problem.penalty.feasible(np.asarray(run.first.coef, dtype=np.float64))
-    if np.isfinite(problem.loss.smoothness):
-        objectives.minimise(w, 0.0, 0.0)
+    _check(problem, variables, prox, smoothing)
+    objectives: Any
+    if variables == "dual":
+        objectives = DualObjectives(run, memory, adaptive)
+        start = objectives.roots * run.first_theta
+    else:
+        objectives = _Objectives(run, memory, prox, adaptive, search, strong_convexity)
+        start = problem.penalty.feasible(np.asarray(run.first.coef, dtype=np.float64))
+    if np.isfinite(problem.loss.smoothness) or smoothing == "none":
+        objectives.minimise(start, 0.0, 0.0)
         return
     if data_dependent:
         objectives.squares = prox_squares(problem, run.random_state)
     bounds = np.array(problem.loss.dual_bounds(problem.y))
     effects = problem.weights @ (objectives.squares * np.max(bounds**2, axis=0))
-    objectives.minimise_by_levels(w, 0.5 * float(effects), smoothing)  # the effect is D
+    objectives.minimise_by_levels(start, 0.5 * float(effects), smoothing)  # the effect is D
 
 
-class _Objectives(SmoothedObjectives):
+def _check(problem: Problem, variables: str, prox: str, smoothing: str) -> None:
+    """Raise a ValueError for options that do not apply."""
+    penalty, dual = problem.penalty, variables == "dual"
+    if prox == "entropic" and (dual or not penalty.l1_radius < np.inf):
+        raise ValueError(
+            "prox 'entropic' of solver 'agm' needs a penalty over an l1 ball and "
+            f"variables='primal', got {penalty!r} and variables={variables!r}."
+        )
+    if dual and not penalty.without_ridge()[0] > 0.0:
+        raise ValueError(
+            f"variables='dual' of solver 'agm' needs a squared l2 norm, got {penalty!r}."
+        )
+    if smoothing == "none" and not dual and not np.isfinite(problem.loss.smoothness):
+        raise ValueError(
+            "smoothing='none' of solver 'agm' needs a smooth loss or variables='dual', "
+            f"got {problem.loss!r}."
+        )
+
+
+class _Objectives(PrimalObjectives):
     """The composite objectives of a run; ``squares`` are the b_i^2 of the smoothing."""
 
     loss: SmoothedLoss

@@ -36,16 +36,8 @@ class SmoothedObjectives(ABC):
         """The objective at a level mu; the search for L starts at w."""
 
     @abstractmethod
-    def objective(self, iterate: Iterate) -> float:
-        """The objective value of an iterate, without smoothing."""
-
-    @abstractmethod
-    def bound(self, theta: Array, slope: Array, primal: float) -> float:
-        """The estimated lower bound of a dual point and its slope."""
-
-    @abstractmethod
-    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
-        """The point for a certificate; ``n_averaged`` is the number of iterates before."""
+    def result(self, iterate: Iterate, n_averaged: int) -> Result:
+        """The objective values of an iterate, with ``n_averaged`` iterates before it."""
 
     def variables(self, w: Array) -> Array:
         """The variables of the prox for w."""
@@ -84,6 +76,22 @@ class SmoothedObjectives(ABC):
             if lowest - iterate.objective <= GRADIENTS.rounding * abs(iterate.objective):
                 composite.hessian = None
             lowest = iterate.objective
+
+
+class PrimalObjectives(SmoothedObjectives):
+    """Smoothed objectives of coefficients, the primal problem."""
+
+    @abstractmethod
+    def objective(self, iterate: Iterate) -> float:
+        """The objective value of an iterate, without smoothing."""
+
+    @abstractmethod
+    def bound(self, theta: Array, slope: Array, primal: float) -> float:
+        """The estimated lower bound of a dual point and its slope."""
+
+    @abstractmethod
+    def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
+        """The point for a certificate; ``n_averaged`` is the number of iterates before."""
 
     def result(self, iterate: Iterate, n_averaged: int) -> Result:
         """An iterate with the better of its dual points.

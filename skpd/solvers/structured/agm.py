@@ -19,7 +19,7 @@ from ...losses.structured import Mixture
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
-from ..accelerated.levels import SmoothedObjectives
+from ..accelerated.levels import PrimalObjectives
 from ..options import Flag, OneOf
 from ..run import Run
 
@@ -62,7 +62,7 @@ def structured_agm(
     objectives.minimise_by_levels(x, problem.loss.entropy_range, smoothing)
 
 
-class _Objectives(SmoothedObjectives):
+class _Objectives(PrimalObjectives):
     """The smoothed objectives of a run.
 
     The variables are the coefficients, followed by the intercept if there is one. Mixtures are
