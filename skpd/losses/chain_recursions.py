@@ -5,16 +5,17 @@ tutorial on hidden Markov models; Lafferty, McCallum and Pereira, 2001, Conditio
 The recursions are compiled: `skpd/kernels/maths/chains.hpp`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from .. import kernels
 from .._typing import Array, Indices
 
-# Potentials below exp(-RANGE) times the largest one are raised to that value: the error that
-# underflow of the recursions' products then makes is below NEGLIGIBLE in every probability.
+# The largest spread of scores for which products of potentials do not underflow by more than
+# NEGLIGIBLE in any probability. Recursions of logarithms take scores that are farther apart.
 RANGE = 150.0
 NEGLIGIBLE = 1e-100
 
@@ -102,6 +103,31 @@ class Beliefs:
         return edges
 
 
+@dataclass(frozen=True)
+class LogBeliefs(Beliefs):
+    """Marginal probabilities for scores of any spread: messages and potentials are logarithms."""
+
+    @property
+    def relative_error(self) -> float:
+        """A bound on the relative rounding error of all probabilities.
+
+        Each message adds to its logarithm the rounding errors of a few numbers of this size.
+        """
+        size = sum(float(np.max(np.abs(part), initial=0.0))
+                   for part in (self.forward, self.backward, self.potentials))  # fmt: skip
+        steps = self.chains.longest * (self.chains.n_labels + 16.0)
+        return 4.0 * steps * float(np.finfo(float).eps) * (1.0 + size)
+
+    def edges(self) -> Array:
+        first = self.chains.edges
+        edges = self.forward[first][:, :, np.newaxis] + self.potentials
+        edges += self.backward[first + 1][:, np.newaxis, :]
+        edges -= np.max(edges, axis=(1, 2), keepdims=True, initial=-np.inf)
+        np.exp(edges, out=edges)
+        edges /= np.sum(edges, axis=(1, 2), keepdims=True)
+        return edges
+
+
 def _forward(chains: Chains, nodes: Array, transitions: Array) -> tuple[float, Array, Array]:
     """The partition function, the pass forward and the potentials of the transitions."""
     partitions, forward = np.empty(chains.n_chains), np.empty(nodes.shape)
@@ -112,10 +138,14 @@ def _forward(chains: Chains, nodes: Array, transitions: Array) -> tuple[float, A
     return float(np.sum(partitions)), forward, potentials
 
 
+def _spread(nodes: Array, transitions: Array) -> float:
+    """The largest difference between scores of a token, or between scores of transitions."""
+    return max(float(np.max(np.ptp(nodes, axis=1))), float(np.ptp(transitions)))
+
+
 def log_partition(chains: Chains, nodes: Array, transitions: Array) -> float:
     """The sum over chains of log sum over labelings of exp(score), at any scale of the scores."""
-    spread = max(float(np.max(np.ptp(nodes, axis=1))), float(np.ptp(transitions)))
-    if spread <= RANGE:
+    if _spread(nodes, transitions) <= RANGE:
         return _forward(chains, nodes, transitions)[0]
     partitions = np.empty(chains.n_chains)
     kernels.chain_log_sums(chains.starts, nodes, transitions, partitions)
@@ -125,10 +155,6 @@ def log_partition(chains: Chains, nodes: Array, transitions: Array) -> float:
 def sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
     """Probabilities of labels and transitions, by scaled recursions (Rabiner, 1989).
 
-    Scores more than 150 below the best score of their token, or the best transition, are raised
-    to that level: the result is still a distribution over labelings, and its probabilities differ
-    from the exact ones by at most `NEGLIGIBLE`.
-
     Parameters
     ----------
     chains : Chains
@@ -136,6 +162,8 @@ def sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
         Scores of the tokens.
     transitions : ndarray of shape (n_labels, n_labels)
     """
+    if _spread(nodes, transitions) > RANGE:
+        return _log_sum_product(chains, nodes, transitions)
     partition, forward, potentials = _forward(chains, nodes, transitions)
     backward, found = np.empty(nodes.shape), np.empty(nodes.shape)
     counts = np.empty(transitions.shape)
@@ -143,6 +171,31 @@ def sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
         chains.starts, nodes, RANGE, forward, potentials, backward, found, counts
     )
     return Beliefs(chains, partition, found, counts, forward, backward, potentials)
+
+
+def _log_sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
+    """The probabilities by logarithms, for all chains at once, token by token.
+
+    Messages are kept with their largest entry at 0, so that their rounding errors are those of
+    the spread of the scores, not of their sum along a chain.
+    """
+    forward, backward = nodes.copy(), nodes.copy()
+    forward -= np.max(forward, axis=1, keepdims=True)
+    backward -= np.max(backward, axis=1, keepdims=True)
+    for t in range(1, chains.longest):
+        long = chains.lengths > t
+        here, last = chains.starts[:-1][long] + t, chains.starts[1:][long] - 1 - t
+        before = forward[here - 1][:, :, np.newaxis] + transitions
+        forward[here] += logsumexp(before, axis=1)
+        forward[here] -= np.max(forward[here], axis=1, keepdims=True)
+        after = transitions + backward[last + 1][:, np.newaxis, :]
+        backward[last] += logsumexp(after, axis=2)
+        backward[last] -= np.max(backward[last], axis=1, keepdims=True)
+    found = softmax(forward + backward - nodes, axis=1)  # both include the score of the token
+    empty = np.zeros(transitions.shape)
+    beliefs = LogBeliefs(chains, 0.0, found, empty, forward, backward, transitions)
+    partition, counts = log_partition(chains, nodes, transitions), np.sum(beliefs.edges(), axis=0)
+    return replace(beliefs, log_partition=partition, counts=counts)
 
 
 def best_labels(chains: Chains, nodes: Array, transitions: Array) -> tuple[float, Indices]:
