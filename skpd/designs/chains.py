@@ -75,3 +75,8 @@ class ChainsDesign:
         """The norms sqrt(sum_i c_i a_ij^2) of the columns, one for each coefficient."""
         tokens, transitions = self._split(weights)
         return np.append(self.tokens.column_norms(tokens), np.sqrt(transitions))
+
+    def row_norms(self) -> Array:
+        """The norms of the rows, one for each score."""
+        of_tokens = np.repeat(self.tokens.base.row_norms(), self.n_labels)
+        return np.append(of_tokens, np.ones(self.n_transitions))

@@ -20,14 +20,13 @@ from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
 from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator, fit_method
-from .docstrings import documented
 from .fits import fit_problems
-from .parameters import WarmStartParameters, declared
+from .parameters import WarmStartParameters, WithSolver, declared, shared
 from .posing import FitProblems
 from .validation import validated
 
 
-@declared
+@shared
 class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
@@ -35,8 +34,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     _own_constraints: ClassVar[dict] = {"penalty": [StrOptions({"l2", "l1", "group"})]}
     fit_intercept = False
 
-    alpha: float = 1e-2
-    _: KW_ONLY
+    alpha: float
     penalty: str = "l2"
     max_iter: int = 10_000
 
@@ -137,7 +135,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         return float(np.mean(right))
 
 
-@documented
+@declared
 class ChainCRF(_ChainEstimator):
     """Conditional random field for sequences, with a certificate.
 
@@ -148,7 +146,9 @@ class ChainCRF(_ChainEstimator):
 
     with the score sum_t x[t].W[:, y[t]] + sum_t T[y[t], y[t + 1]] of a labeling.
 
-    {sections_of_chains}
+    {parameters_of_chains}
+
+    {attributes_of_chains}
 
     See Also
     --------
@@ -181,6 +181,9 @@ class ChainCRF(_ChainEstimator):
 
     _loss: ClassVar[type[ChainLogLoss]] = ChainLogLoss
 
+    alpha: float = 1e-2
+    _: KW_ONLY
+
     def predict_marginals(self, X: Any) -> list[Array]:
         """The probabilities of the labels of each token.
 
@@ -197,8 +200,8 @@ class ChainCRF(_ChainEstimator):
         return split_at(beliefs.nodes, chains.lengths)
 
 
-@documented
-class ChainM3N(_ChainEstimator):
+@declared
+class ChainM3N(WithSolver, _ChainEstimator):
     """Max-margin Markov network for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, a convex bound on the mean number
@@ -210,7 +213,15 @@ class ChainM3N(_ChainEstimator):
     with the score sum_t x[t].W[:, y[t]] + sum_t T[y[t], y[t + 1]] of a labeling and h the number
     of tokens with another label, which is not divided by the length of the sequence.
 
-    {sections_of_chains}
+    {parameters_of_chains}
+    solver : {"auto", "agm"}, default="auto"
+        "agm" is the method of Zhang et al.: accelerated gradients on the maximum over labelings,
+        smoothed by the sum-product algorithm, (46).
+    solver_options : dict, default=None
+        Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
+        ("fixed", "homotopy"); see `skpd.solvers.structured.agm`.
+
+    {attributes_of_chains}
 
     See Also
     --------
@@ -218,7 +229,7 @@ class ChainM3N(_ChainEstimator):
 
     Notes
     -----
-    The solver is the method of cutting planes.
+    "auto" is the method of cutting planes.
 
     References
     ----------
@@ -241,6 +252,10 @@ class ChainM3N(_ChainEstimator):
     """
 
     _loss: ClassVar[type[ChainLoss]] = ChainLoss
+    _own_constraints: ClassVar[dict] = {"solver": [StrOptions({"auto", "agm"})]}
+
+    alpha: float = 1e-2
+    _: KW_ONLY
 
 
 # Sequences of tokens, which are stacked to one array

@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -96,6 +97,37 @@ def test_far_scores_keep_the_partition_function_and_true_mixtures(scale):
     entropy, error = mixture.value(1.0)
     # a mixture says that L is at least its entropy plus its mean score
     assert entropy - error + (loss.weights * mixture.theta) @ z <= value * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0, 1e3, 1e5])
+def test_probabilities_are_those_over_all_labelings_at_any_scale(scale):
+    *_, z = generated(3, scale)
+    own, T = chain_by_chain(z)
+    chains = Chains(LENGTHS, K)
+    beliefs = sum_product(chains, *chains.split(z))
+    nodes, counts = [], np.zeros((K, K))
+    for part in own:
+        scores, found = scores_of(part, T)[0], labelings(len(part))
+        probabilities = np.exp(scores - logsumexp(scores))
+        nodes.append(sum(p * features(q)[0] for p, q in zip(probabilities, found, strict=True)))
+        counts += sum(p * features(q)[1] for p, q in zip(probabilities, found, strict=True))
+    close = {"rtol": 1e-9 + beliefs.relative_error, "atol": 1e-90}
+    assert_allclose(beliefs.nodes, np.concatenate(nodes), **close)
+    assert_allclose(beliefs.counts, counts, **close)
+    assert_allclose(np.sum(beliefs.edges(), axis=0), counts, **close)
+    assert beliefs.relative_error < 1e-6
+
+
+@pytest.mark.parametrize("mu", [0.5, 5e-4])
+def test_the_smoothed_margin_loss_has_the_gradient_of_differences(mu):
+    _, y, z = generated(4, 1.0)
+    loss = ChainLoss(np.concatenate(y), LENGTHS, K)
+    gradient = loss.weights * loss.mixture(z, mu)[1].theta
+    step = 1e-6 * mu
+    for k, slope in enumerate(gradient):
+        e = step * np.eye(len(z))[k]
+        change = loss.mixture(z + e, mu)[0] - loss.mixture(z - e, mu)[0]
+        assert change / (2 * step) == pytest.approx(slope, abs=1e-5)
 
 
 def test_the_dual_value_is_the_entropy_and_minus_the_conjugate():
@@ -248,6 +280,27 @@ def test_optima_are_those_of_clarabel(model, penalty):
         warnings.simplefilter("ignore", ConvergenceWarning)
         early = model(alpha=0.05, penalty=penalty, tol=1e-8, max_iter=2).fit(X, y)
     assert early.certificate_.dual <= optimum + 1e-9 <= early.certificate_.primal + 2e-9
+
+
+@pytest.mark.parametrize(
+    ("penalty", "options"),
+    [
+        ("l2", {}),
+        ("l2", {"memory": "one"}),
+        ("l2", {"smoothing": "homotopy"}),
+        ("l1", {}),
+        ("group", {}),
+    ],
+)
+def test_accelerated_gradients_reach_the_optimum_of_clarabel(penalty, options):
+    X, y, _ = generated(7, lengths=np.array([2, 3, 1, 3]))
+    y[0][0], y[0][1], y[1][0] = 0, 1, 2
+    optimum = optimum_by_clarabel(X, y, 0.05, penalty, True)
+    model = ChainM3N(0.05, penalty=penalty, solver="agm", solver_options=options, tol=1e-2)
+    fitted = model.fit(X, y)
+    assert fitted.converged_ and fitted.solver_ == "agm"
+    assert fitted.certificate_.dual <= optimum + 1e-9
+    assert fitted.certificate_.primal == pytest.approx(optimum, rel=0.1)
 
 
 @pytest.mark.parametrize("model", [ChainCRF, ChainM3N])
