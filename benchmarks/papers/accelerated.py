@@ -31,11 +31,17 @@ CONTENTS = (
     ("Algorithms 3 and 4, one memory", "the option ``memory='one'``"),
     ("(22), (35), Theorems 10 and 18, the gap", "``gap_history_``"),
     ("5.1.1, smoothing by (57)", "``smoothing='fixed'``"),
-    ("5.1.2 and 5.3, the dual", "not here yet"),
+    ("5.1.2, the smoothed dual", "``variables='dual'``"),
     ("5.2, decreasing smoothness", "``smoothing='homotopy'``"),
+    (
+        "5.2, excessive gap; 5.3, the dual without smoothing",
+        "``variables='dual', smoothing='none'``, which keeps the excessive gap condition; "
+        "the derivation is in `skpd.solvers.accelerated.dual`",
+    ),
     ("Algorithms 5 and 6, F1", "``MultivariateSVC(solver='agm')``"),
     ("Algorithms 7 and 8, a box and a hyperplane", "the projection of a free intercept"),
     ("5.6, prox functions", "``prox='entropic'`` and ``data_dependent``"),
+    ("Example 4, (46), M3N on chains", "``ChainM3N(solver='agm')``"),
     ("LPBoost", "``LPBoostClassifier(solver='agm')``"),
     ("Section 6, experiments", "the version of the paper used here has none"),
 )

@@ -33,7 +33,10 @@ CONTENTS = (
         "Section 4.4, two step sizes; double-primal and double-dual",
         "the options ``step_ratio`` and ``implementation``",
     ),
-    ("(18), nonlinear models", "not here: kernel machines have the models, not this algorithm"),
+    (
+        "(18), nonlinear models",
+        "``solver='pdprox-dual'`` of `~skpd.KernelPdproxSVC` and `~skpd.MKLClassifier`",
+    ),
     ("(19), few multipliers", "``PdproxSVC(noise_budget=m)``"),
     ("Pdprox-ac", "the option ``accelerated``"),
     ("Lemma 3 and Appendix A, the constant c", "not here: the norm itself is computed"),

@@ -83,6 +83,7 @@ class KernelPdproxSVC(KernelClassifier, _OneKernel):
     ----------
     {alpha_and_kernel}
     {loss_of_margin}
+    {solver_of_kernels}
     {tol_max_iter_and_fit_intercept}
     {class_weight}
     {n_jobs}
@@ -159,6 +160,7 @@ class KernelPdproxRegressor(KernelRegressor, _OneKernel):
     {alpha_and_kernel}
     {loss_of_residual}
     {parameters_of_residual_losses}
+    {solver_of_kernels}
     {tol_max_iter_and_fit_intercept}
     {random_state_and_verbose}
 

@@ -9,6 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import StrOptions
 from .._typing import Array, Indices
 from ..designs import KernelMatrix
 from ..penalties import Penalty
@@ -16,7 +17,7 @@ from ..problems.kernel import KernelMachine, kernel_machines
 from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
 from .docstrings import documented
-from .parameters import StoppingParameters, shared
+from .parameters import StoppingParameters, WithSolver, shared
 from .posing import FitProblems, require_unit, shares_of
 from .regression import WithResidualLoss
 from .svm import MarginClassifier
@@ -41,6 +42,9 @@ class KernelModel(PrimalDualEstimator):
 
     _model_attribute: ClassVar[str] = "support_"
     _weights_attribute: ClassVar[str] = "support_coef_"
+    _own_constraints: ClassVar[dict] = {
+        "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})]
+    }
     _advice: ClassVar[str] = "alpha, or make the kernel positive semidefinite to more digits"
 
     @abstractmethod
@@ -93,8 +97,9 @@ class KernelModel(PrimalDualEstimator):
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Any:
         return solve_kernel_machine(
-            KernelMachine(problem, self._penalty_of), tol=self.tol, max_iter=self.max_iter,
-            random_state=random_state, on_check=on_check,
+            KernelMachine(problem, self._penalty_of), self.solver, tol=self.tol,
+            max_iter=self.max_iter, random_state=random_state, on_check=on_check,
+            **self._checked_options(problem),
         )  # fmt: skip
 
     def _best_point(self, monitor: Any) -> Any:
@@ -138,7 +143,7 @@ class KernelModel(PrimalDualEstimator):
 
 
 @shared
-class KernelClassifier(StoppingParameters, KernelModel, MarginClassifier):
+class KernelClassifier(StoppingParameters, WithSolver, KernelModel, MarginClassifier):
     """Base class of classifiers with kernels, one-vs-rest for more than two classes.
 
     All classes share the matrices and their factors.
@@ -166,7 +171,7 @@ class KernelClassifier(StoppingParameters, KernelModel, MarginClassifier):
 
 
 @shared
-class KernelRegressor(StoppingParameters, KernelModel, WithResidualLoss):
+class KernelRegressor(StoppingParameters, WithSolver, KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
 
     fit_intercept: bool = True

@@ -135,6 +135,7 @@ class MKLClassifier(KernelClassifier, SeveralKernels):
     ----------
     {alpha_and_kernels}
     {loss_of_margin}
+    {solver_of_kernels}
     {tol_max_iter_and_fit_intercept}
     {class_weight}
     n_jobs : int, default=None
@@ -191,6 +192,7 @@ class MKLRegressor(KernelRegressor, SeveralKernels):
             "pinball", "squared"} or ResidualLoss, default="absolute"
         The loss; a name or an object of `skpd.losses`. "squared" carries the factor 1/2.
     {parameters_of_residual_losses}
+    {solver_of_kernels}
     {tol_max_iter_and_fit_intercept}
     {random_state_and_verbose}
 

@@ -40,18 +40,23 @@ class KernelSolution(Solution):
 
 def solve_kernel_machine(
     machine: KernelMachine,
+    solver: str = "auto",
     *,
     tol: float,
     max_iter: int,
     random_state: np.random.RandomState,
     on_check: Callable[[Monitor], bool | None] | None = None,
+    **options: Any,
 ) -> KernelSolution:
     """Solve a kernel problem, with more accurate factors if the certificate requires them.
+
+    A named method works on the features of factors. Pdprox's steps stay in the span of the rows,
+    so that with a complete factor they are those of its update (18) of functions.
 
     Parameters
     ----------
     machine : KernelMachine
-    tol, max_iter, random_state, on_check
+    solver, tol, max_iter, random_state, on_check, **options
         See `skpd.solvers.solve`.
 
     Returns
@@ -59,10 +64,13 @@ def solve_kernel_machine(
     solution : KernelSolution
         The solution, whose certificate is that of the functions that predict.
     """
-    options: dict[str, Any] = {
-        "tol": STRICTER * tol, "random_state": random_state, "on_check": on_check,
+    options |= {
+        "solver": solver, "tol": STRICTER * tol, "random_state": random_state,
+        "on_check": on_check,
     }  # fmt: skip
-    if not machine.has_pairs:
+    if solver != "auto" and machine.has_pairs:
+        machine = machine.with_residuals(machine.residual_traces(tol))
+    if solver != "auto" or not machine.has_pairs:
         return _by_factors(machine, None, 0, max_iter, options, tol)
     own = machine.in_rows
     found = solve(own.problem, max_iter=max_iter, **options)

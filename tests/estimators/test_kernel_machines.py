@@ -453,3 +453,19 @@ def test_support_vectors_are_rows_that_have_a_loss(estimator):
     margins = np.where(y == 1, 1.0, -1.0) * model.decision_function(X)
     assert (margins[model.support_] < 1.0 + 1e-4).all()
     assert 50 < len(model.support_) < 80
+
+
+@pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal"])
+def test_published_methods_reach_the_optimum_of_svc(solver, moons):
+    X, y = moons
+    alpha, options = 0.01, {"solver": solver, "tol": 1e-3}
+    exact = SVC(C=1.0 / (alpha * len(y)), gamma=1.0, tol=1e-8).fit(X, y)
+    model = KernelPdproxSVC(alpha, gamma=1.0, **options).fit(X, y)
+    assert model.converged_ and model.solver_ == solver
+    margins = (2 * y - 1) * exact.decision_function(X)
+    own = exact.dual_coef_[0] @ rbf_kernel(exact.support_vectors_, gamma=1.0) @ exact.dual_coef_[0]
+    optimum = np.mean(np.maximum(1 - margins, 0)) + alpha / 2 * own
+    assert model.certificate_.dual <= optimum + 1e-9
+    assert model.certificate_.primal == pytest.approx(optimum, abs=1e-3)
+    with pytest.raises(ValueError, match="solver_options of solver"):
+        KernelPdproxSVC(solver=solver, solver_options={"order": 1}).fit(X, y)

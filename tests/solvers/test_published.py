@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
+from sklearn.metrics.pairwise import rbf_kernel
 
-from skpd.designs import Design
+from skpd.designs import Design, KernelMatrix
 from skpd.losses import (
     EpsilonInsensitive,
     GeneralizedHinge,
@@ -20,10 +21,11 @@ from skpd.losses import (
 )
 from skpd.penalties import L1, GroupL2, Spectral, SquaredL2, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
+from skpd.problems.kernel import kernel_machines
 from skpd.problems.output_rows import outputs_problem
 from skpd.problems.robust import robust_problem
 from skpd.solvers import METHODS, Run, solve
-from skpd.solvers.accelerated import agm
+from skpd.solvers.accelerated import agm, dual
 from tests.oracles.draws import Draws
 
 N = 50
@@ -102,6 +104,29 @@ def test_algorithm_1_of_pdprox(rng):
         ws.append(w)
         alphas.append(alpha)
     compare_averages("pdprox-dual", problem, ws, alphas)
+
+
+def test_algorithm_1_of_pdprox_for_functions(rng):
+    """(18) in the coefficients zeta of g = sum_i zeta_i k(x_i, .), with half the squared norm."""
+    X, y = classes(rng, 40, 3)
+    K, lam, n = rbf_kernel(X, gamma=2.0), 0.05, 40
+    gamma = np.sqrt(n**2 / (2 * np.linalg.norm(K, 2)))  # 1 / sqrt(2 c), c the largest curvature
+    (machine,) = kernel_machines(
+        [KernelMatrix(K)], [y], np.full(n, 1 / n), loss=Hinge(), penalty_of=lambda of: SquaredL2(),
+        alpha=lam, fit_intercept=False, tol=1e-12,
+    )  # fmt: skip
+    machine = machine.with_residuals([0.0])
+    zeta, beta, zetas, alphas = np.zeros(n), np.zeros(n), [], []
+    for t in range(1, N + 1):
+        alpha = project(beta + gamma * (1 - y * (K @ zeta)) / n)
+        zeta = (zeta + gamma * y * alpha / n) / (1 + gamma * lam)
+        beta = project(beta + gamma * (1 - y * (K @ zeta)) / n)
+        zetas.append(zeta)
+        alphas.append(alpha)
+        found = last_iterate(METHODS["pdprox-dual"].run, machine.problem, t)
+        weights = machine.expanded(found).weights[0]
+        assert_allclose(K @ weights, K @ np.mean(zetas, axis=0), rtol=1e-5, atol=1e-7)
+        assert_allclose(-y * found.dual_coef, np.mean(alphas, axis=0), atol=1e-5)
 
 
 def test_algorithm_2_of_pdprox(rng):
@@ -307,6 +332,61 @@ def test_algorithms_2_and_4_of_estimate_functions(memory, rng, monkeypatch):
     assert len(seen) >= N
     for found, x, _ in zip(seen, run(X, y, lam, mu), range(N), strict=False):
         assert_allclose(found, x, rtol=1e-6, atol=1e-9)
+
+
+# Sections 5.1.2 and 5.3: Algorithm 1 on minus the dual of the SVM, in v = theta / sqrt(n)
+
+
+def algorithm_1_on_the_dual(X, y, lam, mu, L):
+    """The dual points v_k, the averaged models w_k of (22), and A_k."""
+    n = len(y)
+    A, v = X / np.sqrt(n), np.zeros(n)
+    x = z = v0 = v
+    total, slopes, w_mean = 0.0, np.zeros(n), np.zeros(X.shape[1])
+    bounds = np.sort([np.zeros(n), -y / np.sqrt(n)], axis=0)
+    while True:
+        q = 1 + 2 * mu * total
+        a = (q + np.sqrt(q * q + 4 * L * total * (1 + mu * total))) / (2 * L)
+        after = total + a
+        t1, t3 = 1 + mu * total, mu * a * total / after  # (lambda_1 = 0, lambda_2 = mu)
+        u = ((t1 * after + t3 * after - t1 * a) * x + t1 * a * z) / (after * (t1 + t3))
+        w = -A.T @ u / lam
+        slopes, w_mean = slopes - a * A @ w, w_mean + (a / after) * (w - w_mean)
+        # argmin of ||v - v0||^2 / 2 + v.slopes + A_k (y.v / sqrt(n) + mu ||v||^2 / 2) in the box
+        z = np.clip((v0 - slopes - after * y / np.sqrt(n)) / (1 + after * mu), *bounds)
+        x, total = x + (a / after) * (z - x), after
+        yield x, w_mean, total
+
+
+@pytest.mark.parametrize("smoothing", ["fixed", "none"])
+def test_algorithm_1_of_estimate_functions_on_the_dual(smoothing, rng, monkeypatch):
+    X, y = classes(rng, 60, 10)
+    lam, tol, seen, curvatures = 1e-2, 1e-3, [], set()
+    result = dual.DualObjectives.result
+
+    def keep(self, iterate, n_averaged):
+        curvatures.add(iterate.lipschitz)
+        seen.append((iterate.x.copy(), iterate.theta.copy()))
+        return result(self, iterate, n_averaged)
+
+    monkeypatch.setattr(dual.DualObjectives, "result", keep)
+    problem = posed(X, y, Hinge(), SquaredL2(), lam)
+    options = {"variables": "dual", "smoothing": smoothing, "adaptive": False}
+    solve(problem, "agm", tol=tol, max_iter=1000, random_state=np.random.RandomState(0), **options)
+    (L,) = curvatures
+    assert pytest.approx(np.linalg.norm(X, 2) ** 2 / (60 * lam), rel=0.1) == L
+    mu = 0.5 * tol / 0.5 if smoothing == "fixed" else 0.0
+    assert len(seen) >= N
+    by_hand = algorithm_1_on_the_dual(X, y, lam, mu, L)
+    for (v, w), (x, w_mean, total), _ in zip(seen, by_hand, range(N), strict=False):
+        assert_allclose(v, x, rtol=1e-6, atol=1e-9)
+        assert_allclose(w, w_mean, rtol=1e-6, atol=1e-9)
+        if smoothing == "none":  # the excessive gap condition, smoothed by ||v||^2 / (2 A_k)
+            margins, level = y * (X @ w), 1.0 / total
+            slack = np.clip((1 - margins) / level, 0, 1)
+            smoothed = np.mean(slack * (1 - margins) - level * slack**2 / 2) + lam / 2 * w @ w
+            value = -np.mean(y * np.sqrt(60) * v) - lam / 2 * np.sum((X.T @ v / lam) ** 2) / 60
+            assert smoothed <= value + 1e-9
 
 
 # Coordinate methods on the dual of the SVM (Dünner, Forte, Takáč and Jaggi, 2016; Fercoq and
