@@ -10,7 +10,10 @@ from scipy.sparse import csr_array
 
 from benchmarks.papers import PAPERS, Table, list_table, of_page
 from benchmarks.papers.admm import gs_admm, loss, prox
+from benchmarks.papers.excessive_gap import Saddle, excessive_gap
 from benchmarks.papers.pdprox import pegasos
+from skpd import PdproxSVC
+from skpd.penalties import GroupL2
 
 
 @pytest.mark.parametrize("lam", [0.5, 3.0])
@@ -67,3 +70,26 @@ def test_papers_say_where_everything_is(name):
     figures = [title.split(":")[0] for title in module.RESULTS if title.startswith("Figure")]
     named = " ".join(part for part, _ in module.CONTENTS)
     assert all(title.split()[1].rstrip(",") in named for title in figures)
+
+
+def test_the_excessive_gap_condition_holds_and_bounds_the_gap(rng):
+    """f_mu2(w) <= phi_mu1(u), so that the gap is at most the effects of both levels."""
+    X, lam, sizes = rng.normal(size=(60, 8)), 0.05, np.array([2, 2, 1, 3])
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    saddle = Saddle(csr_array(X * y[:, None]), sizes, lam)
+    model = PdproxSVC(lam, penalty=GroupL2(sizes), fit_intercept=False, tol=1e-9).fit(X, y)
+    squares = 60 + np.sum(saddle.limits**2)
+    for state in excessive_gap(saddle, 400):
+        dual, w = state.best_dual(saddle, state.w), state.best_w(saddle, state.dual)
+
+        def lagrangian(w, dual):
+            (a, q), (slope, along) = dual, saddle.slope(np.zeros(8))
+            return a @ slope + q @ along + w @ saddle.gradient(a, q)
+
+        smoothed = lagrangian(state.w, dual) - state.mu_2 / 2 * sum(part @ part for part in dual)
+        below = lagrangian(w, state.dual) + state.mu_1 / 2 * w @ w
+        assert smoothed <= below + 1e-9
+        effect = state.mu_1 / 2 * saddle.radius**2 + state.mu_2 / 2 * squares
+        excess = saddle.objective(state.w) - model.certificate_.dual
+        assert -1e-9 <= excess <= effect + 1e-9
+    assert excess < 0.05
