@@ -8,6 +8,13 @@ until the certified relative gap is below the tolerance, those of rejected L inc
 iterations of Theorem 19, (58), for the accuracy that the smoothing by (57) leaves, with the
 distance of the optimal model from 0. ``search`` is an option of skpd beyond the paper: points are
 looked for in the span of the last ones.
+
+**What was claimed.** Numbers of iterations after which the accuracy is reached, Theorems 19 and
+20; searching for L, strong convexity and smoothing pay off. **What we saw.** No run exceeds its
+theorem: with the given L, those of the hinge loss took .3 to .75 of (58) and .27 to .45 of (61).
+Searching for L divides the gradients of the hinge loss by 3 to 26 in the primal variables, and by
+.6 to 6 in the dual ones. **Why they differ.** The L that holds
+along the iterates is far below the largest eigenvalue over the level of smoothing.
 """
 
 import warnings

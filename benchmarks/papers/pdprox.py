@@ -6,6 +6,15 @@ them is described: 7 letters, and all their combinations of up to three places, 
 norm 1 in 63 groups. The curves of figures are replaced by what they show after a number of
 iterations: the excess of the objective over the certified optimum, as a share of the objective at
 w = 0.
+
+**What was claimed.** Pdprox is faster than gradient methods on smoothed objectives and, with
+groups, than the excessive gap technique; two step sizes gain a factor of twenty after 150
+iterations; few multipliers make it faster, and robust to labels that are wrong.
+**What we saw.** It is ahead of the excessive gap technique at each number of iterations. Two
+steps gain a factor of 2 to 55, the more the larger lambda is. Few multipliers make the gap fall
+faster. **Why they differ.** The best ratio of steps depends on the data, and on covtype others
+were used. With few multipliers the accuracy on wrong labels is that of stopping early: the
+optimum of that model is less accurate than the one of the SVM.
 """
 
 import time

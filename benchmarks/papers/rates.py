@@ -8,6 +8,13 @@ steps as there are coordinates, until the certified relative gap of the iterate 
 1e-2, 1e-4 and 1e-6, and the slope of the gap over the last two thirds of the epochs on logarithmic
 axes, which the theory bounds by -1 for averages and by -2 for APPROX.
 The data sets of the paper's lasso, and the alpha of its SVM, cannot be read from its text.
+
+**What was claimed.** The gap of an average falls as 1 / t, that of APPROX as 1 / t^2, and linearly
+where the penalty is strongly convex. **What we saw.** Slopes of -1.0 to -1.1 for averages of all
+iterates and of -2.0 to -3.0 for APPROX. Coordinate descent itself is faster than its theory on
+the lasso, with slopes near -10. **Why they differ.**
+Once the coefficients that are not 0 are known, the lasso is strongly convex in those; the
+theory does not use this, and an average of all iterates never forgets its first ones.
 """
 
 import warnings

@@ -147,6 +147,7 @@ class ChainCRF(_ChainEstimator):
     with the score sum_t x[t].W[:, y[t]] + sum_t T[y[t], y[t + 1]] of a labeling.
 
     {parameters_of_chains}
+    {stopping_of_chains}
 
     {attributes_of_chains}
 
@@ -220,6 +221,7 @@ class ChainM3N(WithSolver, _ChainEstimator):
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
         ("fixed", "homotopy"); see `skpd.solvers.structured.agm`.
+    {stopping_of_chains}
 
     {attributes_of_chains}
 
