@@ -2,8 +2,9 @@
 
 Every module is a paper, and every function in its ``RESULTS`` a table or a figure of it, which
 returns a `Table`. What needs data that cannot be had says so in its note. With ``--publish`` each
-paper's page of the site is written: the docstring of the module, what of the paper is where
-(``CONTENTS``), and the tables with the docstrings of their functions.
+paper's page of the site is written: the docstring of the module, a figure that ``doc/figures``
+draws (``FIGURE`` says what it shows), what of the paper is where (``CONTENTS``), and the tables
+with the docstrings of their functions.
 """
 
 import argparse
@@ -69,7 +70,8 @@ def main(arguments=()):
         module = importlib.import_module(f"benchmarks.papers.{name}")
         heading, _, prose = module.__doc__.partition("\n\n")
         contents = list_table([("of the paper", "here"), *module.CONTENTS])
-        parts = [heading, "=" * len(heading), "", prose.strip(), "", contents, ""]
+        figure = f".. skpd-figure:: paper_{name}\n   :alt: {module.FIGURE}"
+        parts = [heading, "=" * len(heading), "", prose.strip(), "", figure, "", contents, ""]
         print(f"# {heading}\n", flush=True)
         for title, function in module.RESULTS.items():
             start = time.perf_counter()

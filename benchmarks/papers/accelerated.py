@@ -33,6 +33,11 @@ from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import linear_problem
 from skpd.solvers import solve
 
+FIGURE = (
+    "Certified relative gaps over gradients, on logarithmic axes, for the breast cancer data. "
+    "With a given L the dual variables need far fewer gradients than the primal ones; with a "
+    "searched L all reach 1e-4 within a few hundred."
+)
 CONTENTS = (
     ("Algorithms 1 and 2, infinite memory", "``solver='agm'`` of `~skpd.ElasticNetPD`"),
     ("Algorithms 3 and 4, one memory", "the option ``memory='one'``"),

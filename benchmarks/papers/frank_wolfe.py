@@ -38,6 +38,11 @@ from skpd.problems import linear_problem
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
 
+FIGURE = (
+    "Certified relative gaps over iterations, on logarithmic axes, for generated data. With the "
+    "line search the gap is below 1e-6 after a few iterations, with the steps of the theory it "
+    "falls slowly."
+)
 CONTENTS = (
     ("Algorithm 1", "``solver='pdbfw'`` of `~skpd.ElasticNetPD` with an ``l1_radius``"),
     ("Algorithm 2", "``TraceNormPD(solver='frank-wolfe')``"),
