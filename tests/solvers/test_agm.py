@@ -10,7 +10,7 @@ from sklearn.linear_model import Lasso
 
 from benchmarks.products import PLAIN, counted, total
 from skpd.designs import Design
-from skpd.losses import Absolute, Hinge, Logistic, SmoothedHinge, Squared
+from skpd.losses import Absolute, Hinge, Logistic, Pinball, SmoothedHinge, Squared, SquaredHinge
 from skpd.penalties import L1, ElasticNet, L1Ball, SquaredL2, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
 from skpd.solvers import solve
@@ -225,3 +225,46 @@ def test_searches_go_on_where_rounding_hides_the_objective(memory, rng):
     expected = Lasso(alpha=0.1, tol=1e-14, max_iter=100_000).fit(X, y)
     assert_allclose(found.coef, expected.coef_, atol=1e-7)
     assert_allclose(found.intercept, expected.intercept_, atol=1e-7)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("smoothing", ["fixed", "homotopy", "none"])
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    [
+        (Hinge(), SquaredL2()),
+        (Hinge(), ElasticNet(0.5)),
+        (Hinge(), SquaredL2OnL1Ball(1.0)),
+        (Logistic(), ElasticNet(0.5)),
+        (SquaredHinge(), SquaredL2()),
+        (Pinball(0.3), ElasticNet(0.2)),
+        (Squared(), SquaredL2()),
+    ],
+)
+def test_dual_variables_reach_the_optimum(loss, penalty, smoothing, fit_intercept, rng):
+    X, weights = rng.normal(size=(80, 6)), rng.integers(0, 4, size=80) * 1.0
+    y = np.sign(X[:, 0] + 0.5 * rng.normal(size=80))
+    weights /= weights.sum()
+    problem = linear_problem(Design(X), y, weights, loss, penalty, 0.02, fit_intercept)
+    random_state = np.random.RandomState(0)
+    optimum = solve(problem, tol=1e-9, max_iter=10_000, random_state=random_state).certificate
+    found = solve(
+        problem, "agm", tol=1e-3, max_iter=5000, random_state=random_state,
+        variables="dual", smoothing=smoothing, data_dependent=smoothing == "fixed",
+    )  # fmt: skip
+    assert found.converged
+    assert found.certificate.dual <= optimum.primal
+    assert optimum.dual <= found.certificate.primal <= optimum.primal + 1e-3
+
+
+def test_options_of_dual_variables_are_checked(rng):
+    X, y = rng.normal(size=(20, 3)), np.repeat([-1.0, 1.0], 10)
+    weights, options = np.full(20, 0.05), {"tol": 1e-3, "max_iter": 9, "random_state": None}
+    for penalty, given, message in (
+        (L1(), {"variables": "dual"}, "needs a squared l2 norm"),
+        (SquaredL2(), {"variables": "dual", "prox": "entropic"}, "variables='primal'"),
+        (SquaredL2(), {"smoothing": "none"}, "needs a smooth loss or variables='dual'"),
+    ):
+        problem = linear_problem(Design(X), y, weights, Hinge(), penalty, 0.1, False)
+        with pytest.raises(ValueError, match=message):
+            solve(problem, "agm", **options, **given)

@@ -54,7 +54,13 @@ class DualObjectives(SmoothedObjectives):
         self.ridge, self.rest_alpha = problem.alpha * ridge, problem.alpha * rest_alpha
 
     def theta(self, v: Array) -> Array:
-        return self.inverse_roots * v
+        """The dual point of v, which averages leave by rounding errors only."""
+        return self.problem.loss.project_dual(self.problem.y, self.inverse_roots * v)
+
+    def penalised(self, w: Array) -> float:
+        """The penalty of a w that is outside of its domain by rounding errors only."""
+        penalty = self.problem.penalty
+        return float(self.problem.alpha * penalty.value(penalty.feasible(w)))
 
     def coef_at(self, slope: Array) -> Array:
         """The w with the least alpha R(w) + w.slope."""
@@ -63,11 +69,11 @@ class DualObjectives(SmoothedObjectives):
 
     def composite(self, w: Array, mu: float) -> Composite:
         problem, roots = self.problem, self.roots
-        design, loss, alpha = problem.design, problem.loss, problem.alpha
+        design, loss = problem.design, problem.loss
 
         def smooth(slope: Array) -> tuple[float, Array, Array]:
             w = self.coef_at(slope)
-            return -alpha * problem.penalty.value(w) - float(w @ slope), -w, w
+            return -self.penalised(w) - float(w @ slope), -w, w
 
         def matvec(v: Array) -> Array:
             return design.rmatvec(roots * v)
@@ -83,7 +89,7 @@ class DualObjectives(SmoothedObjectives):
         def near(v: Array, step: float) -> Array:
             # l* + (mu b^2 + 1 / step) theta^2 / 2, at the linear predictions theta_0 / step
             added = mu * self.squares + 1.0 / step
-            return roots * SmoothedLoss(problem, 1.0, added).best(self.theta(v) / step)[1]
+            return roots * SmoothedLoss(problem, 1.0, added).best(self.inverse_roots * v / step)[1]
 
         if self.adaptive:
             along = matvec(rmatvec(-smooth(matvec(w))[1]))
@@ -102,9 +108,8 @@ class DualObjectives(SmoothedObjectives):
     def result(self, iterate: Iterate, n_averaged: int) -> Result:
         """The dual value of v_k with the better of the averaged and the latest model."""
         problem = self.problem
-        theta = problem.loss.project_dual(problem.y, self.theta(iterate.x))
-        w = self.coef_at(iterate.z)
-        dual = problem.alpha * problem.penalty.value(w) + float(w @ iterate.z)
+        theta, w = self.theta(iterate.x), self.coef_at(iterate.z)
+        dual = self.penalised(w) + float(w @ iterate.z)
         dual -= float(problem.weights @ problem.loss.conjugate(problem.y, theta))
         models = [self.model(*found, iterate.bound) for found in (
             (iterate.theta, iterate.slope), iterate.latest
@@ -117,4 +122,4 @@ class DualObjectives(SmoothedObjectives):
         problem, z = self.problem, -self.inverse_roots * gradient
         b = SmoothedLoss(problem, smoothing, self.squares).best(z)[0]
         loss = float(problem.weights @ problem.loss.value(problem.y, z + b))
-        return loss + problem.alpha * problem.penalty.value(w), w, b
+        return loss + self.penalised(w), problem.penalty.feasible(w), b
