@@ -11,10 +11,10 @@ The data sets of the paper's lasso, and the alpha of its SVM, cannot be read fro
 
 **What was claimed.** The gap of an average falls as 1 / t, that of APPROX as 1 / t^2, and linearly
 where the penalty is strongly convex. **What we saw.** Slopes of -1.0 to -1.1 for averages of all
-iterates and of -2.0 to -3.0 for APPROX. Coordinate descent itself is faster than its theory on
-the lasso, with slopes near -10. **Why they differ.**
-Once the coefficients that are not 0 are known, the lasso is strongly convex in those; the
-theory does not use this, and an average of all iterates never forgets its first ones.
+iterates and of -2.0 to -3.0 for APPROX. Coordinate descent itself is faster than its theory on the
+lasso, with slopes near -10. **Why they differ.** Once the coefficients that are not 0 are known,
+the lasso is strongly convex in those; the theory does not use this, and an average of all iterates
+never forgets its first ones.
 """
 
 import warnings

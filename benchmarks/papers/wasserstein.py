@@ -16,9 +16,9 @@ hand, beside which the paper's numbers are left out.
 **What was claimed.** The hybrid method is faster than the proximal one (IPPA) in Tables 2, 7 and
 8, and the incremental methods are faster than GS-ADMM. **What we saw.** The hybrid method is
 faster than IPPA in all of these six cells. On a1a it is twice as fast as GS-ADMM, on a9a three
-times slower, to an accuracy that GS-ADMM does not reach. **Why they differ.** The presets were
-tuned for a1a, and are used for a9a unchanged, where the paper tuned them for each table. With c =
-1 and the steps of this preset, projected subgradients end above the optimum on a1a.
+times slower, to an accuracy that GS-ADMM does not reach. **Why they differ.** The paper tuned the
+steps for each experiment; here one preset serves both data. With c = 1 and the steps of this
+preset, projected subgradients end above the optimum on a1a.
 """
 
 import warnings

@@ -90,6 +90,7 @@ class KernelModel(PrimalDualEstimator):
             fit_intercept=bool(self.fit_intercept), tol=float(self.tol),
             total_weight=total_weight,
             n_parallel=min(effective_n_jobs(self.n_jobs), len(targets)),
+            factored=self.solver != "auto",
         )  # fmt: skip
         for machine in machines:
             require_unit(machine.problem)

@@ -2,10 +2,11 @@
 
 The score of a labeling y of a chain is sum_t z[t, y_t] + sum_t T[y_t, y_t+1] (Rabiner, 1989, A
 tutorial on hidden Markov models; Lafferty, McCallum and Pereira, 2001, Conditional random fields).
-The recursions are compiled: `skpd/kernels/maths/chains.hpp`.
+The recursions are compiled, `skpd/kernels/maths/chains.hpp`, but for those of logarithms of
+messages, which scores that are far apart need.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -119,7 +120,10 @@ class LogBeliefs(Beliefs):
         return 4.0 * steps * float(np.finfo(float).eps) * (1.0 + size)
 
     def edges(self) -> Array:
-        first = self.chains.edges
+        return self.edges_from(self.chains.edges)
+
+    def edges_from(self, first: Indices) -> Array:
+        """The probabilities of pairs of labels of the given tokens and their successors."""
         edges = self.forward[first][:, :, np.newaxis] + self.potentials
         edges += self.backward[first + 1][:, np.newaxis, :]
         edges -= np.max(edges, axis=(1, 2), keepdims=True, initial=-np.inf)
@@ -179,9 +183,9 @@ def _log_sum_product(chains: Chains, nodes: Array, transitions: Array) -> Belief
     Messages are kept with their largest entry at 0, so that their rounding errors are those of
     the spread of the scores, not of their sum along a chain.
     """
+    partition = log_partition(chains, nodes, transitions)
+    nodes = nodes - np.max(nodes, axis=1, keepdims=True)
     forward, backward = nodes.copy(), nodes.copy()
-    forward -= np.max(forward, axis=1, keepdims=True)
-    backward -= np.max(backward, axis=1, keepdims=True)
     for t in range(1, chains.longest):
         long = chains.lengths > t
         here, last = chains.starts[:-1][long] + t, chains.starts[1:][long] - 1 - t
@@ -192,10 +196,13 @@ def _log_sum_product(chains: Chains, nodes: Array, transitions: Array) -> Belief
         backward[last] += logsumexp(after, axis=2)
         backward[last] -= np.max(backward[last], axis=1, keepdims=True)
     found = softmax(forward + backward - nodes, axis=1)  # both include the score of the token
-    empty = np.zeros(transitions.shape)
-    beliefs = LogBeliefs(chains, 0.0, found, empty, forward, backward, transitions)
-    partition, counts = log_partition(chains, nodes, transitions), np.sum(beliefs.edges(), axis=0)
-    return replace(beliefs, log_partition=partition, counts=counts)
+    counts = np.zeros(transitions.shape)
+    beliefs = LogBeliefs(chains, partition, found, counts, forward, backward, transitions)
+    for t in range(1, chains.longest):  # not all pairs of tokens at once, which may not fit
+        counts += np.sum(
+            beliefs.edges_from(chains.starts[:-1][chains.lengths > t] + t - 1), axis=0
+        )
+    return beliefs
 
 
 def best_labels(chains: Chains, nodes: Array, transitions: Array) -> tuple[float, Indices]:

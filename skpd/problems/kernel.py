@@ -265,11 +265,12 @@ class KernelMachine:
 def kernel_machines(
     matrices: list[KernelMatrix], targets: Sequence[Array], weights: Array, *, loss: Loss,
     penalty_of: PenaltyOf, alpha: float, fit_intercept: bool, tol: float,
-    total_weight: float | None = None, n_parallel: int = 1,
+    total_weight: float | None = None, n_parallel: int = 1, factored: bool = False,
 ) -> list[KernelMachine]:  # fmt: skip
     """Kernel machines of the same rows, with factors accurate enough for a relative gap.
 
-    Their factors have no columns if `KernelMachine.has_pairs`, as the method of pairs uses K.
+    Their factors have no columns if `KernelMachine.has_pairs`, as the method of pairs uses K,
+    unless they are asked for.
 
     Parameters
     ----------
@@ -284,6 +285,8 @@ def kernel_machines(
         The relative gap.
     n_parallel : int, default=1
         The number of problems that are solved at the same time.
+    factored : bool, default=False
+        Whether there are factors in any case, as methods for features use them.
 
     Returns
     -------
@@ -294,7 +297,7 @@ def kernel_machines(
     columns = Columns(penalty_of(design.labels), alpha)
     rows = [RowsInMemory(design, y, weights, loss, fit_intercept, total_weight) for y in targets]
     machines = [KernelMachine(Problem(own, columns), penalty_of) for own in rows]
-    if not machines[0].has_pairs:  # the method of pairs uses K, not a factor
+    if factored or not machines[0].has_pairs:  # the method of pairs uses K, not a factor
         traces = np.min([machine.residual_traces(tol) for machine in machines], axis=0)
         pairs = zip(matrices, traces.tolist(), strict=True)
         factors = tuple(matrix.factor(trace) for matrix, trace in pairs)

@@ -50,8 +50,9 @@ def solve_kernel_machine(
 ) -> KernelSolution:
     """Solve a kernel problem, with more accurate factors if the certificate requires them.
 
-    A named method works on the features of factors. Pdprox's steps stay in the span of the rows,
-    so that with a complete factor they are those of its update (18) of functions.
+    A named method works on the features of factors, which the machine must have. Pdprox's steps
+    stay in the span of the rows, so that with a complete factor they are those of its update (18)
+    of functions.
 
     Parameters
     ----------
@@ -68,8 +69,6 @@ def solve_kernel_machine(
         "solver": solver, "tol": STRICTER * tol, "random_state": random_state,
         "on_check": on_check,
     }  # fmt: skip
-    if solver != "auto" and machine.has_pairs:
-        machine = machine.with_residuals(machine.residual_traces(tol))
     if solver != "auto" or not machine.has_pairs:
         return _by_factors(machine, None, 0, max_iter, options, tol)
     own = machine.in_rows

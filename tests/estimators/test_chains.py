@@ -207,6 +207,8 @@ def test_the_map_and_its_transpose(sparse):
     norms = design.column_norms(c)
     assert norms[0] == pytest.approx(squares.reshape(-1)[0], rel=1e-12)
     np.testing.assert_allclose(norms[-K * K :], np.sqrt(c[-K * K :]), rtol=1e-12)
+    matrix = np.array([design.matvec(e) for e in np.eye(design.shape[1])]).T
+    np.testing.assert_allclose(design.row_norms(), np.linalg.norm(matrix, axis=1), rtol=1e-12)
 
 
 def crf_objective(X, y, alpha):

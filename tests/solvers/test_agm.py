@@ -263,6 +263,7 @@ def test_options_of_dual_variables_are_checked(rng):
     for penalty, given, message in (
         (L1(), {"variables": "dual"}, "needs a squared l2 norm"),
         (SquaredL2(), {"variables": "dual", "prox": "entropic"}, "variables='primal'"),
+        (SquaredL2(), {"variables": "dual", "search": True}, "need variables='primal'"),
         (SquaredL2(), {"smoothing": "none"}, "needs a smooth loss or variables='dual'"),
     ):
         problem = linear_problem(Design(X), y, weights, Hinge(), penalty, 0.1, False)

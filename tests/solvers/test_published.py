@@ -113,9 +113,8 @@ def test_algorithm_1_of_pdprox_for_functions(rng):
     gamma = np.sqrt(n**2 / (2 * np.linalg.norm(K, 2)))  # 1 / sqrt(2 c), c the largest curvature
     (machine,) = kernel_machines(
         [KernelMatrix(K)], [y], np.full(n, 1 / n), loss=Hinge(), penalty_of=lambda of: SquaredL2(),
-        alpha=lam, fit_intercept=False, tol=1e-12,
+        alpha=lam, fit_intercept=False, tol=1e-12, factored=True,
     )  # fmt: skip
-    machine = machine.with_residuals([0.0])
     zeta, beta, zetas, alphas = np.zeros(n), np.zeros(n), [], []
     for t in range(1, N + 1):
         alpha = project(beta + gamma * (1 - y * (K @ zeta)) / n)

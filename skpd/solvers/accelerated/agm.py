@@ -57,8 +57,7 @@ def agm(
         An iteration is a gradient.
     variables : {"primal", "dual"}, default="primal"
         Whether the variables are the coefficients, or the dual variables (sections 5.1.2 and 5.3),
-        which needs a penalty with a squared l2 norm and has the Euclidean prox only; see
-        `skpd.solvers.accelerated.dual`.
+        which needs a penalty with a squared l2 norm; see `skpd.solvers.accelerated.dual`.
     memory : {"infinite", "one"}, default="infinite"
         "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
     prox : {"euclidean", "entropic"}, default="euclidean"
@@ -83,11 +82,17 @@ def agm(
     Raises
     ------
     ValueError
-        If ``prox="entropic"`` and the penalty is not over an l1 ball, or the variables are dual;
-        if dual variables lack a squared l2 norm, or primal ones the smoothing of kinks.
+        If ``prox="entropic"`` and the penalty is not over an l1 ball; if dual variables lack a
+        squared l2 norm or come with options of primal ones (``prox``, ``search``,
+        ``strong_convexity``), or primal ones lack the smoothing of kinks.
     """
     problem = run.problem
     _check(problem, variables, prox, smoothing)
+    if variables == "dual" and (search or strong_convexity == "loss"):
+        raise ValueError(
+            "search=True and strong_convexity='loss' of solver 'agm' need variables='primal', got "
+            "'dual'."
+        )
     objectives: Any
     if variables == "dual":
         objectives = DualObjectives(run, memory, adaptive)
