@@ -13,7 +13,7 @@ rcv1, news20, MNIST with random binning, cob-rna and duke are not at hand. ``lik
 is generated: 5,000 rows, each in one of 80 bins of each of 100 random grids.
 
 **What was claimed.** About ten times as fast as five others, the more the sparser the optimum.
-**What we saw.** With the steps of the theory it needs more than 27,000 passes and is behind
+**What we saw.** With the steps of the theory it needs more than 25,000 passes and is behind
 accelerated gradients. With a line search it is 5 to 21 times as fast as the best of the others, on
 the sparse optimum and on the dense ones; with 1,000 times the dual step 1.2 to 3.3 times, but it
 does not converge with the ridge of 1 / n. **Why they differ.** The steps of the paper's curves are

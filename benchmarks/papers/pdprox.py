@@ -234,7 +234,8 @@ def figure_5():
             rows.append(["sequences", f"{lam:g}", method, *(f"{e:.1e}" for e in values)])
     note = (
         "An iteration of Pdprox-dual takes two products with X or its transpose, beside those of "
-        "certificates, one of Pdexg three. Pdexg starts with levels of smoothing of the same effect."
+        "certificates, one of Pdexg three. Pdexg starts with levels of smoothing of the same "
+        "effect."
     )
     return Table(HEADER, rows, note)
 
