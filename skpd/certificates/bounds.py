@@ -12,6 +12,7 @@ from .certificate import Certificate, DualBound
 from .coefficients import evidence_of
 from .objective import Objective
 from .repairs import Repairs
+from .row_evidence import row_evidence
 
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them
 
@@ -160,15 +161,20 @@ def certify_point(
     """
     primal = primal_objective(objective, coef, intercept)
     bound = dual_bound(objective, theta, primal, coef=coef, **options)
-    return certificate_of(objective, primal, bound)
+    return certificate_of(objective, primal, bound, (coef, intercept))
 
 
 def certificate_of(
-    objective: Objective, primal: float, bound: DualBound
-) -> tuple[Certificate, Array]:
-    """The certificate of an objective value and a dual bound, and the bound's dual point."""
+    objective: Objective, primal: float, bound: DualBound,
+    model: tuple[Array, Any] | None = None,
+) -> tuple[Certificate, Array]:  # fmt: skip
+    """The certificate of an objective value and a dual bound, and the bound's dual point.
+
+    ``model`` are the coefficients and the intercept with that value, if decisions are asked for.
+    """
     dual = bound_below(objective, bound.value, primal)
     gap = primal - dual
+    above = gap + _rounding_of_bounds(objective, primal)
     certificate = Certificate(
         primal=primal,
         dual=dual,
@@ -180,8 +186,14 @@ def certificate_of(
         radius_kind=bound.radius_kind,
         evidence=evidence_of(objective, gap, bound),
         coef_shape=objective.table_shape,
+        row_evidence=row_evidence(objective, above, model, bound.theta),
     )
     return certificate, bound.theta
+
+
+def _rounding_of_bounds(objective: Objective, primal: float) -> float:
+    """The most by which rounding errors of sums over the rows may put a lower bound above."""
+    return ROUNDING * (primal + objective.objective_unit) + 2.0 * objective.null_rounding
 
 
 def bound_below(objective: Objective, dual: float, primal: float) -> float:
@@ -196,8 +208,7 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
         If the lower bound is above by more than rounding errors: then a conjugate or another
         function in the bound does not belong to the loss and the penalty of the objective.
     """
-    room = ROUNDING * (primal + objective.objective_unit) + 2.0 * objective.null_rounding
-    if dual > primal + room:
+    if dual > primal + _rounding_of_bounds(objective, primal):
         raise ValueError(
             "The mathematics of the loss, of the penalty or of a function in it is inconsistent: "
             f"a lower bound on the objective, {dual:.6g}, is above its value for a model, "

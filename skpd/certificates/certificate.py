@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from .digits import rounded
+from .row_evidence import RowEvidence
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 OF_GAP = 2  # number of differing digits that are then printed
@@ -53,6 +54,23 @@ class Certificate:
     proven_zero : ndarray of bool, of shape (n_features,) or (n_outputs, n_features)
         Mask of the coefficients that are proven to be 0 in every optimal model. No coefficient is
         proven to be 0 for losses with kinks, and for penalties without an l1 norm or groups.
+    prediction_distance : float or None
+        An upper bound on the root mean square distance, with the weights of the fit, of the
+        predictions for the training rows from those of any optimal model: of predictions with the
+        squared loss, of vectors of probabilities with the logistic loss and the softmax (for two
+        classes, of the probability of one of them). None for other losses.
+    decisions_that_may_differ : int or None
+        An upper bound on the number of training rows on which the decision differs from that of
+        any optimal model. None where it is not known.
+    proven_inactive_rows : ndarray of bool, of shape (n_samples,)
+        Mask of the training rows that no optimal model depends on: a fit without them, at alpha
+        divided by the sum of the other weights, has the same optimum. It is empty where none is
+        known; rows can be found for losses with flat parts, such as the hinge loss, and penalties
+        with a squared part.
+    not_known : dict
+        The reason for each of the first two of these that is None.
+    row_evidence : object
+        The numbers from which these follow (`skpd.certificates.row_evidence`).
     evidence : object or None
         The numbers from which ``coefficient_bounds`` and ``proven_zero`` are computed
         (`skpd.certificates.coefficients`).
@@ -77,6 +95,7 @@ class Certificate:
     radius_kind: str = "monotone"
     evidence: Any = field(default=None, repr=False, compare=False)
     coef_shape: tuple[int, ...] = field(default=(0,), repr=False, compare=False)
+    row_evidence: RowEvidence = field(default_factory=RowEvidence, repr=False, compare=False)
 
     @property
     def coefficient_bounds(self) -> Array:
@@ -88,6 +107,23 @@ class Certificate:
         zeros = None if self.evidence is None else self.evidence.zeros
         return np.zeros(self.coef_shape, dtype=bool) if zeros is None else zeros
 
+    @property
+    def prediction_distance(self) -> float | None:
+        return self.row_evidence.distance(self.gap)
+
+    @property
+    def decisions_that_may_differ(self) -> int | None:
+        return self.row_evidence.decisions
+
+    @property
+    def proven_inactive_rows(self) -> Array:
+        inactive = self.row_evidence.inactive
+        return np.zeros(0, dtype=bool) if inactive is None else inactive
+
+    @property
+    def not_known(self) -> dict[str, str]:
+        return dict(self.row_evidence.reasons)
+
     def __str__(self) -> str:
         digits = DIGITS
         if 0.0 < self.gap < abs(self.primal) < inf:
@@ -97,10 +133,14 @@ class Certificate:
         gap, relative_gap = (
             rounded(value, OF_GAP, ROUND_CEILING) for value in (self.gap, self.relative_gap)
         )
-        return (
+        bounds = (
             f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
             f"relative gap {relative_gap} ({self.kind})"
         )
+        about = self.row_evidence.sentences(
+            self.gap, lambda value: rounded(value, OF_GAP, ROUND_CEILING)
+        )
+        return "; ".join([bounds, *about])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from .._typing import Array
+from ..losses import Loss
 from ..penalties import Penalty
 
 Interval = tuple[float, float]
@@ -76,6 +77,8 @@ class Objective(Protocol):
     ----------
     design : Design
         The data X of shape (n_samples, n_features).
+    loss : Loss
+        The loss of a row, or of all rows together.
     penalty : Penalty
         R.
     alpha : float
@@ -97,6 +100,7 @@ class Objective(Protocol):
     """
 
     design: Any
+    loss: Loss
     penalty: Penalty
     alpha: float
     null_objective: float
@@ -139,6 +143,24 @@ class Objective(Protocol):
         There is a bound for each coefficient. ``gap`` is the difference between the objective
         value of any model and the lower bound of theta. None where there is no such bound, as for
         losses with kinks.
+        """
+
+    def turning_costs(self, coef: Array, free: Any, theta: Any) -> Array | None:
+        """Lower bounds on the shares of the gap of a model and theta that decisions may take.
+
+        The entry of a row is how much of the gap it takes that the decisions of the model and of
+        an optimal one differ there. None where they are not known.
+        """
+
+    def prediction_intervals(
+        self, coef: Array, free: Any, gap: float
+    ) -> tuple[Array, Array] | None:
+        """The ends of intervals of every optimal model's predictions; None if not known."""
+
+    def inactive_rows(self, lower: Array, upper: Array) -> Array:
+        """A mask of the rows whose theta is 0 at every optimum, from those intervals.
+
+        It is empty for losses for which there can be none.
         """
 
     def plain_dual(self, theta: Any) -> Any:

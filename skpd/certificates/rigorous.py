@@ -39,6 +39,7 @@ from .bounds import bound_below, relative_gap
 from .certificate import Certificate, DualBound
 from .objective import NOTHING, DualPoint, Interval, Objective
 from .repairs import WORTH, Repairs, least_linear
+from .row_evidence import row_evidence
 
 UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module
 
@@ -78,16 +79,18 @@ def rigorous_certificate(
     upper = min(primal, rigorous_primal(objective, *best)[0])
     dual, below = rigorous_dual(objective, bound.theta, upper, best[0])
     dual = bound_below(objective, dual, primal)
+    gap = primal - dual
     lowest, highest = _intervals(objective, upper)[0]
     return RigorousCertificate(
         primal=primal,
         dual=dual,
-        gap=primal - dual,
-        relative_gap=relative_gap(objective, primal - dual),
+        gap=gap,
+        relative_gap=relative_gap(objective, gap),
         kind=bound.kind,
         radius=upper / objective.alpha,
         intercept_radius=0.5 * (highest - lowest),
         coef_shape=objective.table_shape,
+        row_evidence=row_evidence(objective, gap, model, bound.theta),
         rounding=above + below,
     )
 

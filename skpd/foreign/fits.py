@@ -62,7 +62,8 @@ class LinearFit:
                 radii = solved.radius, solved.intercept_radius
                 bound = DualBound(solved.dual, solved.kind, found.dual_coef, *radii)
         if not rigorous:
-            certificate = certificate_of(problem, primal, bound)[0]
+            model = self.coef, self.intercept
+            certificate = certificate_of(problem, primal, bound, model)[0]
             if solved is not None:  # bounds on optimal models do not depend on the model
                 certificate = replace(certificate, evidence=solved.evidence)
             return certificate, gap

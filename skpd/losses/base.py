@@ -112,6 +112,8 @@ class Loss(Value, ABC):
     of_quantiles : bool
         Whether the predictions of a sample are quantiles of one target: the loss is inf where
         they are not in order.
+    has_decisions : bool
+        Whether the sign or the largest of the predictions of a row decides for a class.
     has_radius : bool
         Whether the losses depend on a radius, a number shared by all rows (`at_radius`).
     is_compiled : bool
@@ -135,6 +137,7 @@ class Loss(Value, ABC):
     couples_outputs: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False
     of_quantiles: ClassVar[bool] = False
+    has_decisions: ClassVar[bool] = False
     has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
     n_outputs: int = 1
@@ -217,6 +220,28 @@ class Loss(Value, ABC):
     @abstractmethod
     def conjugate(self, y: Array, theta: Array) -> Array:
         """l*(y_i, theta_i), inf outside its domain."""
+
+    def turning_costs(
+        self, y: Array, weights: Array, z: Array, error: Array, theta: Array
+    ) -> Array:
+        """Lower bounds on the shares of a gap that different decisions of an optimal model take.
+
+        For the decision at z_i and a dual point theta it is weights_i times the least value of
+        ``l(y_i, z_i) - l(y_i, x) - l'(y_i, x) (z_i - x)``, for differentiable losses, plus that of
+        ``l(y_i, x) + l*(y_i, theta_i) - theta_i x``, over predictions x on the other side of the
+        boundary (`skpd.certificates.row_evidence`). For losses with ``has_decisions``.
+
+        Parameters
+        ----------
+        y, weights, z, theta : ndarray of shape (n_samples,)
+        error : ndarray of shape (n_samples,)
+            Bounds on the rounding errors of z.
+
+        Returns
+        -------
+        costs : ndarray of shape (n_decisions,)
+        """
+        raise NotImplementedError
 
     def box_around(self, y: Array, theta: Array) -> tuple[Array, Array]:
         """Bounds of a box that contains theta, which is in the domain of l*, and is in it."""

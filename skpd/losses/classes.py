@@ -18,6 +18,7 @@ from .cones import LossCones
 from .coupled import Derivatives, RankOneLoss
 from .coupled_evaluator import SoftmaxEvaluator
 
+ROUNDINGS = 64.0  # bounds the rounding errors of an entropy for each class, in EPSILON
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few
 
 
@@ -25,6 +26,7 @@ class LabelLoss(RankOneLoss):
     """A loss of the scores of all classes; dual points are p - e_y with p in the simplex."""
 
     of_classes: ClassVar[bool] = True
+    has_decisions: ClassVar[bool] = True
     lipschitz: ClassVar[float] = 1.0
     conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
 
@@ -123,6 +125,14 @@ class LabelLoss(RankOneLoss):
         return np.ravel(found) - y, np.ravel(inside.astype(np.float64)), np.ravel(e)
 
 
+def _two_largest(table: Array, first: Array) -> tuple[Array, Array]:
+    """The entries of every row at the given place, and the largest of the others."""
+    rows = np.arange(len(table))
+    others = table.copy()
+    others[rows, first] = -inf
+    return table[rows, first], np.max(others, axis=1)
+
+
 @dataclass(frozen=True)
 class Softmax(LabelLoss):
     """Multinomial logistic loss, ``log sum_k exp(z_k) - z_y``.
@@ -142,7 +152,7 @@ class Softmax(LabelLoss):
 
     is_log_likelihood: ClassVar[bool] = True
     linear_tails: ClassVar[bool] = False
-    smoothness: ClassVar[float] = 1.0
+    smoothness: ClassVar[float] = 0.5  # diag(p) - p p' has eigenvalues up to 1/2
     has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
@@ -194,6 +204,32 @@ class Softmax(LabelLoss):
     def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
         p = np.ravel(self.probabilities(z))
         return p - y, p, p
+
+    def turning_costs(
+        self, y: Array, weights: Array, z: Array, error: Array, theta: Array
+    ) -> Array:
+        """See `Loss.turning_costs`: divergences of p from probabilities with another first class.
+
+        D is KL(x, p) for the probabilities x of the other model, least where x is proportional to
+        p but for the first two classes, which share the root of their product. F is KL(q, x) for
+        q = theta + e_y, least where the two share their mean.
+        """
+        p, q = self.probabilities(z), self._table(theta + y)
+        first = np.argmax(p, axis=1)
+        (p_1, p_2), (q_1, q_2) = _two_largest(p, first), _two_largest(q, first)
+        roots = np.sqrt(p_1) - np.sqrt(p_2)
+        costs = -np.log1p(-roots * roots)
+        # each D changes by at most twice the change of a score
+        room = 2.0 * np.max(self._table(error), axis=1)
+        room += ROUNDINGS * self.n_outputs * EPSILON * (1.0 + costs)
+        costs = np.maximum(costs - room, 0.0)
+        of_dual = 2.0 * (xlogy(0.5 * q_1, q_1) + xlogy(0.5 * q_2, q_2))
+        of_dual -= xlogy(q_1 + q_2, 0.5 * (q_1 + q_2))
+        of_dual -= ROUNDINGS * self.n_outputs * EPSILON
+        costs += np.where(q_1 > q_2, np.maximum(of_dual, 0.0), 0.0)
+        scores = _two_largest(self._table(z), first)
+        tied = scores[0] - scores[1] <= room
+        return self._of_rows(weights) * np.where(tied, 0.0, costs)
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
         """The prox of the conjugate, p - e_y, by Newton's method for a multiplier mu.
@@ -255,6 +291,21 @@ class CrammerSinger(LabelLoss):
         value = float(np.sum(own * total))
         rounding = (_depth(len(own)) + self.n_outputs) * EPSILON * value
         return [(t * value, t * rounding) for t in scales]
+
+    def turning_costs(
+        self, y: Array, weights: Array, z: Array, error: Array, theta: Array
+    ) -> Array:
+        """See `Loss.turning_costs`: the probability of the own class, where that is decided.
+
+        If another class has as high a score, ahead by d >= 0, the loss is 1 + d, and theta.z is at
+        most d times the sum of the other probabilities, so that F is at least the own one.
+        """
+        table, of_class = self._table(z), self._table(y)
+        own = np.sum(table * of_class, axis=1)
+        others = np.max(np.where(of_class > 0.0, -inf, table), axis=1)
+        room = 2.0 * np.max(self._table(error), axis=1)
+        costs = 1.0 - self._others(y, theta)[1] - ROUNDINGS * self.n_outputs * EPSILON
+        return self._of_rows(weights) * np.where(own - others > room, np.maximum(costs, 0.0), 0.0)
 
     def best_constants(self, y: Array, weights: Array, places: list) -> Array:
         """The best constants: 1 for the most frequent class and 0 for the others, or all 0."""

@@ -16,6 +16,8 @@ from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
+ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
+
 
 class MarginLoss(ScalarLoss):
     """A loss of the margin, l(y, z) = phi(y z) with phi non-increasing, for y in {-1, +1}.
@@ -45,6 +47,7 @@ class MarginLoss(ScalarLoss):
     """
 
     of_labels: ClassVar[bool] = True
+    has_decisions: ClassVar[bool] = True
 
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         return self._phi(y * z + y * z_low)
@@ -78,6 +81,27 @@ class MarginLoss(ScalarLoss):
             rounding = _depth(len(u)) * EPSILON * kernels.dot(weights, sizes)
             values.append((-float(np.sum(weights * conjugate)), rounding))
         return values
+
+    def turning_costs(
+        self, y: Array, weights: Array, z: Array, error: Array, theta: Array
+    ) -> Array:
+        """See `Loss.turning_costs`; both functions are least at the boundary, or 0.
+
+        phi(x) + phi*(u) - u x is convex, and 0 where u is a subgradient of phi. So its least value
+        on the other side of 0 is that at 0 if u belongs to the side of the margin.
+        """
+        sign, u = np.sign(y * z), y * theta
+        margin = sign * np.maximum(np.abs(z) - error, 0.0)
+        at_0, slope = (float(f(np.zeros(1))[0]) for f in (self._phi, self._phi_derivative))
+        conjugate = self._phi_conjugate(u)
+        costs = np.where(sign * (u - slope) > 0.0, at_0 + conjugate, 0.0)
+        sizes = at_0 + np.abs(conjugate) + np.abs(u)
+        if self.smoothness < inf:
+            loss = self._phi(margin)
+            costs = np.maximum(costs, 0.0) + np.maximum(loss - at_0 - slope * margin, 0.0)
+            sizes = sizes + loss + np.abs(slope * margin)
+        costs = costs - ROUNDINGS * EPSILON * sizes
+        return np.where(margin == 0.0, 0.0, weights * np.maximum(costs, 0.0))
 
     def best_constant(self, y: Array, weights: Array) -> float:
         positive = float(np.sum(weights[y > 0]))

@@ -19,7 +19,7 @@ A soft maximum in place of the largest adds the entropy of q, as in conditional 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -124,6 +124,8 @@ class StructuredLoss(ABC):
     linear_tails: ClassVar[bool] = True  # this and the next ones are said by every loss
     has_radius: ClassVar[bool] = False
     constant_curvature: ClassVar[bool] = False
+    smoothness: ClassVar[float] = inf
+    is_log_likelihood: ClassVar[bool] = False
     opposed: ClassVar[tuple[Mixture, ...]] = ()
     largest_target: ClassVar[float] = 1.0
 

@@ -69,6 +69,16 @@ class WorstCaseHinge(Hinge):
     def at_radius(self, radius: float) -> Loss:
         return Hinge() if self.kappa == inf else FlippedHinge(self.kappa * radius)
 
+    def turning_costs(self, y: Array, weights: Array, z: Array, error: Array, theta: Any) -> Array:
+        """See `Loss.turning_costs`: 1 - p - r for rows that are predicted right.
+
+        For a margin m <= 0 and any radius h(m, lam) - p (1 - m) - r (1 + m - kappa lam) is at
+        least (1 - p) (1 - m) - r (1 + m), which is least at m = 0.
+        """
+        p, r = theta
+        costs = np.maximum(1.0 - p - r - 4.0 * EPSILON, 0.0)
+        return np.where(y * z > error, weights * costs, 0.0)
+
     def project_dual(self, y: Array, theta: Any) -> Array:
         """Multipliers in the triangle whose sums and differences are exact.
 

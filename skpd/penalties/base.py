@@ -143,6 +143,11 @@ class Penalty(Value, ABC):
         return None
 
     @property
+    def strong_convexity(self) -> float:
+        """A mu, as large as is known, for which R(w) - mu ||w||^2 / 2 is convex."""
+        return float(np.min(self.terms[1])) if self.structure is Structure.SEPARABLE else 0.0
+
+    @property
     def has_cones(self) -> bool:
         return self.structure is Structure.SEPARABLE
 

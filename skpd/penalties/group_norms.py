@@ -242,6 +242,10 @@ class GroupElasticNet(_Weighted, Penalty):
         return bound
 
     @property
+    def strong_convexity(self) -> float:
+        return self.group_ridge
+
+    @property
     def group_terms(self) -> tuple[float, Array]:
         return 0.0, self.l1_ratio * self._weights
 

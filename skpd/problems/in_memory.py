@@ -22,6 +22,7 @@ from .dual_points import RowPoint
 from .free import Free
 from .free_directions import FreeDirections
 from .null_model import NullModel, null_model
+from .prediction_intervals import prediction_intervals
 from .problem import Problem
 from .robust_points import FreeWithRadius
 from .rows import Rows
@@ -290,6 +291,19 @@ class RowsInMemory(Rows):
         slope = kernels.dot(self.weights, theta)
         value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
         return upper - dual_estimate(problem, value, gradient, upper)
+
+    def turning_costs(self, problem: Any, coef: Array, free: Any, theta: Array) -> Array | None:
+        if not self.loss.has_decisions:
+            return None
+        z, error = problem.predictions(coef, free)
+        return self.loss.turning_costs(self.y, self.weights, z, error, theta)
+
+    def prediction_intervals(
+        self, problem: Any, coef: Array, free: Any, gap: float
+    ) -> tuple[Array, Array] | None:
+        if self.of_outputs or self.loss.has_radius:
+            return None
+        return prediction_intervals(problem, coef, free, gap)
 
     # Dual points
 

@@ -22,9 +22,12 @@ class Lift:
     ----------
     n_more : int
         The number of variables beside the coefficients, which they follow.
+    same_predictions : bool
+        Whether a row has the same prediction in the problem and in the model.
     """
 
     n_more: ClassVar[int] = 0
+    same_predictions: ClassVar[bool] = True
 
     def of_model(self, variables: Array) -> Array:
         """The coefficients of the model, or other numbers for each of them."""

@@ -46,6 +46,7 @@ class NoiseBudget(Lift):
     """
 
     n_more: ClassVar[int] = 1
+    same_predictions: ClassVar[bool] = False
     share: float
     columns: Columns
     n_features: int

@@ -16,6 +16,7 @@ from .columns import Columns
 from .constrained_points import ConstrainedPoint
 from .lifts import IN_COEFFICIENTS
 from .null_model import NullModel
+from .prediction_intervals import inactive_rows
 from .rows import Rows
 from .solution import Point
 from .workspace import Workspace
@@ -71,7 +72,7 @@ class Problem(Objective):
     design: ClassVar[Any] = attribute_of_part("rows.design")  # type: ignore[misc]
     y: ClassVar[Any] = attribute_of_part("rows.y")
     weights: ClassVar[Any] = attribute_of_part("rows.weights")
-    loss: ClassVar[Any] = attribute_of_part("rows.loss")
+    loss: ClassVar[Any] = attribute_of_part("rows.loss")  # type: ignore[misc]
     fit_intercept: ClassVar[Any] = attribute_of_part("rows.fit_intercept")
     total_weight: ClassVar[Any] = attribute_of_part("rows.total_weight")
     penalty: ClassVar[Any] = attribute_of_part("columns.penalty")  # type: ignore[misc]
@@ -300,6 +301,26 @@ class Problem(Objective):
         if self.constraints is not None:
             return None  # there is no bound on the optimal multipliers, on which slopes depend
         return self.rows.distances_of_slopes(self, gap)
+
+    def turning_costs(self, coef: Array, free: Any, theta: Any) -> Array | None:
+        if not self.lift.same_predictions:
+            return None
+        theta = self.lift.in_domain(self.rows, self._of_rows(theta))
+        coef = np.ascontiguousarray(coef, dtype=np.float64)
+        costs: Array | None = self.rows.turning_costs(self, coef, free, theta)
+        return costs
+
+    def prediction_intervals(
+        self, coef: Array, free: Any, gap: float
+    ) -> tuple[Array, Array] | None:
+        if not (self.lift.same_predictions and gap < np.inf):
+            return None
+        coef = np.ascontiguousarray(coef, dtype=np.float64)
+        found: tuple[Array, Array] | None = self.rows.prediction_intervals(self, coef, free, gap)
+        return found
+
+    def inactive_rows(self, lower: Array, upper: Array) -> Array:
+        return inactive_rows(self, lower, upper)
 
     def free_intervals(self, upper: float) -> list[Interval]:
         return self.free.intervals(self.alpha, upper)

@@ -197,6 +197,16 @@ class Rows(ABC):
         norms = np.sqrt(problem.squares[: self.n_coefficients])
         return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
+    def turning_costs(self, problem: Any, coef: Array, free: Any, theta: Any) -> Array | None:
+        """The shares of a gap that different decisions take; None where they are not known."""
+        return None
+
+    def prediction_intervals(
+        self, problem: Any, coef: Array, free: Any, gap: float
+    ) -> tuple[Array, Array] | None:
+        """Intervals of the predictions of optimal models; None where they are not known."""
+        return None
+
     def in_order(self, coef: Array, intercept: Any) -> Any:
         """The intercept changed so that the predictions are in the domain of the loss."""
         return intercept

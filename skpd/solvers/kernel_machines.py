@@ -156,6 +156,9 @@ def _expanded(machine: KernelMachine, solution: Solution, tol: float) -> KernelS
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,
         relative_gap=gap(model), evidence=None, coef_shape=(0,),  # not for columns of a factor
+        row_evidence=certificate.row_evidence.without_decisions(
+            "Decisions are not compared for kernel machines, whose predictions are rounded."
+        ),
     )  # fmt: skip
     found = {**vars(solution), "certificate": certificate, "model": model}
     found["converged"] = certificate.relative_gap <= tol

@@ -184,15 +184,15 @@ class Monitor:
         if rounds:
             unrounded = self.relative_gap
             self._round()
+        model: Any = np.float64(self._coef), np.float64(self._intercept)
+        own = self.problem, self.primal, self._bound, model
         if self._bound_given == self.primal:  # both points are unchanged
-            certificate, theta = certificate_of(self.problem, self.primal, self._bound)
+            certificate, theta = certificate_of(*own)
         else:
-            coef: Any = np.float64(self._coef)
-            intercept: Any = np.float64(self._intercept)
-            given = self.problem, coef, intercept, self._theta
+            given = self.problem, *model, self._theta
             certificate, theta = certify_point(*given, accuracy=self._accuracy)
             if certificate.dual < self.dual:  # the bound was computed with other coefficients
-                certificate, theta = certificate_of(self.problem, self.primal, self._bound)
+                certificate, theta = certificate_of(*own)
         if rounds:
             self.primal, self.dual, self.on_check = certificate.primal, certificate.dual, None
             self._record(self.n_iter, self.primal, self.dual)

@@ -1,0 +1,138 @@
+"""How far the predictions and decisions of a model are from those of an optimal one.
+
+With the gap G = P(w) - D(theta), an optimal model w* with predictions z*, weights c and losses
+l_i, both parts of ``G = (P(w) - P(w*)) + (P(w*) - D(theta))`` are sums over the rows, and terms
+that are at least 0. For differentiable losses the first is ::
+
+    P(w) - P(w*) = sum_i c_i D_i(z_i, z_i*) + (alpha R(w) - alpha R(w*) - g.(w - w*)),
+    D_i(z, z*) = l_i(z) - l_i(z*) - l_i'(z*) (z - z*),        g = -X' diag(c) l'(z*),
+
+where g is a subgradient of alpha R at w* with the constraints, and 0 on free directions, so that
+the bracket is at least 0. For any convex loss the second is, by Fenchel and Young, ::
+
+    P(w*) - D(theta) >= sum_i c_i F_i(z_i*),    F_i(z) = l_i(z) + l_i*(theta_i) - theta_i z >= 0.
+
+**Predictions.** For an L-smooth loss ``D_i(z, z*) >= (l_i'(z) - l_i'(z*))^2 / (2 L)``. For least
+squares l' is the residual, and for the logistic loss and the softmax, with L = 1/4 and 1/2, the
+probability less the label. So the root of the weighted mean square of the distances is at most
+sqrt(2 L G), and sqrt(2 G / L) for a parabola of curvature L.
+
+**Decisions.** If the decisions of both models on a row differ, z_i* is on the other side of the
+boundary, and the row costs at least c_i times the least D_i + F_i there, the cost of turning it
+(`skpd.losses.Loss.turning_costs`). The costs of all rows that differ are at most G. So their
+number is at most the largest k for which the k smallest costs have a sum of at most G. A row
+without weight costs nothing, and counts. With a squared part of the penalty, whose intervals of
+predictions are in `skpd.problems.prediction_intervals`, only rows whose interval contains the
+boundary can differ.
+"""
+
+from dataclasses import dataclass, field, replace
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from .objective import Objective
+
+ROUNDED = 1.0 + 1e-12  # above the relative rounding errors of sums of costs and of roots
+
+
+@dataclass(frozen=True)
+class RowEvidence:
+    """The numbers from which `Certificate` says how far predictions and decisions may be off.
+
+    Attributes
+    ----------
+    factor : float or None
+        The distance of predictions is at most ``factor sqrt(gap)``.
+    of : str
+        Whose distance it is, "predictions" or "predicted probabilities".
+    decisions : int or None
+        The number of decisions that may differ.
+    n_decisions : int
+        The number of decisions.
+    inactive : ndarray of bool, or None
+        The rows that no optimal model depends on.
+    reasons : dict
+        Why one of these is not known, by the name of the attribute of `Certificate`.
+    """
+
+    factor: float | None = None
+    of: str = ""
+    decisions: int | None = None
+    n_decisions: int = 0
+    inactive: Any = None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def without_decisions(self, reason: str) -> "RowEvidence":
+        """The same evidence for another model of the same problem."""
+        reasons = {**self.reasons, "decisions_that_may_differ": reason}
+        return replace(self, decisions=None, inactive=None, reasons=reasons)
+
+    def distance(self, gap: float) -> float | None:
+        """The bound on the root mean square distance of predictions, for a gap."""
+        return None if self.factor is None else self.factor * sqrt(gap) * ROUNDED
+
+    def sentences(self, gap: float, shown: Any) -> list[str]:
+        """What is known, in words; nothing that would be true of any model."""
+        found, distance = [], self.distance(gap)
+        trivial = 1.0 if self.of == "predicted probabilities" else inf
+        if distance is not None and distance < trivial:
+            found.append(
+                f"{self.of} within {shown(distance)} of an optimal model's (root mean square)"
+            )
+        if self.decisions is not None and self.decisions < self.n_decisions:
+            found.append(
+                f"at most {self.decisions:,} of {self.n_decisions:,} training decisions differ"
+            )
+        return found
+
+
+def row_evidence(
+    objective: Objective, gap: float, model: tuple[Array, Any] | None, theta: Any
+) -> RowEvidence:
+    """The evidence on predictions of a model, from its gap and a dual point.
+
+    Parameters
+    ----------
+    objective : Objective
+    gap : float
+        The objective value of the model less the bound of theta, with room for rounding.
+    model : tuple of ndarray and float, or None
+        Coefficients and intercept, if they are known.
+    theta : ndarray
+        The dual point in the domain of the conjugate losses.
+    """
+    loss = objective.loss
+    factor, of, reasons = None, "", {}
+    if loss.smoothness < inf and loss.constant_curvature:
+        factor, of = sqrt(2.0 / loss.smoothness), "predictions"
+    elif loss.smoothness < inf and loss.is_log_likelihood:
+        factor, of = sqrt(2.0 * loss.smoothness), "predicted probabilities"
+    else:
+        reasons["prediction_distance"] = (
+            "A gap bounds the distance of predictions for least squares, the logistic loss and "
+            f"the softmax; the loss is {loss!r}."
+        )
+    costs = inactive = None
+    if model is not None:
+        costs = objective.turning_costs(*model, theta)
+        intervals = objective.prediction_intervals(*model, gap)
+        if intervals is not None:
+            inactive = objective.inactive_rows(*intervals)
+            if costs is not None:  # intervals on one side of 0 leave no other decision
+                costs = np.where(intervals[0] * intervals[1] > 0.0, inf, costs)
+    if costs is None:
+        reasons["decisions_that_may_differ"] = (
+            "Decisions are compared for losses of labels and of classes, with rows in memory and "
+            f"without a noise budget; the loss is {loss!r}."
+        )
+        return RowEvidence(factor, of, inactive=inactive, reasons=reasons)
+    return RowEvidence(factor, of, most_turned(costs, gap), len(costs), inactive, reasons)
+
+
+def most_turned(costs: Array, gap: float) -> int:
+    """The largest number of costs whose sum is at most the gap."""
+    sums = np.cumsum(np.sort(costs[costs <= gap * ROUNDED]))
+    return int(np.searchsorted(sums, gap * ROUNDED, side="right"))

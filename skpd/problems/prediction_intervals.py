@@ -1,0 +1,109 @@
+"""Intervals that contain the predictions of an optimal model, and the rows it does not depend on.
+
+If ``alpha R(w) - mu ||w||^2 / 2`` is convex, the gap G bounds the distance from the optimal
+coefficients, ``mu ||w - w*||^2 / 2 <= G``. So x_i.w* is within ``r_i = ||x_i|| sqrt(2 G / mu)`` of
+x_i.w. The derivative of a convex loss does not decrease, so that the optimal intercept is between
+the roots of ::
+
+    sum_i c_i l_i'(x_i.w + r_i + b) = 0   and   sum_i c_i l_i'(x_i.w - r_i + b) = 0.
+
+If l_i' is 0 on the whole interval of predictions that this leaves, as that of the hinge loss is
+for margins above 1, theta_i is 0 at every optimum, and a fit without the row has the same optimal
+model, at alpha divided by the sum of the other weights.
+"""
+
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+
+BISECTIONS = 8  # halvings of the interval of changes of the intercept, on either side
+ROUNDED = 1e-12  # above the relative rounding errors of sums over the rows and of roots
+
+
+def prediction_intervals(
+    problem: Any, coef: Array, free: Any, gap: float
+) -> tuple[Array, Array] | None:
+    """The ends of intervals of the predictions of every optimal model for the rows of a problem.
+
+    None where the penalty has no squared part for every coefficient.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with a scalar loss for each row, whose rows are in memory.
+    coef : ndarray of shape (n_features,)
+    free : float
+        The intercept.
+    gap : float
+        The gap of the model, with room for rounding.
+    """
+    distance = distance_of_coefficients(problem, gap)
+    if not distance < inf:
+        return None
+    z, error = problem.predictions(coef, free)
+    room = problem.design.row_norms() * (distance * (1.0 + ROUNDED)) + error
+    lower, upper = z - room, z + room
+    below, above = changes_of_intercept(problem, lower, upper, float(free))
+    return lower - below, upper + above
+
+
+def distance_of_coefficients(problem: Any, gap: float) -> float:
+    """An upper bound on the distance ||w - w*|| from the optimal coefficients."""
+    strong = problem.alpha * problem.penalty.strong_convexity
+    return sqrt(2.0 * gap / strong) * (1.0 + ROUNDED) if strong > 0.0 else inf
+
+
+def changes_of_intercept(
+    problem: Any, lower: Array, upper: Array, free: float
+) -> tuple[float, float]:
+    """How much lower and higher than ``free`` the optimal intercept may be.
+
+    Parameters
+    ----------
+    problem : Problem
+    lower, upper : ndarray of shape (n_samples,)
+        Ends of intervals of the x_i.w* + free.
+    free : float
+    """
+    if not problem.fit_intercept:
+        return 0.0, 0.0
+    lowest, highest = problem.free_intervals(problem.null_objective)[0]
+    likely = float(np.max(upper - lower))  # after which all of them are on one side of the model
+    return (
+        _least_change(problem, upper, -1.0, likely, free - lowest),
+        _least_change(problem, lower, 1.0, likely, highest - free),
+    )
+
+
+def _least_change(problem: Any, z: Array, sign: float, likely: float, furthest: float) -> float:
+    """A change of the intercept, downwards or upwards, that passes every optimal one.
+
+    After it the slope of the mean loss at predictions z, at one end of their intervals, has the
+    sign of the change, so that the slope of an optimal model would have it as well.
+    """
+    loss, y, weights = problem.loss, problem.y, problem.weights
+
+    def passes(change: float) -> bool:
+        terms = weights * loss.gradient(y, z + sign * change)
+        return sign * float(np.sum(terms)) > ROUNDED * float(np.sum(np.abs(terms)))
+
+    low, high = 0.0, min(likely, furthest)
+    if not passes(high):
+        return furthest
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
+
+
+def inactive_rows(problem: Any, lower: Array, upper: Array) -> Array:
+    """A mask of the rows whose theta is 0 at every optimum, from intervals of predictions."""
+    loss, y = problem.loss, problem.y
+    if not loss.piecewise_quadratic or loss.constant_curvature:
+        return np.zeros(0, dtype=bool)
+    margin = ROUNDED * (1.0 + np.abs(lower) + np.abs(upper))
+    flat = [loss.gradient(y, end) == 0.0 for end in (lower - margin, upper + margin)]
+    return np.logical_and(*flat)
