@@ -23,6 +23,7 @@ from .._typing import Array, ArrayLike
 from ..losses import Squared
 from ..penalties import Penalty
 from ..problems import Problem
+from .alphas import alpha_values
 from .base import fit_method
 from .fits import set_attributes
 from .folds import (
@@ -35,7 +36,6 @@ from .folds import (
     warn_of_end,
     warn_of_unfinished,
 )
-from .path import alpha_values
 from .posing import require_unit
 from .progress import reporter, subtask
 from .regressor import PrimalDualRegressor

@@ -1,8 +1,7 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from threading import Event
 from typing import Any
 
@@ -15,11 +14,11 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array, ArrayLike
 from .._warn import warn
-from ..penalties import Separable
 from ..problems import Point, Problem, Solution
-from ..solvers import solve
 from ..solvers.newton.path_by_moments import path_by_moments
+from .alphas import alpha_values
 from .base import PrimalDualEstimator
+from .certified_path import Covered, certified_models
 from .fits import map_in_threads
 from .posing import FitProblems
 from .regularization_path import RegularizationPath
@@ -44,6 +43,7 @@ def path(
     *,
     alphas: int | ArrayLike = 50,
     eps: float | None = None,
+    certified: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
@@ -76,6 +76,11 @@ def path(
     eps : float, default=None
         Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
+    certified : float, default=None
+        A relative gap in (0, 1) that holds on the whole path: for every alpha between the largest
+        and the smallest of ``alphas`` one of the models has at most this relative gap. The other
+        alphas are then chosen, as many as this takes, and ``tol`` has no effect. Fewest are
+        needed for smooth losses, in proportion to the inverse root of this number.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples, as in `fit`; in a pipeline for the last step only.
 
@@ -99,7 +104,7 @@ def path(
     -----
     ConvergenceWarning
         If a relative gap is still above the estimator's ``tol`` after ``max_iter``
-        iterations.
+        iterations, or that of ``certified`` is not reached for some alphas.
 
     Examples
     --------
@@ -116,6 +121,13 @@ def path(
     array([ 3,  6, 11])
     >>> found.decision_function(X[:5]).shape
     (3, 5)
+
+    Models for every alpha from 0.3 to 0.01, at most 10 % above the optimum in units of the
+    objective of the best constant, and the place of the one for alpha = 0.05:
+
+    >>> found = path(model, X, y, alphas=[0.3, 0.01], certified=0.1)
+    >>> len(found.alphas), found.index_at(0.05)
+    (5, 3)
     """
     steps, estimator = split_pipeline(clone(estimator))
     if steps is not None:
@@ -123,6 +135,8 @@ def path(
     fit = problems_of_path(estimator, X, y, sample_weight)
     problems = fit.problems
     values = alpha_values(problems, alphas, eps)
+    if certified is not None:
+        return _certified(estimator, fit, values, certified, steps)
     stop = Event()
     found: list[list[Solution]] = [[] for _ in problems]
 
@@ -136,18 +150,9 @@ def path(
     except KeyboardInterrupt:
         stop.set()
     rows = list(zip(*found, strict=False))  # what all classes have come to
-    fitted = [
-        estimator._with_model(float(alpha), row, fit)
-        for alpha, row in zip(values, rows, strict=False)
-    ]
-    models = _gathered(values, rows, problems, fitted, steps, estimator._path_parameter)
+    models = _gathered(estimator, fit, values, rows, steps)
     if stop.is_set():
-        interrupt = PathInterrupt(
-            f"{len(models.alphas)} of {len(values)} alphas are finished: the attribute path of "
-            "this exception holds their models."
-        )
-        interrupt.path = models
-        raise interrupt
+        raise _interrupt(models, f"{len(models.alphas)} of {len(values)} alphas are finished")
     converged = models.converged
     if not converged.all():
         worst = max(s.certificate.relative_gap for solutions in found for s in solutions)
@@ -156,6 +161,62 @@ def path(
             f"{converged.size} fits of a path: the largest relative gap is {worst:.2e}, above "
             f"tol={estimator.tol:.2e}. Increase max_iter (now {estimator.max_iter}) or tol, or "
             "leave out the smallest alphas.",
+            ConvergenceWarning,
+        )
+    return models
+
+
+def _interrupt(models: RegularizationPath, progress: str) -> PathInterrupt:
+    """The exception after Ctrl-C, with the models that are finished."""
+    interrupt = PathInterrupt(
+        f"{progress}: the attribute path of this exception holds their models."
+    )
+    interrupt.path = models
+    return interrupt
+
+
+def _certified(
+    estimator: PrimalDualEstimator, fit: FitProblems, ends: Array, eps: float,
+    steps: Pipeline | None,
+) -> RegularizationPath:  # fmt: skip
+    """The path whose models have a relative gap of at most eps for every alpha between two."""
+    if isinstance(eps, bool) or not (isinstance(eps, Real) and 0.0 < eps < 1.0):
+        raise ValueError(f"certified must be None or a number in (0, 1), got {eps!r}.")
+    random_state = check_random_state(estimator.random_state)
+    problems = [problem.by_columns() for problem in fit.problems]
+
+    def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
+        estimator.set_params(tol=tol)
+        starts = [None] * len(problems) if start is None else list(map(point_of, start))
+        return [
+            estimator._solve(problem.with_alpha(alpha), start=first, random_state=random_state)
+            for problem, first in zip(problems, starts, strict=True)
+        ]
+
+    found: list[Covered] = []
+    stopped = False
+    try:
+        largest, smallest = float(ends[0]), float(ends[-1])
+        for model in certified_models(problems, solve_at, largest, smallest, float(eps)):
+            if stopped := any(solution.interrupted for solution in model.solutions):
+                break
+            found.append(model)
+    except KeyboardInterrupt:
+        stopped = True
+    models = _gathered(
+        estimator, fit, np.array([model.alpha for model in found]),
+        [tuple(model.solutions) for model in found], steps,
+        np.array([(model.lowest, model.highest) for model in found]).reshape(-1, 2),
+    )  # fmt: skip
+    if stopped:
+        raise _interrupt(models, f"{len(found)} alphas are finished")
+    missed = [model.alpha for model in found if not model.converged]
+    if missed:
+        warn(
+            f"{type(estimator).__name__} is not certified to {eps:.2g} on the whole path: the "
+            f"relative gap is larger near {len(missed)} of its {len(found)} alphas, the first of "
+            f"which is {missed[0]:.3g}. Increase certified or max_iter (now "
+            f"{estimator.max_iter}), or leave out the smallest alphas.",
             ConvergenceWarning,
         )
     return models
@@ -191,18 +252,25 @@ def problems_of_path(
 
 
 def _gathered(
+    estimator: PrimalDualEstimator,
+    fit: FitProblems,
     alphas: Array,
-    rows: list[tuple[Solution, ...]],
-    problems: Sequence[Problem],
-    models: list[PrimalDualEstimator],
+    rows: Sequence[tuple[Solution, ...]],
     steps: Pipeline | None,
-    parameter: str,
+    covered: Array | None = None,
 ) -> RegularizationPath:
     """The path of the finished alphas, from rows of solutions with one for each problem."""
+    problems = fit.problems
     shape: tuple[int, ...] = (len(rows), len(problems)) if len(problems) > 1 else (len(rows),)
     problem = problems[0]
     intercept_shape = problem.rows.intercept_shape
-    coef_shape = problem.table_shape
+    coef_shape, copies = problem.table_shape, estimator._copies()
+    if copies is not None:
+        coef_shape = (copies.n_features,)
+
+    def coef_of(solution):
+        coef = problem.coef_table(solution.coef)
+        return coef if copies is None else copies.sums(coef)
 
     def table(value, dtype, *more):
         values = [[value(solution) for solution in row] for row in rows]
@@ -210,23 +278,21 @@ def _gathered(
 
     return RegularizationPath(
         alphas=alphas[: len(rows)],
-        coefs=table(lambda solution: problem.coef_table(solution.coef), np.float64, *coef_shape),
+        coefs=table(coef_of, np.float64, *coef_shape),
         intercepts=table(lambda solution: solution.intercept, np.float64, *intercept_shape),
         certificates=table(lambda solution: solution.certificate, object).tolist(),
         converged=table(lambda solution: solution.converged, np.bool_),
         n_iters=table(lambda solution: solution.n_iter, np.int64),
-        models=models,
+        models=[
+            estimator._with_model(float(alpha), row, fit)
+            for alpha, row in zip(alphas, rows, strict=False)
+        ],
         steps=steps,
-        parameter=parameter,
+        parameter=estimator._path_parameter,
+        covered=covered,
     )
 
 
-# The last alpha over the first. On the data sets of scikit-learn the best models with the l1 norm
-# are at 2e-4 to 2e-2 of the first alpha, those with half the squared norm at 1e-6 to 1e-3
-EPS, EPS_OF_SQUARES = 1e-4, 1e-7
-USEFUL = 0.01  # of the objective: how much better a model is that is worth a look
-STEPS = 10**6  # for each power of ten, in the search for such an alpha
-NULL_TOL, NULL_ITERATIONS = 1e-6, 1000  # of the model on features that are not penalised
 MANY_ALPHAS = 5  # from which on a copy of X by columns pays
 
 
@@ -257,78 +323,9 @@ def follow(
         if solution.interrupted or solution.stopped:
             return
         yield solution
-        start = Point(solution.coef, solution.intercept, solution.dual_coef)
+        start = point_of(solution)
 
 
-def alpha_values(problems: Sequence[Problem], alphas: int | ArrayLike, eps: float | None) -> Array:
-    """The alphas of a path, decreasing: the given ones, or a number of them at equal ratios."""
-    if isinstance(alphas, Integral):
-        return _equal_ratios(problems, alphas, eps)
-    for place, alpha in enumerate(np.ravel(np.asarray(alphas, dtype=object))):
-        if isinstance(alpha, str):  # which NumPy would read
-            raise TypeError(f"alphas[{place}] must be an instance of float, not str: {alpha!r}.")
-    values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
-    if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
-        raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
-    return values
-
-
-def _equal_ratios(problems, n_alphas, eps):
-    if isinstance(n_alphas, bool) or n_alphas < 1:
-        raise ValueError(f"alphas as a number must be at least 1, got {n_alphas!r}.")
-    if not (eps is None or (isinstance(eps, Real) and 0.0 < eps <= 1.0)):
-        raise ValueError(f"eps must be a number in (0, 1], got {eps!r}.")
-    largest, ratio = max(map(_largest_alpha, problems)), EPS
-    if not 0.0 < largest < np.inf:
-        largest, ratio = max(map(_useful_alpha, problems)), EPS_OF_SQUARES
-    if not 0.0 < largest < np.inf:
-        name = type(problems[0].penalty).__name__
-        raise ValueError(
-            f"alphas must be given as values: with the penalty {name} and this data no alpha is "
-            "seen from which on features are of no use."
-        )
-    return largest * np.geomspace(1.0, ratio if eps is None else eps, n_alphas)
-
-
-def _null_gradient(problem: Problem) -> Array:
-    """The gradient of the loss where all penalised coefficients are 0.
-
-    With features that are not penalised, the gradient follows from a dual point of the model on
-    these features.
-    """
-    columns, lower, upper = problem.penalty.free_features
-    if not len(columns):
-        return problem.null_gradient
-    penalty = Separable(np.zeros(len(columns)), 0.0, lower, upper)
-    null = problem.of_columns(columns, penalty)
-    random_state = np.random.RandomState(0)
-    model = solve(null, tol=NULL_TOL, max_iter=NULL_ITERATIONS, random_state=random_state)
-    gradient = problem.design.rmatvec(problem.weights * model.dual_coef)
-    gradient[columns] = 0.0  # but for the tolerance
-    return gradient
-
-
-def _largest_alpha(problem: Problem) -> float:
-    """The smallest alpha at which all penalised coefficients are 0; nan if there is none."""
-    if not len(problem.penalty.free_features.columns):
-        return problem.largest_alpha
-    return problem.penalty.largest_alpha(-_null_gradient(problem))
-
-
-def _useful_alpha(problem: Problem) -> float:
-    """An alpha above which no model is better than the best constant by more than a share.
-
-    This is for the penalties that allow no model of coefficients 0, such as squared norms. The
-    loss is convex, so that with its gradient g at the best constant, where the objective is P_0,
-    it is at least P_0 + g'w, and the objective of any model at least P_0 - (alpha R)*(-g). The
-    conjugate is |g|^2 / (2 alpha) for half the squared Euclidean norm, and never increases with
-    alpha.
-    """
-    gradient, least = _null_gradient(problem), USEFUL * problem.objective_unit
-    steps = range(-300 * STEPS, 300 * STEPS)
-
-    def enough(step: int) -> bool:
-        return problem.penalty.conjugate(-gradient, 10.0 ** (step / STEPS)) <= least
-
-    place = bisect_left(steps, True, key=enough)
-    return 10.0 ** (steps[place] / STEPS) if 0 < place < len(steps) else np.nan
+def point_of(solution: Solution) -> Point:
+    """The point of a solution, as a start."""
+    return Point(solution.coef, solution.intercept, solution.dual_coef)

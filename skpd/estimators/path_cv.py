@@ -35,6 +35,7 @@ from .._compat import (
     with_callbacks,
 )
 from .._typing import Array, ArrayLike
+from .alphas import alpha_values
 from .folds import (
     FollowedPaths,
     Samples,
@@ -49,7 +50,7 @@ from .folds import (
     warn_of_unfinished,
 )
 from .parameters import ParameterValidation, declared
-from .path import alpha_values, problems_of_path, split_pipeline
+from .path import problems_of_path, split_pipeline
 from .progress import subtask
 from .wrappers import BestEstimator
 

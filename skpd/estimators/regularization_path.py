@@ -38,6 +38,9 @@ class RegularizationPath:
     parameter : str
         The parameter of the estimator whose values ``alphas`` holds: "alpha", or "epsilon" of
         `DRSVMClassifier`.
+    covered : ndarray of shape (n_alphas, 2), or None
+        For every model the least and the largest alpha for which it has the relative gap
+        ``certified`` of `path`, and all between; None for a path on a grid.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class RegularizationPath:
     models: list
     steps: Pipeline | None = None
     parameter: str = "alpha"
+    covered: Any = None
 
     @property
     def _sizes(self) -> Array:
@@ -78,6 +82,32 @@ class RegularizationPath:
             f"{self.converged.size} fits converged, {used.min()} to {used.max()} of "
             f"{n_features} features)"
         )
+
+    def index_at(self, alpha: float) -> int:
+        """The place of a model that is certified for an alpha, on a path with ``certified``.
+
+        Parameters
+        ----------
+        alpha : float
+
+        Returns
+        -------
+        index : int
+            Of several models that are certified the one whose own alpha is nearest in ratio.
+
+        Raises
+        ------
+        ValueError
+            If no model is certified for this alpha.
+        """
+        covered = np.zeros((0, 2)) if self.covered is None else self.covered
+        good = np.flatnonzero((covered[:, 0] <= alpha) & (alpha <= covered[:, 1]))
+        if not len(good):
+            known = "the path has none, as it was found without certified"
+            if len(covered):
+                known = f"those of the path are for {covered.min():.3g} to {covered.max():.3g}"
+            raise ValueError(f"No model is certified for {self.parameter}={alpha!r}: {known}.")
+        return int(good[np.argmin(np.abs(np.log(self.alphas[good] / alpha)))])
 
     def predict(self, X: Any) -> Array:
         """Predict targets or classes by every model.

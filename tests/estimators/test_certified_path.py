@@ -1,0 +1,139 @@
+"""Paths that are certified for every alpha, against models of those alphas."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+from skpd import (
+    DRSVMClassifier,
+    ElasticNetPD,
+    GroupLassoSVC,
+    LassoPDCertified,
+    MultinomialPD,
+    MultiTaskPD,
+    PdproxRegressor,
+    PdproxSVC,
+    QuantilePD,
+    path,
+)
+from skpd.certificates import primal_objective
+from skpd.estimators.path import problems_of_path
+
+X_2, Y_2 = load_breast_cancer(return_X_y=True)
+X_2 = scale(X_2)
+X_D, Y_D = load_diabetes(return_X_y=True)
+X_D, Y_D = scale(X_D), scale(Y_D)
+X_3, Y_3 = load_iris(return_X_y=True)
+OVERLAPPING = [[0, 1, 2], [2, 3, 4], list(range(4, 30))]
+MODELS = [
+    (LassoPDCertified(), X_D, Y_D, 0.03),
+    (ElasticNetPD(), X_D, Y_D, 0.03),
+    (PdproxRegressor(loss="huber"), X_D, Y_D, 0.03),
+    (PdproxRegressor(loss="absolute"), X_D, Y_D, 0.1),
+    (QuantilePD([0.2, 0.8]), X_D, Y_D, 0.1),
+    (MultiTaskPD(), X_D, np.column_stack([Y_D, Y_D**2]), 0.03),
+    (PdproxSVC(), X_2, Y_2, 0.1),
+    (PdproxSVC(penalty="l2", fit_intercept=False), X_2, Y_2, 0.1),
+    (PdproxSVC(loss="logistic", penalty="group", groups=[3] * 10), X_2, Y_2, 0.03),
+    (PdproxSVC(penalty="fused_lasso", loss="smoothed_hinge"), X_2, Y_2, 0.1),
+    (PdproxSVC(noise_budget=100.0), X_2, Y_2, 0.1),
+    (PdproxSVC(loss="squared_hinge"), X_3, Y_3, 0.05),
+    (MultinomialPD(penalty="l1"), X_3, Y_3, 0.05),
+    (DRSVMClassifier(kappa=1.0, norm=2, alpha=0.01), X_2, Y_2, 0.05),
+]
+
+
+def objectives(problems, found, place, alpha):
+    """The objectives of the models at a place of a path, at another alpha."""
+    coefs = np.reshape(found.coefs[place], (len(problems), *problems[0].table_shape))
+    intercepts = np.reshape(found.intercepts[place], (len(problems), -1))
+    for problem, coef, intercept in zip(problems, coefs, intercepts, strict=True):
+        other = problem.with_alpha(alpha)
+        free = intercept if problem.rows.of_outputs else float(intercept[0])
+        variables = other.completed(np.ravel(coef.T), free)
+        yield primal_objective(other, variables, free)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y", "eps"), MODELS, ids=lambda value: type(value).__name__
+)
+def test_a_model_is_good_for_every_alpha(model, X, y, eps):
+    ends = [0.4, 0.04]
+    found = path(model, X, y, alphas=ends, certified=eps)
+    assert found.alphas[0] == 0.4 and np.all(np.diff(found.alphas) < 0.0)
+    assert np.all(found.covered[1:, 1] >= found.covered[:-1, 0])
+    assert found.covered[-1, 0] <= 0.04
+    problems = problems_of_path(clone(model), X, y).problems
+    alphas = np.geomspace(*ends, 60)
+    exact = path(clone(model).set_params(tol=1e-8), X, y, alphas=alphas)
+    for k, alpha in enumerate(alphas):
+        own = list(objectives(problems, found, found.index_at(alpha), alpha))
+        best = [certificate.primal for certificate in np.atleast_1d(exact.certificates[k])]
+        units = [problem.objective_unit for problem in problems]
+        excess = np.subtract(own, best) / units
+        assert np.all(excess <= eps) and np.all(excess >= -1e-7)
+
+
+def test_groups_that_overlap():
+    found = path(GroupLassoSVC(groups=OVERLAPPING), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1)
+    assert found.covered[-1, 0] <= 0.1
+    for coef, model in zip(found.coefs, found.models, strict=True):
+        assert_allclose(coef, model.coef_[0], atol=1e-15)
+
+
+def test_excess_of_the_lasso_against_scikit_learn():
+    """The objective of the certified model, beside that of `Lasso`, at 400 alphas."""
+    eps = 3e-3
+    found = path(LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.01], certified=eps)
+    unit = 0.5 * np.var(Y_D)
+
+    def objective(coef, intercept, alpha):
+        return 0.5 * np.mean((Y_D - X_D @ coef - intercept) ** 2) + alpha * np.abs(coef).sum()
+
+    for alpha in np.geomspace(0.4, 0.01, 400):
+        best = Lasso(alpha, tol=1e-12, max_iter=10**6).fit(X_D, Y_D)
+        place = found.index_at(alpha)
+        own = objective(found.coefs[place], found.intercepts[place], alpha)
+        assert own - objective(best.coef_, best.intercept_, alpha) <= eps * unit
+
+
+def test_number_of_models_grows_with_the_inverse_root_for_smooth_losses():
+    counts = [
+        len(path(LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.01], certified=eps).alphas)
+        for eps in (1e-2, 1e-4)
+    ]
+    assert 6.0 <= counts[1] / counts[0] <= 14.0
+
+
+def test_pipelines_and_automatic_ends():
+    model = make_pipeline(StandardScaler(), PdproxSVC())
+    found = path(model, X_2, Y_2, eps=0.1, certified=0.05)
+    assert_allclose(found.alphas[0] / 10.0, found.covered[-1, 0], rtol=1e-12)
+    assert found.predict(X_2[:4]).shape == (len(found.alphas), 4)
+
+
+def test_index_at_outside_of_the_path():
+    found = path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1)
+    with pytest.raises(ValueError, match=r"No model is certified for alpha=0.5: those .* 0.1"):
+        found.index_at(0.5)
+    with pytest.raises(ValueError, match="found without certified"):
+        path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.1]).index_at(0.2)
+
+
+@pytest.mark.parametrize("certified", [0.0, 1.0, -1.0, True, "0.1", np.nan])
+def test_certified_out_of_range(certified):
+    with pytest.raises(ValueError, match=r"certified must be None or a number in \(0, 1\), got"):
+        path(PdproxSVC(), X_2, Y_2, certified=certified)
+
+
+def test_a_gap_that_is_not_reached_is_said():
+    model = PdproxSVC(solver="pdprox-dual", max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="is not certified to 1e-06 on the whole path"):
+        found = path(model, X_2, Y_2, alphas=[0.4, 0.2], certified=1e-6)
+    assert found.alphas[-1] == 0.2
