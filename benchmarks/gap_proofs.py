@@ -1,0 +1,374 @@
+"""What a gap proves of predictions, decisions, rows and paths, beside optima found otherwise.
+
+The optima are those of Newton's method here, of the closed form, of scikit-learn or of HiGHS and
+Clarabel. A model is that of a solver with a random tolerance, or an optimum that was changed.
+"""
+
+import argparse
+import contextlib
+import time
+from collections import defaultdict
+
+import numpy as np
+from scipy.special import expit
+from sklearn.linear_model import Lasso
+
+from skpd.certificates import certify_point
+from skpd.designs import Design
+from skpd.estimators.certified_path import Reach, certified_models
+from skpd.losses import Hinge, Logistic, SmoothedHinge, Softmax, Squared, SquaredHinge
+from skpd.penalties import L1, ElasticNet, SquaredL2
+from skpd.problems import Point, linear_problem
+from skpd.problems.output_rows import outputs_problem
+from skpd.solvers import solve
+from tests.oracles.reference import conic_solution, linear_solution
+
+NEAR = 1e-6  # predictions of an optimum nearer to the boundary than this are on neither side
+ROUNDING = 1e-9  # of distances
+
+
+def newton(X, weights, derivatives, ridge, k=1, steps=200):
+    """The minimiser of a smooth loss and ridge ||w||^2 / 2, with free intercepts.
+
+    ``derivatives`` are the loss, its gradient and its Hessian in the predictions of each row, of
+    shapes (n,), (n, k) and (n, k, k). One intercept of several is 0.
+    """
+    A = np.column_stack([X, np.ones(len(X))])
+    penalised = np.repeat(np.append(np.full(X.shape[1], ridge), 0.0), k)
+    w = np.zeros(A.shape[1] * k)
+
+    def objective(w):
+        loss, *_ = derivatives(A @ w.reshape(-1, k))
+        return float(weights @ loss) + 0.5 * float(penalised @ (w * w))
+
+    value = objective(w)
+    for _ in range(steps):
+        _, gradient, hessian = derivatives(A @ w.reshape(-1, k))
+        g = np.ravel(A.T @ (weights[:, None] * gradient)) + penalised * w
+        H = np.einsum("i,ia,ikl,ib->akbl", weights, A, hessian, A).reshape(len(w), len(w))
+        H += np.diag(penalised) + 1e-14 * np.eye(len(w))
+        step, size = np.linalg.lstsq(H, g, rcond=None)[0], 1.0
+        while objective(w - size * step) > value and size > 1e-10:
+            size *= 0.5
+        w = w - size * step
+        if abs(objective(w) - value) <= 1e-16 and size == 1.0:
+            break
+        value = objective(w)
+    return w.reshape(-1, k)
+
+
+def of_logistic(y):
+    def derivatives(z):
+        m = y * z[:, 0]
+        p = expit(-m)
+        return np.logaddexp(0.0, -m), (-y * p)[:, None], (p * (1.0 - p))[:, None, None]
+
+    return derivatives
+
+
+def of_softmax(Y):
+    def derivatives(z):
+        ahead = z - z.max(axis=1, keepdims=True)
+        p = np.exp(ahead)
+        p /= p.sum(axis=1, keepdims=True)
+        loss = np.log(np.exp(ahead).sum(axis=1)) - np.sum(Y * ahead, axis=1)
+        return (
+            loss,
+            p - Y,
+            np.einsum("ik,kl->ikl", p, np.eye(p.shape[1])) - p[:, :, None] * p[:, None, :],
+        )
+
+    return derivatives
+
+
+def of_squared_hinge(y):
+    def derivatives(z):
+        m = np.maximum(1.0 - y * z[:, 0], 0.0)
+        return m * m, (-2.0 * y * m)[:, None], 2.0 * (m > 0.0)[:, None, None]
+
+    return derivatives
+
+
+def of_squares(y):
+    def derivatives(z):
+        t = z[:, 0] - y
+        return 0.5 * t * t, t[:, None], np.ones((len(y), 1, 1))
+
+    return derivatives
+
+
+class NotSolved(Exception):
+    """The independent solver did not reach its accuracy."""
+
+
+def a_problem(kinds, rng):
+    while True:
+        with contextlib.suppress(NotSolved):
+            return Drawn(str(rng.choice(kinds)), rng)
+
+
+class Drawn:
+    """A random problem with its optimal predictions."""
+
+    def __init__(self, kind, rng):
+        self.kind = kind
+        n, d = int(rng.integers(8, 60)), int(rng.integers(1, 8))
+        X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 1, size=d)
+        weights = rng.choice([1.0, rng.random()], size=n)
+        if rng.random() < 0.3:
+            weights[rng.integers(n)] = 0.0
+        weights /= weights.sum()
+        score = X @ rng.normal(size=d) / np.sqrt(d) + rng.normal(size=n)
+        alpha, self.k = 10.0 ** rng.uniform(-3, 0.5), 1
+        self.X, self.weights = X, weights
+        y = np.where(score > np.quantile(score, rng.uniform(0.2, 0.8)), 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+        if kind.startswith("squared,"):
+            y = score
+        losses = {"squared": Squared(), "logistic": Logistic(), "hinge": Hinge(),
+                  "squared hinge": SquaredHinge(), "smoothed hinge": SmoothedHinge()}  # fmt: skip
+        of = {"squared": of_squares, "logistic": of_logistic, "squared hinge": of_squared_hinge}
+        name, norm = kind.split(", ")
+        penalty = {"l1": L1(), "l2": SquaredL2(), "both": ElasticNet(0.5)}[norm]
+        if name == "softmax":
+            self.k = 3
+            labels = np.digitize(score, np.quantile(score, [0.3, 0.7]))
+            labels[:3] = 0, 1, 2
+            Y = np.eye(3)[labels]
+            self.problem = outputs_problem(
+                Design(X), Y, weights, Softmax(3), penalty, alpha=alpha, fit_intercept=True
+            )
+            w = newton(X, weights, of_softmax(Y), alpha, 3)
+        else:
+            self.problem = linear_problem(
+                Design(X), y, weights, losses[name], penalty, alpha, True
+            )
+            if norm == "l2" and name in of:
+                w = newton(X, weights, of[name](y), alpha)
+            elif kind == "squared, l1":
+                centre = weights @ X
+                root = np.sqrt(len(y) * weights)[:, None]
+                model = Lasso(alpha, fit_intercept=False, tol=1e-14, max_iter=10**6)
+                model.fit(root * (X - centre), root[:, 0] * (y - weights @ y))
+                w = np.append(model.coef_, weights @ y - centre @ model.coef_)[:, None]
+            else:
+                solution = linear_solution if kind == "hinge, l1" else conic_solution
+                value, coef, intercept = solution(
+                    X, y, weights, losses[name], penalty, alpha, True
+                )
+                if value is None:
+                    raise NotSolved
+                w = np.append(coef, intercept)[:, None]
+        self.variables = w
+        self.z = np.column_stack([X, np.ones(n)]) @ w
+
+    def predictions(self, coef, intercept):
+        return self.X @ np.reshape(coef, (-1, self.k)) + np.reshape(intercept, (1, -1))
+
+
+SOLVERS = {
+    "squared, l2": ("auto", "agm", "pdprox-dual", "cd"),
+    "squared, l1": ("auto", "pdprox-dual", "cd"),
+    "logistic, l2": ("auto", "agm", "pdprox-dual", "cd"),
+    "softmax, l2": ("auto",),
+    "squared hinge, l2": ("auto", "agm", "pdprox-dual"),
+    "hinge, l1": ("auto", "pdprox-dual"),
+    "hinge, l2": ("auto", "agm", "pdprox-dual"),
+    "hinge, both": ("auto",),
+    "smoothed hinge, both": ("auto", "agm"),
+}
+
+
+def a_model(drawn, rng):
+    """A model with its certificate, and what it is from."""
+    problem = drawn.problem
+    solver = str(rng.choice([*SOLVERS[drawn.kind], "changed"]))
+    if solver == "changed":
+        size = 10.0 ** rng.uniform(-6, 0)
+        w = drawn.variables * (1.0 + size * rng.normal(size=drawn.variables.shape))
+        coef, intercept = np.ravel(w[:-1]), w[-1] if drawn.k > 1 else float(w[-1, 0])
+        best = solve(problem, tol=1e-6, max_iter=1000, random_state=np.random.RandomState(0))
+        theta = best.dual_coef
+        if rng.random() < 0.5:
+            theta = problem.dual_point_of(coef, intercept)
+        return solver, coef, intercept, certify_point(problem, coef, intercept, theta)[0]
+    found = solve(
+        problem, solver, tol=10.0 ** rng.uniform(-8, -0.5), max_iter=int(rng.integers(1, 400)),
+        random_state=np.random.RandomState(0),
+    )  # fmt: skip
+    return solver, found.coef, found.intercept, found.certificate
+
+
+def scale_of(kind, z):
+    """The numbers whose distance is bounded."""
+    if kind.startswith("logistic"):
+        return expit(z)
+    if kind.startswith("softmax"):
+        p = np.exp(z - z.max(axis=1, keepdims=True))
+        return p / p.sum(axis=1, keepdims=True)
+    return z
+
+
+def decisions(z):
+    """The decision of each row, and whether it is a clear one."""
+    if z.shape[1] == 1:
+        return z[:, 0] > 0.0, np.abs(z[:, 0]) > NEAR
+    ordered = np.sort(z, axis=1)
+    return np.argmax(z, axis=1), ordered[:, -1] - ordered[:, -2] > NEAR
+
+
+def check(drawn, rng):
+    """(what, from, said, true) of each statement about a model."""
+    solver, coef, intercept, certificate = a_model(drawn, rng)
+    z = drawn.predictions(coef, intercept)
+    if certificate.prediction_distance is not None:
+        apart = np.sum((scale_of(drawn.kind, z) - scale_of(drawn.kind, drawn.z)) ** 2, axis=1)
+        true = np.sqrt(drawn.weights @ apart)
+        yield "distance", solver, certificate.prediction_distance, true, ROUNDING
+    if certificate.decisions_that_may_differ is not None:
+        (mine, clear), (best, known) = decisions(z), decisions(drawn.z)
+        true = np.count_nonzero((mine != best) & known & clear)
+        yield "decisions", solver, certificate.decisions_that_may_differ, true, 0
+    inactive = certificate.proven_inactive_rows
+    if inactive.any():
+        y, best = drawn.problem.y, drawn.z[:, 0]
+        active = drawn.problem.loss.gradient(y, best + NEAR * y) != 0.0
+        yield "inactive", solver, 0, np.count_nonzero(active & inactive), 0
+
+
+def statements(n_problems, seed=0):
+    """Violations, and said over true, of random problems."""
+    rng, wrong, ratios = np.random.default_rng(seed), 0, defaultdict(list)
+    for number in range(n_problems):
+        drawn = a_problem(list(SOLVERS), rng)
+        for what, solver, said, true, room in check(drawn, rng):
+            if true > said + room:
+                wrong += 1
+                print(f"problem {number}, {drawn.kind}, {solver}: {what} {true} above {said}")
+            if true > 1e-7:
+                ratios[what, solver].append(said / true)
+    print(f"{n_problems} problems: {wrong} statements about predictions or rows are wrong")
+    for (what, solver), values in sorted(ratios.items()):
+        low, middle, high = np.quantile(values, [0.0, 0.5, 1.0])
+        print(
+            f"  {what:10} {solver:12} said over true: least {low:.3g}, median {middle:.3g}, "
+            f"largest {high:.3g} of {len(values)}"
+        )
+    return wrong
+
+
+def without_rows(n_problems, seed=1):
+    """Refits without the rows that are proven inactive: the largest change of a model."""
+    rng, worst, refits, left_out = np.random.default_rng(seed), 0.0, 0, 0
+    while refits < n_problems:
+        drawn = a_problem(["hinge, l2", "squared hinge, l2", "smoothed hinge, both"], rng)
+        state = np.random.RandomState(0)
+        problem = drawn.problem
+        loose = solve(problem, tol=10.0 ** rng.uniform(-8, -2), max_iter=1000, random_state=state)
+        out = loose.certificate.proven_inactive_rows
+        kept = ~out
+        share = float(np.sum(drawn.weights[kept]))
+        if not out.any() or len(set(problem.y[kept & (drawn.weights > 0.0)])) < 2:
+            continue
+        fewer = linear_problem(
+            Design(drawn.X[kept]), problem.y[kept], drawn.weights[kept] / share, problem.loss,
+            problem.penalty, problem.alpha / share, True,
+        )  # fmt: skip
+        fits = [
+            solve(p, tol=1e-15, max_iter=2000, random_state=np.random.RandomState(0))
+            for p in (problem, fewer)
+        ]
+        apart = np.abs(fits[0].coef - fits[1].coef) / max(1.0, np.max(np.abs(fits[0].coef)))
+        worst = max(worst, float(np.max(apart)))
+        refits, left_out = refits + 1, left_out + int(out.sum())
+    print(f"{refits} refits without {left_out} rows: coefficients change by at most {worst:.1e}")
+    return worst > 1e-8
+
+
+def exact(problem, alpha, start=None, tol=1e-9):
+    return solve(
+        problem.with_alpha(alpha), tol=tol, max_iter=2000, start=start,
+        random_state=np.random.RandomState(0),
+    )  # fmt: skip
+
+
+def greedy(problem, first, last, eps):
+    """The least number of optimal points whose gaps cover the path, by bisection."""
+
+    def reach(alpha):
+        return Reach(problem.with_alpha(alpha), exact(problem, alpha))
+
+    count, covered = 0, first
+    while True:
+        high, low = np.log(covered), np.log(last)  # the lowest alpha that reaches up to covered
+        if reach(last).relative_gap(covered) <= eps:
+            return count + 1
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            good = reach(np.exp(middle)).relative_gap(covered) <= eps
+            low, high = (low, middle) if good else (middle, high)
+        model, count = reach(np.exp(high)), count + 1
+        down, up = np.log(last), high
+        if model.relative_gap(last) <= eps:
+            return count
+        for _ in range(20):
+            middle = 0.5 * (down + up)
+            good = model.relative_gap(np.exp(middle)) <= eps
+            down, up = (down, middle) if good else (middle, up)
+        covered = np.exp(up)
+
+
+def paths(n_problems, n_alphas=1000, seed=2):
+    """Certified paths at many alphas: models above eps, and fits beside the fewest possible."""
+    rng, wrong, ratios = np.random.default_rng(seed), 0, defaultdict(list)
+    for number in range(n_problems):
+        drawn = a_problem([kind for kind in SOLVERS if kind != "softmax, l2"], rng)
+        kind, eps = drawn.kind, 10.0 ** rng.uniform(-2.5, -1)
+        problem = drawn.problem.in_workspace()
+        first = problem.largest_alpha
+        first = first if 0.0 < first < np.inf else 10.0
+        last = first * 10.0 ** rng.uniform(-2, -1)
+
+        def solve_at(alpha, tol, start, problem=problem):
+            point = start and Point(start[0].coef, start[0].intercept, start[0].dual_coef)
+            return [exact(problem, alpha, point, tol)]
+
+        models = list(certified_models([problem], solve_at, first, last, eps))
+        start, unit = None, problem.objective_unit
+        for alpha in np.geomspace(first, last, n_alphas):
+            found = exact(problem, alpha, start)
+            start = Point(found.coef, found.intercept, found.dual_coef)
+            above = np.inf
+            for model in models:
+                if model.lowest <= alpha <= model.highest:
+                    at, best = problem.with_alpha(alpha), model.solutions[0]
+                    value = at.mean_loss(best.coef, best.intercept, 0.0)
+                    value += alpha * problem.penalty.value(best.coef)
+                    above = (value - found.certificate.primal) / unit
+                    break
+            if above > eps:
+                wrong += 1
+                print(f"problem {number}, {kind}: {above} above {eps} at {alpha}")
+        if number < n_problems // 4:
+            ratios[kind].append(len(models) / greedy(problem, first, last, eps))
+    print(f"{n_problems} paths at {n_alphas} alphas: {wrong} models above eps")
+    for kind, values in sorted(ratios.items()):
+        print(
+            f"  {kind:22} fits over the fewest: median {np.median(values):.2f}, "
+            f"largest {max(values):.2f} of {len(values)}"
+        )
+    return wrong
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks gap_proofs", description=__doc__)
+    parser.add_argument("--problems", type=int, default=10_000)
+    parser.add_argument("--refits", type=int, default=1000)
+    parser.add_argument("--paths", type=int, default=200)
+    options = parser.parse_args(arguments)
+    start = time.perf_counter()
+    wrong = statements(options.problems)
+    wrong += without_rows(options.refits) + paths(options.paths)
+    print(f"{time.perf_counter() - start:.0f} s")
+    if wrong:
+        raise SystemExit(1)
