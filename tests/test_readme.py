@@ -13,7 +13,7 @@ PROSE = re.sub(r"(?ms)^```.*?^```|^\|.*?$", "", TEXT)
 LINKS = re.findall(r"\]\(([^)]*)\)", TEXT)
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 SHOWN = re.findall(r"```text\n(.*?)```", TEXT, re.DOTALL)
-NUMBER = r"\d+\.\d+"
+NUMBER = r"\d+(?:\.\d+)?"
 
 
 def test_code_prints_what_is_shown(capsys):
