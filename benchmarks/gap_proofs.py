@@ -16,6 +16,7 @@ from sklearn.linear_model import Lasso
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.estimators.certified_path import Reach, certified_models
+from skpd.estimators.score_bounds import score_bounds
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Softmax, Squared, SquaredHinge
 from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
@@ -360,6 +361,46 @@ def paths(n_problems, n_alphas=1000, seed=2):
     return wrong
 
 
+SCORED = {
+    "accuracy": lambda y, z, c: c @ (y * z > 0.0),
+    "neg_log_loss": lambda y, z, c: -c @ np.logaddexp(0.0, -y * z),
+    "r2": lambda y, z, c: 1.0 - c @ (y - z) ** 2 / (c @ (y - c @ y) ** 2),
+    "neg_mean_squared_error": lambda y, z, c: -c @ (y - z) ** 2,
+    "neg_mean_absolute_error": lambda y, z, c: -c @ np.abs(y - z),
+}
+
+
+def scores(n_problems, seed=3):
+    """Scores of optimal models for held-out rows, at three alphas of a certified range."""
+    rng, wrong, widths = np.random.default_rng(seed), 0, defaultdict(list)
+    for number in range(n_problems):
+        drawn = a_problem(["squared, l2", "logistic, l2", "squared hinge, l2"], rng)
+        problem, of_labels = drawn.problem, not drawn.kind.startswith("squared,")
+        names = ["accuracy", "neg_log_loss"] if of_labels else list(SCORED)[2:]
+        name, low = str(rng.choice(names)), problem.alpha
+        high = low * 10.0 ** rng.uniform(0, 0.1)
+        loose = exact(problem, low, tol=10.0 ** rng.uniform(-7, -2))
+        reach = Reach(problem, loose)
+        eps = max(reach.relative_gap(alpha) for alpha in (low, high))
+        X, c = rng.normal(size=(50, drawn.X.shape[1])), rng.dirichlet(np.ones(50))
+        y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=50)
+        y = np.sign(y) if of_labels else y
+        lower, upper = score_bounds(name, problem, loose, eps, (X, y, c))
+        derivatives = {"squared, l2": of_squares, "logistic, l2": of_logistic}
+        slopes = derivatives.get(drawn.kind, of_squared_hinge)(problem.y)
+        for alpha in (low, np.sqrt(low * high), high):
+            w = newton(drawn.X, drawn.weights, slopes, alpha)[:, 0]
+            score = SCORED[name](y, X @ w[:-1] + w[-1], c)
+            if not lower - ROUNDING <= score <= upper + ROUNDING:
+                wrong += 1
+                print(f"problem {number}, {drawn.kind}, {name}: {score} not in {lower}, {upper}")
+        widths[name].append(upper - lower)
+    print(f"{n_problems} held-out samples at 3 alphas: {wrong} scores outside of their bounds")
+    for name, values in sorted(widths.items()):
+        print(f"  {name:24} width: median {np.median(values):.2g} of {len(values)}")
+    return wrong
+
+
 def main(arguments=()):
     parser = argparse.ArgumentParser(prog="python -m benchmarks gap_proofs", description=__doc__)
     parser.add_argument("--problems", type=int, default=10_000)
@@ -368,7 +409,7 @@ def main(arguments=()):
     options = parser.parse_args(arguments)
     start = time.perf_counter()
     wrong = statements(options.problems)
-    wrong += without_rows(options.refits) + paths(options.paths)
+    wrong += without_rows(options.refits) + paths(options.paths) + scores(options.refits)
     print(f"{time.perf_counter() - start:.0f} s")
     if wrong:
         raise SystemExit(1)

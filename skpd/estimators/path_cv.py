@@ -52,6 +52,7 @@ from .folds import (
 from .parameters import ParameterValidation, declared
 from .path import problems_of_path, split_pipeline
 from .progress import subtask
+from .score_bounds import may_be_best, name_of_score
 from .wrappers import BestEstimator
 
 
@@ -79,6 +80,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     eps : float, default=None
         Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
+    certified : float, default=None
+        A relative gap in (0, 1) that holds for every alpha between the largest and the smallest of
+        ``alphas``: the values of alpha are then chosen as by `path`, for all folds together, and
+        ``tol`` has an effect on the last fit only. The folds are followed in one thread.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default), stratified by class for classifiers, a splitter,
         or an iterable of (train, test) index arrays. The models of a fold have the classes and
@@ -112,6 +117,13 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         "split0_test_score" and so on, "mean_test_score", "std_test_score", "rank_test_score"; and
         "max_relative_gap", the largest relative gap of the fits for each alpha. Results that
         Ctrl-C has prevented are nan.
+    alpha_ranges_ : ndarray of shape (n_alphas, 2)
+        With ``certified`` the ranges of alpha for which the models are certified, which cover all.
+    may_be_best_ : ndarray of bool, of shape (n_alphas,)
+        With ``certified`` the ranges with an alpha whose optimal models may have the best mean
+        score. No alpha in another range can. For penalties with a squared part, two classes or
+        one target, and the scores "accuracy", "neg_log_loss", "r2", "neg_mean_squared_error"
+        and "neg_mean_absolute_error"; true everywhere for others.
     scorer_ : callable
         The scorer of ``scoring``.
     n_splits_ : int
@@ -165,6 +177,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
+        "certified": [Interval(Real, 0, 1, closed="neither"), None],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "rule": [StrOptions({"best", "one_standard_error"})],
     }
@@ -173,6 +186,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     _: KW_ONLY
     alphas: int | ArrayLike = 50
     eps: float | None = None
+    certified: float | None = None
     cv: Any = None
     scoring: str | Callable | None = None
     rule: str = "best"
@@ -242,8 +256,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         context = self._init_callback_context(
             max_subtasks=self.n_splits_ + 1, sequential_subtasks=folds.n_threads == 1
         ).call_on_fit_task_begin(**task)
-        found = folds.follow(lambda k: subtask(context, {"estimator": self}, f"fold {k}", k))
-        progress = self._keep(found, folds.alphas)
+        found, alphas = self._followed(folds, context)
+        progress = self._keep(found, alphas)
         if found.interrupted:
             raise KeyboardInterrupt(progress)
         model.set_params(**{model._path_parameter: self.alpha_})
@@ -259,6 +273,18 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         warn_of_unfinished(name, model, gaps, fits)
         warn_of_end(name, self.alphas, self.alphas_, found.values, self.best_index_)
         return self
+
+    def _followed(self, folds: ScoredFolds, context: Any) -> tuple[FollowedPaths, Array]:
+        """The scores on all folds, and the values of alpha."""
+        if self.certified is None:
+            found = folds.follow(lambda k: subtask(context, {"estimator": self}, f"fold {k}", k))
+            return found, folds.alphas
+        name = name_of_score(split_pipeline(self.estimator)[1], self.scoring)
+        certified = folds.follow_certified(float(self.certified), name)
+        self.alpha_ranges_ = np.reshape(certified.ranges, (-1, 2))
+        lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
+        self.may_be_best_ = may_be_best(lower, upper)
+        return certified.followed, np.array(certified.alphas)
 
     def _scorer(self) -> Callable[..., float]:
         """The scorer of a model, the last step of a pipeline."""

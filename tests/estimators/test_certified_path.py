@@ -3,10 +3,19 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+)
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
@@ -17,19 +26,34 @@ from skpd import (
     LassoPDCertified,
     MultinomialPD,
     MultiTaskPD,
+    PathCV,
     PdproxRegressor,
     PdproxSVC,
     QuantilePD,
     path,
 )
 from skpd.certificates import primal_objective
+from skpd.designs import Design
+from skpd.estimators.certified_path import Reach
 from skpd.estimators.path import problems_of_path
+from skpd.estimators.score_bounds import SCORES, score_bounds
+from skpd.losses import Logistic, Squared
+from skpd.penalties import SquaredL2
+from skpd.problems import linear_problem
+from skpd.solvers import solve
 
 X_2, Y_2 = load_breast_cancer(return_X_y=True)
 X_2 = scale(X_2)
 X_D, Y_D = load_diabetes(return_X_y=True)
 X_D, Y_D = scale(X_D), scale(Y_D)
 X_3, Y_3 = load_iris(return_X_y=True)
+METRICS = {
+    "accuracy": accuracy_score,
+    "neg_log_loss": lambda *given, **more: -log_loss(*given, **more),
+    "neg_mean_squared_error": lambda *given, **more: -mean_squared_error(*given, **more),
+    "neg_mean_absolute_error": lambda *given, **more: -mean_absolute_error(*given, **more),
+    "r2": r2_score,
+}
 OVERLAPPING = [[0, 1, 2], [2, 3, 4], list(range(4, 30))]
 MODELS = [
     (LassoPDCertified(), X_D, Y_D, 0.03),
@@ -109,6 +133,82 @@ def test_number_of_models_grows_with_the_inverse_root_for_smooth_losses():
         for eps in (1e-2, 1e-4)
     ]
     assert 6.0 <= counts[1] / counts[0] <= 14.0
+
+
+SEARCHES = [
+    (PdproxSVC(loss="logistic", penalty="l2"), X_2, Y_2, "neg_log_loss"),
+    (PdproxSVC(loss="squared_hinge", penalty="l2"), X_2, Y_2, None),
+    (PdproxSVC(penalty="elasticnet", l1_ratio=0.1), X_2, Y_2, "accuracy"),
+    (ElasticNetPD(l1_ratio=0.5), X_D, Y_D, None),
+    (PdproxRegressor(loss="huber", penalty="l2"), X_D, Y_D, "neg_mean_absolute_error"),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y", "scoring"), SEARCHES, ids=lambda value: type(value).__name__
+)
+def test_no_alpha_outside_of_the_ranges_that_may_be_best_is_better(model, X, y, scoring):
+    cv = KFold(3, shuffle=True, random_state=0)
+    ends = [1.0, 0.01]
+    search = PathCV(model, alphas=ends, certified=1e-4, cv=cv, scoring=scoring).fit(X, y)
+    ranges, candidates = search.alpha_ranges_, search.may_be_best_
+    assert ranges[0, 1] == 1.0 and ranges[-1, 0] <= 0.01
+    assert_allclose(ranges[1:, 1], ranges[:-1, 0], rtol=0.0)
+    assert candidates.any() and len(search.alphas_) == len(ranges)
+    assert np.all(search.cv_results_["max_relative_gap"] <= 1e-4)
+    alphas = np.geomspace(*ends, 50)
+    exact = clone(model).set_params(tol=1e-9)
+    grid = PathCV(exact, alphas=alphas, cv=cv, scoring=scoring).fit(X, y)
+    best = grid.alphas_[np.argmax(grid.cv_results_["mean_test_score"])]
+    places = np.flatnonzero((ranges[:, 0] <= best) & (best <= ranges[:, 1]))
+    assert len(places) and candidates[places].all()
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_scores_of_optimal_models_are_within_their_bounds(name, rng):
+    """With optima to 1e-12, for alphas of a range that a looser model is certified for."""
+    n_inside = 0
+    for _ in range(8):
+        X, X_test = rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
+        truth = rng.normal(size=3)
+        y, y_test = (Z @ truth + rng.normal(size=len(Z)) for Z in (X, X_test))
+        loss = Squared()
+        if name in ("accuracy", "neg_log_loss"):
+            y, y_test, loss = np.sign(y), np.sign(y_test), Logistic()
+        alpha, weights = 10.0 ** rng.uniform(-2, 0), rng.random(30)
+        problem = linear_problem(Design(X), y, np.full(40, 1 / 40), loss, SquaredL2(), alpha)
+        low, high = alpha, 1.05 * alpha
+
+        def solved(at, tol, problem=problem):
+            return solve(
+                problem.with_alpha(at), tol=tol, max_iter=1000,
+                random_state=np.random.RandomState(0),
+            )  # fmt: skip
+
+        loose = solved(low, 10.0 ** rng.uniform(-6, -2))
+        reach = Reach(problem.with_alpha(low), loose)
+        eps = max(reach.relative_gap(low), reach.relative_gap(high))
+        held_out = X_test, y_test, weights
+        bounds = score_bounds(name, problem.with_alpha(low), loose, eps, held_out)
+        for at in (low, 0.5 * (low + high), high):
+            best = solved(at, 1e-12)
+            z = X_test @ best.coef + best.intercept
+            kinds = {
+                "accuracy": np.sign(z),
+                "neg_log_loss": np.column_stack([1 - expit(z), expit(z)]),
+            }
+            score = METRICS[name](y_test, kinds.get(name, z), sample_weight=weights)
+            assert bounds[0] - 1e-9 <= score <= bounds[1] + 1e-9
+            n_inside += 1
+        assert bounds[1] - bounds[0] < 2.0
+    assert n_inside == 24
+
+
+def test_ranges_where_nothing_is_known_of_scores():
+    search = PathCV(PdproxSVC(), alphas=[0.4, 0.1], certified=0.1, cv=3).fit(X_2, Y_2)
+    assert search.may_be_best_.all() and search.alpha_ in search.alphas_
+    search = PathCV(PdproxSVC(loss="squared_hinge"), alphas=[0.4, 0.1], certified=0.1, cv=3)
+    assert search.fit(X_3, Y_3).may_be_best_.all()
 
 
 def test_pipelines_and_automatic_ends():
