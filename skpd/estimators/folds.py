@@ -1,7 +1,7 @@
 """Paths on the training samples of folds, in threads, with values or scores of their models."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
 from numbers import Integral, Real
@@ -22,10 +22,8 @@ from .._warn import warn
 from ..certificates import Certificate
 from ..problems import Problem, Solution
 from .base import PrimalDualEstimator
-from .certified_path import certified_models
 from .fits import map_in_threads
-from .path import follow, point_of, problems_of_path, split_pipeline
-from .score_bounds import score_bounds
+from .path import follow, problems_of_path, split_pipeline
 
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
 
@@ -271,9 +269,9 @@ class ScoredFolds:
         """The scores on all folds; ``task`` is passed to `follow_folds`."""
         random_state = check_random_state(split_pipeline(self.estimator)[1].random_state)
         shape = len(self.folds), len(self.alphas)
-        return follow_folds(self._path, shape, random_state, self.n_threads, task)
+        return follow_folds(self.path_of, shape, random_state, self.n_threads, task)
 
-    def _path(self, k: int) -> FoldPath:
+    def path_of(self, k: int) -> FoldPath:
         """The path on the training samples of a fold, for all alphas."""
         train, test = (self.samples.part(chosen) for chosen in self.folds[k])
         steps, model = split_pipeline(clone(self.estimator))
@@ -298,86 +296,6 @@ class ScoredFolds:
             y = test.y if fit.labels is None else np.where(test.y == fit.labels[1], 1.0, -1.0)
             held_out = X_test, np.asarray(y, dtype=float), test.of_score.get("sample_weight")
         return FoldPath(model, problems, self.alphas, score, held_out)
-
-    def follow_certified(self, eps: float, score: str | None) -> "CertifiedFolds":
-        """The scores for alphas of a path that is certified on all folds.
-
-        ``alphas`` has its ends, and ``score`` a name of `score_bounds.SCORES` or None.
-        """
-        paths = [self._path(k) for k in range(len(self.folds))]
-        problems = [problem.by_columns() for path in paths for problem in path.problems]
-        owners = [path for path in paths for _ in path.problems]
-        random_state = check_random_state(split_pipeline(self.estimator)[1].random_state)
-
-        def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
-            starts = [None] * len(problems) if start is None else list(map(point_of, start))
-            found = []
-            for path, problem, first in zip(owners, problems, starts, strict=True):
-                path.estimator.set_params(tol=tol)
-                found.append(path.estimator._solve(
-                    problem.with_alpha(alpha), start=first, random_state=random_state
-                ))  # fmt: skip
-                if found[-1].interrupted:
-                    raise KeyboardInterrupt
-            return found
-
-        found = CertifiedFolds([[] for _ in paths], [[] for _ in paths], [], [], [])
-        highest = float(self.alphas[0])
-        with suppress(KeyboardInterrupt):
-            ends = highest, float(self.alphas[-1])
-            for models in certified_models(problems, solve_at, *ends, eps):
-                each = iter(models.solutions)
-                bounds = []
-                for k, path in enumerate(paths):
-                    solutions = [next(each) for _ in path.problems]
-                    found.values[k].append(path.value(models.alpha, solutions))
-                    found.certificates[k].append([
-                        replace(solution.certificate, evidence=None) for solution in solutions
-                    ])  # fmt: skip
-                    bounds.append((-np.inf, np.inf))
-                    if score is not None and path.held_out is not None and models.converged:
-                        lowest = path.problems[0].with_alpha(models.lowest)
-                        bounds[-1] = score_bounds(score, lowest, solutions[0], eps, path.held_out)
-                found.bounds.append(bounds)
-                found.ranges.append((models.lowest, highest))
-                found.alphas.append(models.alpha)
-                highest = models.lowest
-            return found
-        return replace(found, interrupted=True)
-
-
-@dataclass(frozen=True)
-class CertifiedFolds:
-    """Values and certificates of models for alphas that are certified on all folds.
-
-    Attributes
-    ----------
-    values : list of list of float
-        The score of each model, for each fold.
-    certificates : list
-        As in `FollowedPaths`.
-    alphas : list of float
-        Decreasing.
-    ranges : list of tuple
-        The least and the largest alpha for which each model is certified and the one before not.
-    bounds : list of list of tuple
-        For each range bounds on the score of an optimal model, for each fold.
-    interrupted : bool
-        Whether Ctrl-C has ended the path.
-    """
-
-    values: list
-    certificates: list
-    alphas: list
-    ranges: list
-    bounds: list
-    interrupted: bool = False
-
-    @property
-    def followed(self) -> FollowedPaths:
-        """The values and certificates in the form of paths on a grid."""
-        values = np.reshape(self.values, (len(self.values), len(self.alphas)))
-        return FollowedPaths(values, self.certificates, self.interrupted)
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from .._compat import (
 )
 from .._typing import Array, ArrayLike
 from .alphas import alpha_values
+from .certified_folds import follow_certified
 from .folds import (
     FollowedPaths,
     Samples,
@@ -81,9 +82,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     certified : float, default=None
-        A relative gap in (0, 1) that holds for every alpha between the largest and the smallest of
-        ``alphas``: the values of alpha are then chosen as by `path`, for all folds together, and
-        ``tol`` has an effect on the last fit only. The folds are followed in one thread.
+        A relative gap in (0, 1) for every alpha between the largest and the smallest of
+        ``alphas``, as of `path`; ``tol`` is then that of the last fit only.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default), stratified by class for classifiers, a splitter,
         or an iterable of (train, test) index arrays. The models of a fold have the classes and
@@ -121,9 +121,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         With ``certified`` the ranges of alpha for which the models are certified, which cover all.
     may_be_best_ : ndarray of bool, of shape (n_alphas,)
         With ``certified`` the ranges with an alpha whose optimal models may have the best mean
-        score. No alpha in another range can. For penalties with a squared part, two classes or
-        one target, and the scores "accuracy", "neg_log_loss", "r2", "neg_mean_squared_error"
-        and "neg_mean_absolute_error"; true everywhere for others.
+        score; no alpha in another range can. True everywhere unless the penalty has a squared
+        part, there are two classes or one target, and the score is "accuracy", "neg_log_loss",
+        "r2", "neg_mean_squared_error" or "neg_mean_absolute_error".
     scorer_ : callable
         The scorer of ``scoring``.
     n_splits_ : int
@@ -280,7 +280,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             found = folds.follow(lambda k: subtask(context, {"estimator": self}, f"fold {k}", k))
             return found, folds.alphas
         name = name_of_score(split_pipeline(self.estimator)[1], self.scoring)
-        certified = folds.follow_certified(float(self.certified), name)
+        certified = follow_certified(folds, float(self.certified), name)
         self.alpha_ranges_ = np.reshape(certified.ranges, (-1, 2))
         lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
         self.may_be_best_ = may_be_best(lower, upper)

@@ -1,7 +1,6 @@
 """The interface of all losses (`Loss`), and of losses of a single prediction (`ScalarLoss`)."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from math import inf, isfinite, log2, sqrt
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +13,7 @@ from .._values import Value
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import NumericalEvaluator
+from .strata import Strata
 
 
 def _depth(n: int) -> float:
@@ -22,32 +22,6 @@ def _depth(n: int) -> float:
     NumPy sums blocks of 128 terms with 8 accumulators, and the sums of the blocks in pairs.
     """
     return 64.0 + log2(n + 1.0)
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """Rows that share one convex function of the distance of z from a common centre.
-
-    Jensen's inequality over such rows bounds the loss at their mean prediction by their
-    mean loss.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_samples,)
-        The weights of the rows of the stratum, 0 for all other rows.
-    total : float
-        The sum of the weights.
-    centre, error : float
-        The mean target of a residual loss, and a bound on its rounding error.
-    """
-
-    weights: Array
-    total: float
-    centre: float = 0.0
-    error: float = 0.0
-
-
-Strata = list[Stratum]
 
 
 class Piece(NamedTuple):
@@ -62,13 +36,6 @@ class Piece(NamedTuple):
     lower: float
     upper: float
     curvature: float = 0.0
-
-
-def all_rows(y: Array, weights: Array) -> Strata:
-    """One stratum of all rows, centred at their mean target, for losses of residuals."""
-    total = float(np.sum(weights))
-    mean, error = kernels.compensated_dot(weights, y)
-    return [Stratum(weights, total, mean / total, error / total)]
 
 
 class Loss(Value, ABC):
@@ -229,17 +196,8 @@ class Loss(Value, ABC):
         For the decision at z_i and a dual point theta it is weights_i times the least value of
         ``l(y_i, z_i) - l(y_i, x) - l'(y_i, x) (z_i - x)``, for differentiable losses, plus that of
         ``l(y_i, x) + l*(y_i, theta_i) - theta_i x``, over predictions x on the other side of the
-        boundary (`skpd.certificates.row_evidence`). For losses with ``has_decisions``.
-
-        Parameters
-        ----------
-        y, weights, z, theta : ndarray of shape (n_samples,)
-        error : ndarray of shape (n_samples,)
-            Bounds on the rounding errors of z.
-
-        Returns
-        -------
-        costs : ndarray of shape (n_decisions,)
+        boundary (`skpd.certificates.row_evidence`); z has rounding errors up to ``error``. For
+        losses with ``has_decisions``.
         """
         raise NotImplementedError
 

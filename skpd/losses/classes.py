@@ -13,10 +13,11 @@ from scipy.special import wrightomega, xlog1py, xlogy
 
 from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .base import Strata, Stratum, _depth
+from .base import _depth
 from .cones import LossCones
 from .coupled import Derivatives, RankOneLoss
 from .coupled_evaluator import SoftmaxEvaluator
+from .strata import Strata, Stratum
 
 ROUNDINGS = 64.0  # bounds the rounding errors of an entropy for each class, in EPSILON
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few

@@ -11,10 +11,11 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import number
-from .base import Piece, ScalarLoss, Strata, Stratum, _depth
+from .base import Piece, ScalarLoss, _depth
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
+from .strata import Strata, Stratum
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 

@@ -11,10 +11,11 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import number
-from .base import Piece, ScalarLoss, Strata, _depth, all_rows
+from .base import Piece, ScalarLoss, _depth
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import POWERS, last_above, root_of_slope
+from .strata import Strata, all_rows
 
 
 class ResidualLoss(ScalarLoss):

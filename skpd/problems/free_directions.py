@@ -18,7 +18,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Interval
 from ..certificates.repairs import least_linear
-from ..losses.base import Stratum
+from ..losses.strata import Stratum
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
 from .free import Free

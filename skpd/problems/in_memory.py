@@ -15,7 +15,7 @@ from ..certificates.objective import DualPoint
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..designs.sampling import uniform_by_place
 from ..losses import Loss
-from ..losses.base import Stratum
+from ..losses.strata import Stratum
 from ..penalties import Penalty
 from .columns import Columns
 from .dual_points import RowPoint

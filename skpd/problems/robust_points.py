@@ -15,7 +15,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Sum
 from ..losses import Hinge
-from ..losses.base import Stratum
+from ..losses.strata import Stratum
 from ..losses.worst_case import GRID
 from .columns import Columns
 from .dual_points import PointOf

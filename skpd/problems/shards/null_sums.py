@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from ..._floats import EPSILON
 from ...losses import Loss
-from ...losses.base import Stratum
+from ...losses.strata import Stratum
 from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
 from .shards import Shards

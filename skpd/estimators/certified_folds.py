@@ -1,0 +1,101 @@
+"""Scores on the folds of a cross-validation along a path that is certified on all of them."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..problems import Solution
+from .certified_path import certified_models
+from .folds import FollowedPaths, ScoredFolds
+from .path import point_of, split_pipeline
+from .score_bounds import score_bounds
+
+
+@dataclass(frozen=True)
+class CertifiedFolds:
+    """Values and certificates of models for alphas that are certified on all folds.
+
+    Attributes
+    ----------
+    values : list of list of float
+        The score of each model, for each fold.
+    certificates : list
+        As in `FollowedPaths`.
+    alphas : list of float
+        Decreasing.
+    ranges : list of tuple
+        The least and the largest alpha for which each model is certified and the one before not.
+    bounds : list of list of tuple
+        For each range bounds on the score of an optimal model, for each fold.
+    interrupted : bool
+        Whether Ctrl-C has ended the path.
+    """
+
+    values: list
+    certificates: list
+    alphas: list
+    ranges: list
+    bounds: list
+    interrupted: bool = False
+
+    @property
+    def followed(self) -> FollowedPaths:
+        """The values and certificates in the form of paths on a grid."""
+        values = np.reshape(self.values, (len(self.values), len(self.alphas)))
+        return FollowedPaths(values, self.certificates, self.interrupted)
+
+
+def follow_certified(folds: ScoredFolds, eps: float, score: str | None) -> CertifiedFolds:
+    """The scores for alphas of a path that is certified on all folds.
+
+    Parameters
+    ----------
+    folds : ScoredFolds
+        The folds, with the ends of the path as their alphas.
+    eps : float
+        The relative gap.
+    score : str or None
+        A name of `score_bounds.SCORES`, for bounds on the scores.
+    """
+    paths = [folds.path_of(k) for k in range(len(folds.folds))]
+    problems = [problem.by_columns() for path in paths for problem in path.problems]
+    owners = [path for path in paths for _ in path.problems]
+    random_state = check_random_state(split_pipeline(folds.estimator)[1].random_state)
+
+    def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
+        starts = [None] * len(problems) if start is None else list(map(point_of, start))
+        found = []
+        for path, problem, first in zip(owners, problems, starts, strict=True):
+            path.estimator.set_params(tol=tol)
+            found.append(path.estimator._solve(
+                problem.with_alpha(alpha), start=first, random_state=random_state
+            ))  # fmt: skip
+            if found[-1].interrupted:
+                raise KeyboardInterrupt
+        return found
+
+    found = CertifiedFolds([[] for _ in paths], [[] for _ in paths], [], [], [])
+    highest = float(folds.alphas[0])
+    with suppress(KeyboardInterrupt):
+        ends = highest, float(folds.alphas[-1])
+        for models in certified_models(problems, solve_at, *ends, eps):
+            each = iter(models.solutions)
+            bounds = []
+            for k, path in enumerate(paths):
+                solutions = [next(each) for _ in path.problems]
+                found.values[k].append(path.value(models.alpha, solutions))
+                found.certificates[k].append([
+                    replace(solution.certificate, evidence=None) for solution in solutions
+                ])  # fmt: skip
+                bounds.append((-np.inf, np.inf))
+                if score is not None and path.held_out is not None and models.converged:
+                    lowest = path.problems[0].with_alpha(models.lowest)
+                    bounds[-1] = score_bounds(score, lowest, solutions[0], eps, path.held_out)
+            found.bounds.append(bounds)
+            found.ranges.append((models.lowest, highest))
+            found.alphas.append(models.alpha)
+            highest = models.lowest
+        return found
+    return replace(found, interrupted=True)

@@ -1,0 +1,41 @@
+"""Strata of rows, over which Jensen's inequality bounds a loss (`Stratum`)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import kernels
+from .._typing import Array
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Rows that share one convex function of the distance of z from a common centre.
+
+    Jensen's inequality over such rows bounds the loss at their mean prediction by their
+    mean loss.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_samples,)
+        The weights of the rows of the stratum, 0 for all other rows.
+    total : float
+        The sum of the weights.
+    centre, error : float
+        The mean target of a residual loss, and a bound on its rounding error.
+    """
+
+    weights: Array
+    total: float
+    centre: float = 0.0
+    error: float = 0.0
+
+
+Strata = list[Stratum]
+
+
+def all_rows(y: Array, weights: Array) -> Strata:
+    """One stratum of all rows, centred at their mean target, for losses of residuals."""
+    total = float(np.sum(weights))
+    mean, error = kernels.compensated_dot(weights, y)
+    return [Stratum(weights, total, mean / total, error / total)]
