@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from .digits import rounded
-from .row_evidence import RowEvidence
+from .row_evidence import NOTHING, RowEvidence
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 OF_GAP = 2  # number of differing digits that are then printed
@@ -95,7 +95,7 @@ class Certificate:
     radius_kind: str = "monotone"
     evidence: Any = field(default=None, repr=False, compare=False)
     coef_shape: tuple[int, ...] = field(default=(0,), repr=False, compare=False)
-    row_evidence: RowEvidence = field(default_factory=RowEvidence, repr=False, compare=False)
+    row_evidence: RowEvidence = field(default=NOTHING, repr=False, compare=False)
 
     @property
     def coefficient_bounds(self) -> Array:

@@ -89,6 +89,12 @@ class RowEvidence:
         return found
 
 
+NOT_THERE = "Such bounds are not computed for models of this kind."
+NOTHING = RowEvidence(
+    reasons=dict.fromkeys(("prediction_distance", "decisions_that_may_differ"), NOT_THERE)
+)
+
+
 def row_evidence(
     objective: Objective, gap: float, model: tuple[Array, Any] | None, theta: Any
 ) -> RowEvidence:

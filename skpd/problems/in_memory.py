@@ -301,7 +301,8 @@ class RowsInMemory(Rows):
     def prediction_intervals(
         self, problem: Any, coef: Array, free: Any, gap: float
     ) -> tuple[Array, Array] | None:
-        if self.of_outputs or self.loss.has_radius:
+        # without flat or linear parts of the loss decisions are known well without intervals
+        if self.of_outputs or self.loss.has_radius or not self.loss.piecewise_quadratic:
             return None
         return prediction_intervals(problem, coef, free, gap)
 

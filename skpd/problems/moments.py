@@ -9,6 +9,7 @@ from .._typing import Array
 from ..certificates import Certificate, bound_below, relative_gap
 from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import Evidence
+from ..certificates.row_evidence import row_evidence
 from ..penalties.intervals import Slopes
 
 # With norms of columns below 1 / TINY and positive weights above TINY no product overflows, and
@@ -78,4 +79,5 @@ class Moments:
             primal, dual, gap, relative_gap(problem, gap), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",
             Evidence(penalty, slopes, gap - lost, radius, distances, shape), shape,
+            row_evidence(problem, gap, None, None),
         )  # fmt: skip

@@ -19,7 +19,7 @@ import numpy as np
 
 from .._typing import Array
 
-BISECTIONS = 8  # halvings of the interval of changes of the intercept, on either side
+BISECTIONS = 5  # halvings of the interval of changes of the intercept, on either side
 ROUNDED = 1e-12  # above the relative rounding errors of sums over the rows and of roots
 
 
@@ -102,7 +102,7 @@ def _least_change(problem: Any, z: Array, sign: float, likely: float, furthest: 
 def inactive_rows(problem: Any, lower: Array, upper: Array) -> Array:
     """A mask of the rows whose theta is 0 at every optimum, from intervals of predictions."""
     loss, y = problem.loss, problem.y
-    if not loss.piecewise_quadratic or loss.constant_curvature:
+    if loss.constant_curvature:
         return np.zeros(0, dtype=bool)
     margin = ROUNDED * (1.0 + np.abs(lower) + np.abs(upper))
     flat = [loss.gradient(y, end) == 0.0 for end in (lower - margin, upper + margin)]

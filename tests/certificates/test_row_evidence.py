@@ -4,12 +4,22 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import scale
 
 from benchmarks.gap_proofs import SOLVERS, a_problem, check
-from skpd import DRSVMClassifier, KernelPdproxSVC, LogisticPD, MultinomialPD, PdproxSVC, certify
+from skpd import (
+    DRSVMClassifier,
+    KernelPdproxSVC,
+    LassoPDCertified,
+    LogisticPD,
+    LPBoostClassifier,
+    MultinomialPD,
+    PdproxSVC,
+    certify,
+    path,
+)
 from skpd.certificates import certify_point
 from skpd.certificates.row_evidence import most_turned
 from skpd.designs import Design
@@ -201,3 +211,20 @@ def test_reasons_where_nothing_is_known(model, unknown):
     for name in ("prediction_distance", "decisions_that_may_differ"):
         assert (getattr(certificate, name) is None) == (name in unknown)
     assert "decisions differ" in str(certificate) or "decisions_that_may_differ" in unknown
+
+
+def test_reasons_of_other_models():
+    X, y = load_breast_cancer(return_X_y=True)
+    reasons = LPBoostClassifier().fit(X, y).certificate_.not_known
+    assert set(reasons) == {"prediction_distance", "decisions_that_may_differ"}
+
+
+def test_distance_along_a_path_that_moments_determine():
+    X, y = load_diabetes(return_X_y=True)
+    found = path(LassoPDCertified(), X, y, alphas=5, eps=1e-2)
+    best = path(LassoPDCertified(tol=1e-12), X, y, alphas=found.alphas)
+    for certificate, z, optimal in zip(
+        found.certificates, found.predict(X), best.predict(X), strict=True
+    ):
+        true = np.sqrt(np.mean((z - optimal) ** 2))
+        assert true <= certificate.prediction_distance + 1e-9
