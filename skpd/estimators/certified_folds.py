@@ -82,17 +82,20 @@ def follow_certified(folds: ScoredFolds, eps: float, score: str | None) -> Certi
         ends = highest, float(folds.alphas[-1])
         for models in certified_models(problems, solve_at, *ends, eps):
             each = iter(models.solutions)
-            bounds = []
-            for k, path in enumerate(paths):
-                solutions = [next(each) for _ in path.problems]
-                found.values[k].append(path.value(models.alpha, solutions))
-                found.certificates[k].append([
-                    replace(solution.certificate, evidence=None) for solution in solutions
-                ])  # fmt: skip
+            of_folds = [[next(each) for _ in path.problems] for path in paths]
+            values, bounds = [], []
+            for path, solutions in zip(paths, of_folds, strict=True):
+                values.append(path.value(models.alpha, solutions))
                 bounds.append((-np.inf, np.inf))
                 if score is not None and path.held_out is not None and models.converged:
                     lowest = path.problems[0].with_alpha(models.lowest)
                     bounds[-1] = score_bounds(score, lowest, solutions[0], eps, path.held_out)
+            # all at once, so that Ctrl-C leaves each fold with as many
+            for k, solutions in enumerate(of_folds):
+                found.values[k].append(values[k])
+                found.certificates[k].append([
+                    replace(solution.certificate, evidence=None) for solution in solutions
+                ])  # fmt: skip
             found.bounds.append(bounds)
             found.ranges.append((models.lowest, highest))
             found.alphas.append(models.alpha)

@@ -153,6 +153,7 @@ def certified_models(
         lowest, highest = _furthest(good, alpha, last), _furthest(good, alpha, first)
         return Covered(alpha, solutions, lowest, highest, lowest < alpha or alpha <= last)
 
+    first, last = float(first), float(last)
     model, growth = at(first, None), FIRST
     following: list[Covered] = []  # models for smaller alphas, which do not reach up far enough
     while True:

@@ -188,19 +188,18 @@ def _certified(
     def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
         estimator.set_params(tol=tol)
         starts = [None] * len(problems) if start is None else list(map(point_of, start))
-        return [
+        solutions = [
             estimator._solve(problem.with_alpha(alpha), start=first, random_state=random_state)
             for problem, first in zip(problems, starts, strict=True)
         ]
+        if any(solution.interrupted for solution in solutions):
+            raise KeyboardInterrupt
+        return solutions
 
     found: list[Covered] = []
     stopped = False
     try:
-        largest, smallest = float(ends[0]), float(ends[-1])
-        for model in certified_models(problems, solve_at, largest, smallest, float(eps)):
-            if stopped := any(solution.interrupted for solution in model.solutions):
-                break
-            found.append(model)
+        found.extend(certified_models(problems, solve_at, ends[0], ends[-1], float(eps)))
     except KeyboardInterrupt:
         stopped = True
     models = _gathered(

@@ -1,5 +1,8 @@
 """Paths that are certified for every alpha, against models of those alphas."""
 
+from dataclasses import replace
+from itertools import count
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -35,7 +38,7 @@ from skpd import (
 from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.estimators.certified_path import Reach
-from skpd.estimators.path import problems_of_path
+from skpd.estimators.path import PathInterrupt, problems_of_path
 from skpd.estimators.score_bounds import SCORES, score_bounds
 from skpd.losses import Logistic, Squared
 from skpd.penalties import SquaredL2
@@ -66,6 +69,10 @@ MODELS = [
     (PdproxSVC(penalty="l2", fit_intercept=False), X_2, Y_2, 0.1),
     (PdproxSVC(loss="logistic", penalty="group", groups=[3] * 10), X_2, Y_2, 0.03),
     (PdproxSVC(penalty="fused_lasso", loss="smoothed_hinge"), X_2, Y_2, 0.1),
+    (PdproxRegressor(loss="squared", penalty="total_variation"), X_D, Y_D, 0.03),
+    (PdproxSVC(penalty="sparse_group", groups=[3] * 10), X_2, Y_2, 0.1),
+    (PdproxSVC(bounds=(-0.1, 0.2)), X_2, Y_2, 0.1),
+    (PdproxSVC(penalty_weights=[0.0] + [1.0] * 29, loss="logistic"), X_2, Y_2, 0.05),
     (PdproxSVC(noise_budget=100.0), X_2, Y_2, 0.1),
     (PdproxSVC(loss="squared_hinge"), X_3, Y_3, 0.05),
     (MultinomialPD(penalty="l1"), X_3, Y_3, 0.05),
@@ -216,6 +223,31 @@ def test_pipelines_and_automatic_ends():
     found = path(model, X_2, Y_2, eps=0.1, certified=0.05)
     assert_allclose(found.alphas[0] / 10.0, found.covered[-1, 0], rtol=1e-12)
     assert found.predict(X_2[:4]).shape == (len(found.alphas), 4)
+
+
+def interrupting(monkeypatch, call):
+    """Let a fit end as after Ctrl-C, the one with this number."""
+    calls, solve_one = count(1), PdproxSVC._solve
+
+    def solve_and_end(self, *given, **more):
+        return replace(solve_one(self, *given, **more), interrupted=next(calls) == call)
+
+    monkeypatch.setattr(PdproxSVC, "_solve", solve_and_end)
+
+
+def test_interrupted_path_keeps_what_is_finished(monkeypatch):
+    interrupting(monkeypatch, 4)
+    with pytest.raises(PathInterrupt, match="3 alphas are finished") as caught:
+        path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.01], certified=0.05)
+    assert len(caught.value.path.models) == len(caught.value.path.covered) == 3
+
+
+def test_interrupted_search_keeps_what_is_finished(monkeypatch):
+    interrupting(monkeypatch, 8)
+    search = PathCV(PdproxSVC(), alphas=[0.4, 0.01], certified=0.05, cv=3)
+    with pytest.raises(KeyboardInterrupt, match="6 of 6 fits are finished"):
+        search.fit(X_2, Y_2)
+    assert len(search.alphas_) == 2 and not hasattr(search, "best_estimator_")
 
 
 def test_index_at_outside_of_the_path():
