@@ -7,6 +7,7 @@ from .designs import RowBlocks
 from .estimators.block_scaler import BlockScaler
 from .estimators.boosting import LPBoostClassifier
 from .estimators.chains import ChainCRF, ChainM3N
+from .estimators.coefficient_table import coef_table
 from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
@@ -65,6 +66,7 @@ __all__ = [
     "RowBlocks",
     "TraceNormPD",
     "certify",
+    "coef_table",
     "groups_from",
     "path",
     "robust_grid",

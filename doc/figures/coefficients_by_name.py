@@ -4,12 +4,11 @@ from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpd import LogisticPD
+from skpd import LogisticPD, coef_table
 
 
 @cache
@@ -17,12 +16,8 @@ def measured():
     """A table with a row for each feature, of a fit with a loose tolerance."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     logistic = LogisticPD(alpha=0.02, penalty="elasticnet", l1_ratio=0.8, tol=1e-3)
-    model = make_pipeline(StandardScaler(), logistic).fit(X, y)
-    low, high = logistic.certificate_.coefficient_bounds.T
-    zero = logistic.certificate_.proven_zero
-    names = model[:-1].get_feature_names_out()
-    columns = {"coef": logistic.coef_[0], "low": low, "high": high, "zero": zero}
-    return pd.DataFrame(columns, index=names)
+    table = coef_table(make_pipeline(StandardScaler(), logistic).fit(X, y))
+    return table.rename(columns={"lower": "low", "upper": "high", "proven_zero": "zero"})
 
 
 def draw(palette):
