@@ -19,7 +19,7 @@ import numpy as np
 
 from .._typing import Array
 
-BISECTIONS = 5  # halvings of the interval of changes of the intercept, on either side
+SHARES = (0.6, 1.0, 2.0)  # of the mean width of intervals: changes of the intercept to try
 ROUNDED = 1e-12  # above the relative rounding errors of sums over the rows and of roots
 
 
@@ -71,32 +71,32 @@ def changes_of_intercept(
     if not problem.fit_intercept:
         return 0.0, 0.0
     lowest, highest = problem.free_intervals(problem.null_objective)[0]
-    likely = float(np.max(upper - lower))  # after which all of them are on one side of the model
+    widths = upper - lower
+    # the roots move by about the mean of half the widths, and by the largest width at most
+    likely = [share * float(problem.weights @ widths) for share in SHARES]
+    likely.append(float(np.max(widths)))
     return (
         _least_change(problem, upper, -1.0, likely, free - lowest),
         _least_change(problem, lower, 1.0, likely, highest - free),
     )
 
 
-def _least_change(problem: Any, z: Array, sign: float, likely: float, furthest: float) -> float:
-    """A change of the intercept, downwards or upwards, that passes every optimal one.
+def _least_change(
+    problem: Any, z: Array, sign: float, likely: list[float], furthest: float
+) -> float:
+    """The first of several changes of the intercept that passes every optimal one.
 
     After it the slope of the mean loss at predictions z, at one end of their intervals, has the
     sign of the change, so that the slope of an optimal model would have it as well.
     """
     loss, y, weights = problem.loss, problem.y, problem.weights
-
-    def passes(change: float) -> bool:
-        terms = weights * loss.gradient(y, z + sign * change)
-        return sign * float(np.sum(terms)) > ROUNDED * float(np.sum(np.abs(terms)))
-
-    low, high = 0.0, min(likely, furthest)
-    if not passes(high):
-        return furthest
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
+    for change in likely:
+        if change >= furthest:
+            break
+        slopes = loss.gradient(y, z + sign * change)
+        if sign * float(weights @ slopes) > ROUNDED * float(weights @ np.abs(slopes)):
+            return change
+    return furthest
 
 
 def inactive_rows(problem: Any, lower: Array, upper: Array) -> Array:
