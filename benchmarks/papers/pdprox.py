@@ -142,8 +142,8 @@ def grouped(Z, sizes, lam, loss):
         lambda w: np.mean(np.abs(errors(w))),
         lambda w: -transposed @ np.sign(errors(w)) / n,
         lambda w: limits @ norms(w),
-        lambda w: w * np.repeat(limits / norms(w), sizes),
         lambda w, step: w * np.repeat(np.maximum(1.0 - step * limits / norms(w), 0.0), sizes),
+        lambda w: w * np.repeat(limits / norms(w), sizes),
     )
 
 
@@ -321,7 +321,6 @@ def completion(pairs, y, lam, shape=(943, 1682)):
         lambda W: np.mean(np.abs(W[i, j] - y)),
         residual_signs,
         lambda W: lam * np.sum(np.sqrt(np.maximum(np.linalg.eigvalsh(W @ W.T), 0.0))),
-        lambda W: None,  # of no method here
         shrunk,
     )
 

@@ -21,8 +21,8 @@ class Composite:
     loss: Callable
     loss_slope: Callable
     penalty: Callable
-    penalty_slope: Callable
     prox: Callable  # of w and a step
+    penalty_slope: Callable | None = None  # for gradient descent
 
     def objective(self, w):
         return float(self.loss(w) + self.penalty(w))

@@ -1,6 +1,6 @@
 """The certificate of a model: an interval that contains the optimal objective value."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log10
 from typing import Any, NamedTuple
@@ -123,6 +123,10 @@ class Certificate:
     @property
     def not_known(self) -> dict[str, str]:
         return dict(self.row_evidence.reasons)
+
+    def without_arrays(self) -> "Certificate":
+        """The certificate without what has the size of the coefficients or of the rows."""
+        return replace(self, evidence=None, row_evidence=replace(self.row_evidence, inactive=None))
 
     def __str__(self) -> str:
         digits = DIGITS

@@ -4,12 +4,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from ..problems import Solution
 from .certified_path import certified_models
 from .folds import FollowedPaths, ScoredFolds
-from .path import point_of, split_pipeline
+from .path import solving_at, split_pipeline
 from .score_bounds import score_bounds
 
 
@@ -29,6 +27,8 @@ class CertifiedFolds:
         The least and the largest alpha for which each model is certified and the one before not.
     bounds : list of list of tuple
         For each range bounds on the score of an optimal model, for each fold.
+    missed : list of float
+        The alphas near which the relative gap is not reached.
     interrupted : bool
         Whether Ctrl-C has ended the path.
     """
@@ -38,6 +38,7 @@ class CertifiedFolds:
     alphas: list
     ranges: list
     bounds: list
+    missed: list
     interrupted: bool = False
 
     @property
@@ -61,22 +62,10 @@ def follow_certified(folds: ScoredFolds, eps: float, score: str | None) -> Certi
     """
     paths = [folds.path_of(k) for k in range(len(folds.folds))]
     problems = [problem.by_columns() for path in paths for problem in path.problems]
-    owners = [path for path in paths for _ in path.problems]
-    random_state = check_random_state(split_pipeline(folds.estimator)[1].random_state)
-
-    def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
-        starts = [None] * len(problems) if start is None else list(map(point_of, start))
-        found = []
-        for path, problem, first in zip(owners, problems, starts, strict=True):
-            path.estimator.set_params(tol=tol)
-            found.append(path.estimator._solve(
-                problem.with_alpha(alpha), start=first, random_state=random_state
-            ))  # fmt: skip
-            if found[-1].interrupted:
-                raise KeyboardInterrupt
-        return found
-
-    found = CertifiedFolds([[] for _ in paths], [[] for _ in paths], [], [], [])
+    owners = [path.estimator for path in paths for _ in path.problems]
+    random_state = split_pipeline(folds.estimator)[1].random_state
+    solve_at = solving_at(owners, problems, random_state)
+    found = CertifiedFolds([[] for _ in paths], [[] for _ in paths], [], [], [], [])
     highest = float(folds.alphas[0])
     with suppress(KeyboardInterrupt):
         ends = highest, float(folds.alphas[-1])
@@ -93,12 +82,13 @@ def follow_certified(folds: ScoredFolds, eps: float, score: str | None) -> Certi
             # all at once, so that Ctrl-C leaves each fold with as many
             for k, solutions in enumerate(of_folds):
                 found.values[k].append(values[k])
-                found.certificates[k].append([
-                    replace(solution.certificate, evidence=None) for solution in solutions
-                ])  # fmt: skip
+                brief = [solution.certificate.without_arrays() for solution in solutions]
+                found.certificates[k].append(brief)
             found.bounds.append(bounds)
             found.ranges.append((models.lowest, highest))
             found.alphas.append(models.alpha)
+            if not models.converged:
+                found.missed.append(models.alpha)
             highest = models.lowest
         return found
     return replace(found, interrupted=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral, Real
 from threading import Event
@@ -112,8 +112,7 @@ def follow_folds(
         with config_context(**config), task(k):
             path = make_path(k)
             for a, solutions in enumerate(path.solutions(seed, stop)):
-                # without arrays of the size of the coefficients
-                brief = [replace(solution.certificate, evidence=None) for solution in solutions]
+                brief = [solution.certificate.without_arrays() for solution in solutions]
                 values[k, a] = path.value(path.alphas[a], solutions)
                 certificates[k].append(brief)
 

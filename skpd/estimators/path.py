@@ -1,6 +1,6 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from threading import Event
 from typing import Any
@@ -182,20 +182,8 @@ def _certified(
     """The path whose models have a relative gap of at most eps for every alpha between two."""
     if isinstance(eps, bool) or not (isinstance(eps, Real) and 0.0 < eps < 1.0):
         raise ValueError(f"certified must be None or a number in (0, 1), got {eps!r}.")
-    random_state = check_random_state(estimator.random_state)
     problems = [problem.by_columns() for problem in fit.problems]
-
-    def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
-        estimator.set_params(tol=tol)
-        starts = [None] * len(problems) if start is None else list(map(point_of, start))
-        solutions = [
-            estimator._solve(problem.with_alpha(alpha), start=first, random_state=random_state)
-            for problem, first in zip(problems, starts, strict=True)
-        ]
-        if any(solution.interrupted for solution in solutions):
-            raise KeyboardInterrupt
-        return solutions
-
+    solve_at = solving_at([estimator] * len(problems), problems, estimator.random_state)
     found: list[Covered] = []
     stopped = False
     try:
@@ -210,15 +198,43 @@ def _certified(
     if stopped:
         raise _interrupt(models, f"{len(found)} alphas are finished")
     missed = [model.alpha for model in found if not model.converged]
+    warn_of_missed(type(estimator).__name__, eps, missed, len(found), estimator.max_iter)
+    return models
+
+
+def solving_at(
+    estimators: Sequence[PrimalDualEstimator], problems: Sequence[Problem], random_state: Any
+) -> Callable[[float, float, list[Solution] | None], list[Solution]]:
+    """The function by which `certified_models` solves problems, each by the solver of its own."""
+    random_state = check_random_state(random_state)
+
+    def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
+        starts = [None] * len(problems) if start is None else list(map(point_of, start))
+        solutions = []
+        for estimator, problem, first in zip(estimators, problems, starts, strict=True):
+            estimator.set_params(tol=tol)
+            solutions.append(estimator._solve(
+                problem.with_alpha(alpha), start=first, random_state=random_state
+            ))  # fmt: skip
+            if solutions[-1].interrupted:
+                raise KeyboardInterrupt
+        return solutions
+
+    return solve_at
+
+
+def warn_of_missed(
+    name: str, eps: float, missed: Sequence[float], n_alphas: int, max_iter: int
+) -> None:
+    """Warn if the relative gap eps is not reached near some of the alphas of a path."""
     if missed:
         warn(
-            f"{type(estimator).__name__} is not certified to {eps:.2g} on the whole path: the "
-            f"relative gap is larger near {len(missed)} of its {len(found)} alphas, the first of "
-            f"which is {missed[0]:.3g}. Increase certified or max_iter (now "
-            f"{estimator.max_iter}), or leave out the smallest alphas.",
+            f"{name} is not certified to {eps:.2g} on the whole path: the relative gap is larger "
+            f"near {len(missed)} of its {n_alphas} alphas, the first of which is "
+            f"{missed[0]:.3g}. Increase certified or max_iter (now {max_iter}), or leave out the "
+            "smallest alphas.",
             ConvergenceWarning,
         )
-    return models
 
 
 def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator]:

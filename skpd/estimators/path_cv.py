@@ -51,7 +51,7 @@ from .folds import (
     warn_of_unfinished,
 )
 from .parameters import ParameterValidation, declared
-from .path import problems_of_path, split_pipeline
+from .path import problems_of_path, split_pipeline, warn_of_missed
 from .progress import subtask
 from .score_bounds import may_be_best, name_of_score
 from .wrappers import BestEstimator
@@ -98,7 +98,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         standard error of the best mean score below it: the standard deviation of that alpha's
         scores, with one degree of freedom less than folds, over the root of their number.
     n_jobs : int, default=None
-        Threads over the folds.
+        Threads over the folds; with ``certified`` there is one.
 
     Attributes
     ----------
@@ -266,7 +266,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
                 model.fit(X, y, **samples.of_model)
             self.best_estimator_ = best
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
-        gaps = [c.relative_gap for path in found.certificates for fits in path for c in fits]
+        gaps = []  # of a certified path they are compared with ``certified``
+        if self.certified is None:
+            gaps = [c.relative_gap for path in found.certificates for fits in path for c in fits]
         last: Any = model.certificate_
         gaps += [certificate.relative_gap for certificate in np.atleast_1d(last)]
         name, fits = type(self).__name__, "fits to the folds and to all data"
@@ -284,6 +286,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         self.alpha_ranges_ = np.reshape(certified.ranges, (-1, 2))
         lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
         self.may_be_best_ = may_be_best(lower, upper)
+        max_iter = split_pipeline(self.estimator)[1].max_iter
+        n_alphas = len(certified.alphas)
+        warn_of_missed(type(self).__name__, self.certified, certified.missed, n_alphas, max_iter)
         return certified.followed, np.array(certified.alphas)
 
     def _scorer(self) -> Callable[..., float]:

@@ -1,5 +1,6 @@
 """Paths that are certified for every alpha, against models of those alphas."""
 
+import warnings
 from dataclasses import replace
 from itertools import count
 
@@ -209,6 +210,16 @@ def test_scores_of_optimal_models_are_within_their_bounds(name, rng):
             n_inside += 1
         assert bounds[1] - bounds[0] < 2.0
     assert n_inside == 24
+
+
+def test_a_search_warns_of_its_own_level_only():
+    """Gaps of folds are compared with ``certified``, and not with ``tol``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        PathCV(PdproxSVC(), alphas=[0.4, 0.1], certified=0.1, cv=3).fit(X_2, Y_2)
+    slow = PdproxSVC(solver="pdprox-dual", max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="PathCV is not certified to 1e-06"):
+        PathCV(slow, alphas=[0.4, 0.2], certified=1e-6, cv=3).fit(X_2, Y_2)
 
 
 def test_ranges_where_nothing_is_known_of_scores():
