@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import replace
-from math import inf
 from threading import Event
 from typing import Any
 
@@ -284,7 +283,7 @@ def _other_models(estimator: Any, problem: Problem) -> list[str]:
     """Parameters that may help where the loss has kinks; an empty list for other losses."""
     given, constraints = estimator.get_params(deep=False), estimator._parameter_constraints
     lists = [some for some in constraints.get("loss", []) if isinstance(some, StrOptions)]
-    if not (lists or "class_weight" in given) or problem.loss.smoothness < inf:
+    if not (lists or "class_weight" in given) or not problem.loss.has_kinks:
         return []
     found = ["class_weight='balanced'"] if given.get("class_weight", "") is None else []
     of_classes = problem.loss.of_labels or problem.loss.of_classes

@@ -88,6 +88,7 @@ def linear_problem(estimator: Any, design: Design, y: Array, sample_weight: Arra
     loss, fit_intercept = estimator._get_loss(), bool(estimator.fit_intercept)
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
     columns = columns_of(estimator, rows.n_coefficients)
+    loss.require_targets(float(np.min(y[weights > 0.0])))
     require_unit(rows)
     if estimator.noise_budget is None:
         return Problem(rows, columns)

@@ -9,7 +9,8 @@ kind              t                  l(y, z)             l*(y, theta)
 `ResidualLoss`    residual r = z-y   phi(r)              phi*(theta) + y theta
 ================  =================  ==================  ==================
 
-with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. A loss gives
+with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. Losses of counts and costs
+whose mean is exp(z) are half unit deviances (`skpd.losses.deviances`). A loss gives
 ``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
 subgradient; the base class turns these into functions of y and z. The proximal
 operators of the conjugates are compiled (``kernels/losses.hpp``), or, for a class of your own,
@@ -22,6 +23,7 @@ from .base import Loss
 from .checks import check_loss
 from .classes import CrammerSinger, LabelLoss, Softmax
 from .coupled import CoupledLoss, L2Norm
+from .deviances import Gamma, NegativeBinomial, Poisson, Tweedie
 from .knots import PiecewiseLinear
 from .margin import (
     GeneralizedHinge,
@@ -43,6 +45,7 @@ __all__ = [
     "CrammerSinger",
     "EpsilonInsensitive",
     "FBeta",
+    "Gamma",
     "GeneralizedHinge",
     "Hinge",
     "Huber",
@@ -52,9 +55,11 @@ __all__ = [
     "Loss",
     "MarginLoss",
     "ModifiedHuber",
+    "NegativeBinomial",
     "NonCrossingPinball",
     "PiecewiseLinear",
     "Pinball",
+    "Poisson",
     "PrecisionAtK",
     "RecallAtK",
     "ResidualLoss",
@@ -64,5 +69,6 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "Tweedie",
     "check_loss",
 ]

@@ -48,7 +48,11 @@ class Loss(Value, ABC):
     lipschitz : float
         The Lipschitz constant of l(y, .), which may be inf.
     smoothness : float
-        The Lipschitz constant of the derivative of l(y, .); inf where it jumps.
+        The Lipschitz constant of the derivative of l(y, .), which may be inf.
+    has_kinks : bool
+        Whether the derivative of l(y, .) jumps.
+    dual_is_free : bool
+        Whether l*(y, .) is finite everywhere.
     linear_conjugate : bool
         Whether l*(y, .) is linear along every segment [0, theta] of its domain.
     quadratic_conjugate : bool
@@ -81,11 +85,12 @@ class Loss(Value, ABC):
         they are not in order.
     has_decisions : bool
         Whether the sign or the largest of the predictions of a row decides for a class.
+    has_log_link : bool
+        Whether the targets are not negative and exp(z) is a prediction of their mean.
     has_radius : bool
         Whether the losses depend on a radius, a number shared by all rows (`at_radius`).
     is_compiled : bool
-        Whether ``evaluator`` is a compiled class, which methods that update one row after the
-        other require.
+        Whether methods that update one row after the other are compiled for the loss.
     has_cones : bool
         Whether the loss has a representation by cones, for the interior-point method
         (`add_cones`). Every loss that is quadratic in pieces has one.
@@ -105,6 +110,7 @@ class Loss(Value, ABC):
     of_classes: ClassVar[bool] = False
     of_quantiles: ClassVar[bool] = False
     has_decisions: ClassVar[bool] = False
+    has_log_link: ClassVar[bool] = False
     has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
     n_outputs: int = 1
@@ -116,6 +122,14 @@ class Loss(Value, ABC):
     @property
     def lipschitz(self) -> float:
         return max(abs(bound) for bound in self.conjugate_domain)
+
+    @property
+    def has_kinks(self) -> bool:
+        return not self.smoothness < inf
+
+    @property
+    def dual_is_free(self) -> bool:
+        return not np.isfinite(self.conjugate_domain).any()
 
     @property
     def piecewise_quadratic(self) -> bool:
@@ -177,12 +191,18 @@ class Loss(Value, ABC):
         """The sum of `largest` times weights, up to a few dozen roundings."""
         return float(np.sum(weights * self.largest(y, z, z_low, error)))
 
-    def change_by_errors(self, value: float, weights: Array, error: Array) -> float:
+    def change_by_errors(
+        self, y: Array, weights: Array, z: Array, error: Array, value: float
+    ) -> float:
         """An estimate of the change of a mean loss of this value by errors of the predictions."""
         if self.lipschitz < inf:
             return self.lipschitz * kernels.dot(weights, error)
-        # l'^2 <= 2 smoothness l, and the Cauchy-Schwarz inequality
-        return sqrt(2.0 * self.smoothness * value * kernels.dot(weights, error * error))
+        if self.smoothness < inf:  # l'^2 <= 2 smoothness l, and the Cauchy-Schwarz inequality
+            return sqrt(2.0 * self.smoothness * value * kernels.dot(weights, error * error))
+        return kernels.dot(weights * error, np.abs(self.gradient(y, z)))
+
+    def require_targets(self, least: float) -> None:
+        """Raise a ValueError if the least of the targets is not in the domain of the loss."""
 
     @abstractmethod
     def conjugate(self, y: Array, theta: Array) -> Array:
@@ -207,7 +227,7 @@ class Loss(Value, ABC):
 
     def largest_scale(self, y: Array, theta: Array) -> float:
         """The largest t with t theta in the domain of l*."""
-        if not np.isfinite(self.conjugate_domain).any():
+        if self.dual_is_free:
             return inf
         lower, upper = self.dual_bounds(y)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -308,8 +328,7 @@ class Loss(Value, ABC):
         """The nearest dual-feasible point; 0 in place of NaN."""
         if not isfinite(kernels.max_abs(np.ascontiguousarray(theta, dtype=np.float64))):
             theta = np.nan_to_num(theta, nan=0.0, posinf=None)
-        unbounded = self.conjugate_domain == (-inf, inf)
-        return theta if unbounded else self._clip(y, theta)
+        return theta if self.dual_is_free else self._clip(y, theta)
 
     @abstractmethod
     def _clip(self, y: Array, theta: Array) -> Array:

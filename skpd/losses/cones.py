@@ -22,8 +22,8 @@ class LossCones(Protocol):
     def add_half_squares(self) -> None:
         """Add (z_i - y_i)^2 / 2 for every row."""
 
-    def add_logistic(self) -> None:
-        """Add log(1 + exp(-y_i z_i)) for every row."""
+    def add_smooth(self) -> None:
+        """Add l(y_i, z_i) for every row, of a loss whose evaluator has its second derivative."""
 
     def add_pieces(self, pieces: list[Any]) -> None:
         """Add the pieces (`skpd.losses.base.Piece`) of a loss that is quadratic in pieces."""

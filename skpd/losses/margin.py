@@ -362,7 +362,7 @@ class Logistic(MarginLoss):
     has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
-        cones.add_logistic()
+        cones.add_smooth()
 
     def _phi(self, t: Array) -> Array:
         return self.evaluator.values(np.ascontiguousarray(t, dtype=np.float64))

@@ -196,7 +196,9 @@ class NonCrossingPinball(CoupledResidualLoss):
         z_low = z_low + np.tile(raises, len(z) // self.n_outputs)
         return super().largest_mean(y, weights, z, z_low, error)
 
-    def change_by_errors(self, value: float, weights: Array, error: Array) -> float:
+    def change_by_errors(
+        self, y: Array, weights: Array, z: Array, error: Array, value: float
+    ) -> float:
         """An estimate of the change of the loss by errors, including the raised intercepts."""
         return 2.0 * self.n_outputs * float(np.max(error) * np.sum(weights))
 

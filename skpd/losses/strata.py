@@ -22,13 +22,17 @@ class Stratum:
     total : float
         The sum of the weights.
     centre, error : float
-        The mean target of a residual loss, and a bound on its rounding error.
+        The mean target of a residual loss, and a bound on its rounding error; of a deviance the
+        mean of the terms that depend on the targets only.
+    repeats : bool
+        Whether the rows are also in another stratum, with other weights.
     """
 
     weights: Array
     total: float
     centre: float = 0.0
     error: float = 0.0
+    repeats: bool = False
 
 
 Strata = list[Stratum]
@@ -38,4 +42,5 @@ def all_rows(y: Array, weights: Array) -> Strata:
     """One stratum of all rows, centred at their mean target, for losses of residuals."""
     total = float(np.sum(weights))
     mean, error = kernels.compensated_dot(weights, y)
-    return [Stratum(weights, total, mean / total, error / total)]
+    some = total or 1.0  # a block of rows may have no weight
+    return [Stratum(weights, total, mean / some, error / some)]

@@ -204,7 +204,7 @@ class RowsInMemory(Rows):
         b = self._constant()
         z = self.predictions_of_constant(b)
         theta = self.loss.gradient(self.y, z)
-        if self.fit_intercept and not np.isfinite(self.loss.smoothness):
+        if self.fit_intercept and self.loss.has_kinks:
             near = 1e-9 * (1.0 + np.abs(z) + np.abs(self.y))
             ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
             theta = self._balanced_between(theta, np.minimum(*ends), np.maximum(*ends))
@@ -267,7 +267,8 @@ class RowsInMemory(Rows):
         z, error = problem.predictions(coef, free)
         loss = self.loss_at(coef)
         most = loss.largest_mean(self.y, self.weights, z, 0.0, error)
-        if loss.change_by_errors(most, self.weights, error) <= max(PLAIN * most, accuracy):
+        change = loss.change_by_errors(self.y, self.weights, z, error, most)
+        if change <= max(PLAIN * most, accuracy):
             return most
         precise = problem.precise_predictions(coef, free)
         return loss.largest_mean(self.y, self.weights, *precise)

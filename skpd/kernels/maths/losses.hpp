@@ -26,7 +26,10 @@ inline double clip(double x, double lower, double upper) { return std::min(std::
 
 // exp(-|x|) and log(1 + x) for 0 <= x <= 1 to a few units in the last place, without branches or
 // calls, so that a loop over rows takes them as vectors
-SKPD_INLINE double exp_minus_abs(double x) {
+struct Exponential {
+    double value, minus_one;  // exp(-|x|), and exp(-|x|) - 1 without cancellation
+};
+SKPD_INLINE Exponential exponential_minus_abs(double x) {
     constexpr double log2_e = 1.4426950408889634, ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
     constexpr double to_integer = 0x1.8p52;  // adding it rounds to an integer, in the lowest bits
     x = -std::fabs(x);
@@ -37,9 +40,11 @@ SKPD_INLINE double exp_minus_abs(double x) {
     double even = 1.0 / 479001600.0, odd = 1.0 / 6227020800.0;
     for (const double c : {1.0 / 3628800.0, 1.0 / 40320.0, 1.0 / 720.0, 1.0 / 24.0, 0.5}) even = even * square + c;
     for (const double c : {1.0 / 39916800.0, 1.0 / 362880.0, 1.0 / 5040.0, 1.0 / 120.0, 1.0 / 6.0}) odd = odd * square + c;
-    const double sum = 1.0 + (r + square * (even + r * odd));
-    return sum * std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
+    const double change = r + square * (even + r * odd);
+    const double power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
+    return {(1.0 + change) * power, change * power + (power - 1.0)};
 }
+SKPD_INLINE double exp_minus_abs(double x) { return exponential_minus_abs(x).value; }
 SKPD_INLINE double log1p_unit(double x) {
     // k log(2) + 2 artanh(s), with k = 1 where 1 + x > sqrt(2)
     const double k = (x + 0.0857864376269050 + 0x1.8p52) - 0x1.8p52, s = (x - k) / (x + 2.0 + k);
@@ -62,6 +67,26 @@ SKPD_INLINE double log_positive(double x) {
     for (int j = 17; j > 0; j -= 4) first = first * fourth + 1.0 / j;
     for (int j = 19; j > 0; j -= 4) second = second * fourth + 1.0 / j;
     return k * ln2_high + (k * ln2_low + 2.0 * s * (first + square * second));
+}
+
+// The root in [low, high] of an increasing function f, by Newton's method with bisections; f(t) is a value and a slope.
+template <class Function>
+double increasing_root(double low, double high, double t, const Function& f) {
+    t = std::clamp(t, low, high);
+    double moved = high - low;
+    for (int iteration = 0; iteration < 100; ++iteration) {
+        const auto [value, slope] = f(t);
+        (value > 0.0 ? high : low) = t;
+        const double newton = t - value / slope;
+        if (std::fabs(newton - t) <= 1e-15 * std::max(1.0, std::fabs(t))) break;
+        // steps that do not shrink can go to and fro for ever between the two tails
+        const bool shrinks = newton > low && newton < high && 2.0 * std::fabs(newton - t) <= moved;
+        const double next = shrinks ? newton : 0.5 * (low + high);
+        moved = std::fabs(next - t);
+        if (moved <= 1e-15 * std::max(1.0, std::fabs(t))) break;
+        t = next;
+    }
+    return t;
 }
 
 // A point u inside an interval on which phi* is a parabola: its slope at u and its curvature.
@@ -138,20 +163,11 @@ struct LogisticLoss {
     // step t + phi'(t) = v: increasing in t, slope between step and step + 1/4.
     double prox_conjugate(double v, double step) const {
         if (step <= 0.0) return clip(v, -1.0, 0.0);
-        double low = v / step, high = (v + 1.0) / step;
-        double t = std::clamp(v >= -0.5 ? 0.0 : low, low, high), moved = high - low;
-        for (int iteration = 0; iteration < 100; ++iteration) {
-            const double u = derivative(t), value = step * t + u - v;
-            (value > 0.0 ? high : low) = t;
-            const double newton = t - value / (step - u * (1.0 + u));
-            if (std::fabs(newton - t) <= 1e-15 * std::max(1.0, std::fabs(t))) break;
-            // steps that do not shrink can go to and fro for ever between the two tails
-            const bool shrinks = newton > low && newton < high && 2.0 * std::fabs(newton - t) <= moved;
-            const double next = shrinks ? newton : 0.5 * (low + high);
-            moved = std::fabs(next - t);
-            if (moved <= 1e-15 * std::max(1.0, std::fabs(t))) break;
-            t = next;
-        }
+        const double low = v / step;
+        const double t = increasing_root(low, (v + 1.0) / step, v >= -0.5 ? 0.0 : low, [&](double x) {
+            const double u = derivative(x);
+            return std::pair{step * x + u - v, step - u * (1.0 + u)};
+        });
         return derivative(t);
     }
     double slope_conjugate(double v, double step) const {
@@ -248,20 +264,27 @@ struct PiecewiseLinearLoss {
     }
 };
 
+// A loss that is not a function phi of one number: at(y, z) and the other functions take its target
+template <class Loss>
+concept OfTargets = requires(const Loss& loss) { loss.at(0.0, 0.0); };
+
 // argmin_theta l*(y, theta) + (theta - (theta_0 + step z))^2 / (2 step)
 template <class Loss>
 double dual_prox(const Loss& loss, double y, double theta, double z, double step) {
-    if constexpr (Loss::margin) return y * loss.prox_conjugate(y * theta + step * y * z, step);
+    if constexpr (OfTargets<Loss>) return loss.prox_conjugate(y, theta + step * z, step);
+    else if constexpr (Loss::margin) return y * loss.prox_conjugate(y * theta + step * y * z, step);
     else return loss.prox_conjugate(theta + step * (z - y), step);
 }
 
 template <class Loss>
 double primal_value(const Loss& loss, double y, double z) {
-    return Loss::margin ? loss.value(y * z) : loss.value(z - y);
+    if constexpr (OfTargets<Loss>) return loss.at(y, z).value;
+    else return Loss::margin ? loss.value(y * z) : loss.value(z - y);
 }
 template <class Loss>
 double conjugate(const Loss& loss, double y, double theta) {
-    return Loss::margin ? loss.conjugate(y * theta) : loss.conjugate(theta) + y * theta;
+    if constexpr (OfTargets<Loss>) return loss.conjugate(y, theta);
+    else return Loss::margin ? loss.conjugate(y * theta) : loss.conjugate(theta) + y * theta;
 }
 
 // l(y, z) + l*(y, theta) - theta z >= 0, the slack in the inequality of Fenchel and Young
@@ -293,22 +316,41 @@ struct Smoothed {
 
     double derivative(double y, double theta, double z) const {
         if (sigma < std::numeric_limits<double>::infinity()) return dual_prox(loss, y, theta, z, sigma);
-        if constexpr (requires { loss.derivative(0.0); })
+        if constexpr (OfTargets<Loss>) return loss.at(y, z).derivative;
+        else if constexpr (requires { loss.derivative(0.0); })
             return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
         else return std::numeric_limits<double>::quiet_NaN();
     }
     // the second derivative; in units of sigma where that is finite, which makes it 0 or 1
     // on linear pieces whatever sigma is
     double curvature(double y, double theta, double z) const {
-        if (sigma < std::numeric_limits<double>::infinity()) {
+        if constexpr (OfTargets<Loss>) {
+            if (sigma == std::numeric_limits<double>::infinity()) return loss.at(y, z).second_derivative;
+            return loss.slope_conjugate(y, theta + sigma * z, sigma);
+        } else if (sigma < std::numeric_limits<double>::infinity()) {
             const double v = Loss::margin ? y * theta + sigma * y * z : theta + sigma * (z - y);
             return loss.slope_conjugate(v, sigma);
-        }
-        if constexpr (requires { loss.derivative(0.0); })
+        } else if constexpr (requires { loss.derivative(0.0); })
             return Loss::margin ? loss.second_derivative(y * z) : loss.second_derivative(z - y);
         else return std::numeric_limits<double>::quiet_NaN();
     }
 };
+
+// The loss at z, with its derivatives in z and its conjugate at the first of them
+template <class Loss>
+    requires OfTargets<Loss> || requires(const Loss& loss) { loss.at(0.0); }
+SKPD_INLINE Expansion expansion(const Loss& loss, double y, double z) {
+    if constexpr (OfTargets<Loss>) return loss.at(y, z);
+    else if constexpr (Loss::margin) {
+        Expansion phi = loss.at(y * z);
+        phi.derivative *= y;
+        return phi;
+    } else {
+        Expansion phi = loss.at(z - y);
+        phi.conjugate += y * phi.derivative;
+        return phi;
+    }
+}
 
 // phi and phi*, the latter infinite outside its domain
 template <class Loss>
@@ -334,17 +376,16 @@ SKPD_CLONES std::pair<double, double> smoothed_derivatives(
     const Smoothed<Loss> local = smoothed;  // not to be read again after every write
     const Loss loss = smoothed.loss;
     double primal_sum = 0.0, dual_sum = 0.0;
-    if constexpr (requires { loss.at(0.0); }) {
+    if constexpr (requires { expansion(loss, 0.0, 0.0); }) {
         if (smoothed.sigma == std::numeric_limits<double>::infinity()) {
 #pragma omp simd reduction(+ : primal_sum, dual_sum)
             for (std::size_t i = 0; i < n; ++i) {
-                const Expansion phi = loss.at(Loss::margin ? y[i] * z[i] : z[i] - y[i]);
-                const double first = Loss::margin ? y[i] * phi.derivative : phi.derivative;
-                derivative[i] = first;
-                gradient[i] = weights[i] * first;
-                curvature[i] = weights[i] * phi.second_derivative;
-                primal_sum += weights[i] * phi.value;
-                dual_sum -= weights[i] * (Loss::margin ? phi.conjugate : phi.conjugate + y[i] * first);
+                const Expansion at_z = expansion(loss, y[i], z[i]);
+                derivative[i] = at_z.derivative;
+                gradient[i] = weights[i] * at_z.derivative;
+                curvature[i] = weights[i] * at_z.second_derivative;
+                primal_sum += weights[i] * at_z.value;
+                dual_sum -= weights[i] * at_z.conjugate;
             }
             return {primal_sum, dual_sum};
         }

@@ -8,10 +8,12 @@ import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
 from ... import kernels
+from ..._floats import EPSILON
 from ..._typing import Array
 from ...designs import Design
 from ...designs.sums import BoundedSum, Largest
 from ...losses import Loss
+from ...losses.strata import Strata
 from .recipes import Change, DualRecipe, null_ends
 from .shard import Block, Shard, summed
 
@@ -26,7 +28,9 @@ def target_sums(shard: Shard, block: Block) -> dict[str, Any]:
     _, _, y, weights = block
     heavy = weights > 0.0
     own = y[heavy]
+    shard.loss.require_targets(float(np.min(own, initial=inf)))
     return {
+        **_sums_of_strata(shard.loss.strata(y, weights)),
         "n_heavy": int(np.count_nonzero(heavy)),
         "weight": BoundedSum(float(np.sum(weights))),
         "above": BoundedSum(float(np.sum(weights[y > 0.0]))),
@@ -35,6 +39,18 @@ def target_sums(shard: Shard, block: Block) -> dict[str, Any]:
         "largest": Largest(float(np.max(own, initial=-inf))),
         "minus_least": Largest(float(np.max(-own, initial=-inf))),
     }
+
+
+def _sums_of_strata(strata: Strata) -> dict[str, Any]:
+    """The totals of the strata, and their centres times these."""
+    found: dict[str, Any] = {}
+    for k, stratum in enumerate(strata):
+        moment = stratum.centre * stratum.total
+        error = stratum.error * stratum.total + EPSILON * abs(moment)
+        found[f"total_{k}"] = BoundedSum(stratum.total)
+        found[f"moment_{k}"] = BoundedSum(moment, error)
+        found[f"repeats_{k}"] = Largest(stratum.repeats)
+    return found
 
 
 @summed(with_data=False)

@@ -27,18 +27,20 @@ class TargetSums:
         The number of rows with a positive weight.
     above, below : float
         The total weights of the rows with positive targets, and of the others.
-    mean, error : float
-        The mean target, and a bound on its error.
+    mean : float
+        The mean target.
     least, largest : float
+    strata : list of Stratum
+        The strata of the loss, without the arrays of weights.
     """
 
     n_heavy: int
     above: float
     below: float
     mean: float
-    error: float
     least: float
     largest: float
+    strata: list[Stratum]
 
     @classmethod
     def of(cls, shards: Shards) -> "tuple[TargetSums, float]":
@@ -57,26 +59,25 @@ class TargetSums:
                 "sample_weight (times class_weight) must have a positive, finite sum, got a sum "
                 f"of {total}."
             )
-        moment, error = found["moment"].bounded
-        mean = moment / total
         return cls(
             n_heavy=found["n_heavy"],
             above=found["above"].bounded[0] / total,
             below=found["below"].bounded[0] / total,
-            mean=mean,
-            error=error / total + 4.0 * EPSILON * abs(mean),
+            mean=found["moment"].bounded[0] / total,
             least=-found["minus_least"].value,
             largest=found["largest"].value,
+            strata=[_stratum(found, k, total) for k in range(len(found)) if f"total_{k}" in found],
         ), total
 
-    def strata(self, loss: Loss) -> list[Stratum]:
-        """The strata of a loss, without the arrays of weights."""
-        nothing = np.empty(0)
-        if loss.of_labels:
-            return [Stratum(nothing, share) for share in (self.above, self.below)]
-        # the weights sum to 1 up to rounding
-        error = self.error + 8.0 * EPSILON * abs(self.mean)
-        return [Stratum(nothing, 1.0, self.mean, error)]
+
+def _stratum(found: dict[str, Any], k: int, total: float) -> Stratum:
+    """A stratum without its array of weights, from sums that are divided by the total weight."""
+    own = found[f"total_{k}"].bounded[0]
+    moment, error = found[f"moment_{k}"].bounded
+    centre, some = moment / (own or 1.0), own or 1.0
+    # the sum of the weights and their quotients have rounding errors
+    error = error / some + 16.0 * EPSILON * abs(centre)
+    return Stratum(np.empty(0), own / total, centre, error, bool(found[f"repeats_{k}"].value))
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class NullSums:
     ) -> "NullSums":
         constant = _best_constant(shards, loss, targets) if fit_intercept else 0.0
         constant = constant if np.isfinite(constant) else 0.0
-        near = fit_intercept and not np.isfinite(loss.smoothness)
+        near = fit_intercept and loss.has_kinks
         found: dict[str, Any] = shards.sums(null_sums, constant, near)
         low, high = found["low"], found["high"]
         share = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
@@ -138,8 +139,8 @@ def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
     if loss.of_labels:
         weights = np.array([targets.above, targets.below])
         return loss.best_constant(np.array([1.0, -1.0]), weights)
-    if loss.constant_curvature:
-        return targets.mean
+    if loss.constant_curvature or loss.has_log_link:
+        return loss.best_constant(np.array([targets.mean]), np.ones(1))
     # the mean loss is convex, and its minimiser is between the least and the largest target
     width = targets.largest - targets.least
     tried: list[tuple[float, float]] = []

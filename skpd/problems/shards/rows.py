@@ -129,7 +129,7 @@ class RowsInShards(Rows):
 
     @property
     def strata(self) -> list[Stratum]:
-        return self.targets.strata(self.loss)
+        return self.targets.strata
 
     @property
     def mean_rows(self) -> list[tuple[Array, Array]]:
@@ -147,7 +147,8 @@ class RowsInShards(Rows):
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         """The means of features far from 0, and 0 for others; None if no feature is far."""
-        mean = sum(self.survey[f"row_{k}"].bounded[0] for k in range(len(self.strata)))
+        own = [k for k, stratum in enumerate(self.strata) if not stratum.repeats]
+        mean = sum(self.survey[f"row_{k}"].bounded[0] for k in own)
         squares = self.survey["squares"]
         variance = squares - mean * mean
         far = (mean * mean > FAR**2 * variance) & (variance > CERTAIN * squares)
@@ -222,7 +223,9 @@ class RowsInShards(Rows):
         """An estimate of the change of a mean loss of this value by errors of the predictions."""
         if self.loss.lipschitz < inf:
             return float(self.loss.lipschitz * found["error"])
-        return sqrt(2.0 * self.loss.smoothness * value * found["squared_error"])
+        if self.loss.smoothness < inf:
+            return sqrt(2.0 * self.loss.smoothness * value * found["squared_error"])
+        return value - float(found["loss_about"])
 
     def estimated_gap(self, problem: Any, point: Point) -> float:
         self.expect(problem, point)

@@ -163,7 +163,7 @@ class SoftmaxRows(Smooth):
         return self.loss.gradient(self.y, s)
 
     def factorise(self, system: Any) -> None:
-        p = np.maximum(self.multipliers + self.y, SETTINGS.least_logistic_curvature)
+        p = np.maximum(self.multipliers + self.y, SETTINGS.least_curvature)
         p = p.reshape(self.shape)
         self.p = p / np.sum(p, axis=1, keepdims=True)
         system.add_blocks(_root_of_spread(self.weights.reshape(self.shape) * self.p))

@@ -18,7 +18,7 @@ from .epigraphs import SquareEpigraph, SumEpigraph
 from .maps import Coefficients, Combinations, Map, Predictions
 from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
-from .terms import Equality, Intervals, Logistic, Quadratic, Term
+from .terms import Equality, Intervals, Quadratic, SmoothLoss, Term
 
 
 def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
@@ -213,8 +213,9 @@ class Programme:
     def add_half_squares(self) -> None:
         self.losses.append(Quadratic(self.predictions, self.y, self.weights, self.x))
 
-    def add_logistic(self) -> None:
-        self.losses.append(Logistic(self.predictions, self.y, self.weights, self.x))
+    def add_smooth(self) -> None:
+        evaluator = self.problem.loss.evaluator
+        self.losses.append(SmoothLoss(self.predictions, evaluator, self.y, self.weights, self.x))
 
     def add_pieces(self, pieces: list[Piece]) -> None:
         for piece in pieces:

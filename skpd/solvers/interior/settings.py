@@ -80,8 +80,8 @@ class InteriorSettings:
     # right side, at which they stop
     refinements: int = 8
     refined_residual: float = 1e-13
-    # The least second derivative of the logistic loss, which may vanish by rounding
-    least_logistic_curvature: float = 1e-12
+    # The least second derivative of a smooth loss, which may vanish by rounding
+    least_curvature: float = 1e-12
 
     # Data
 

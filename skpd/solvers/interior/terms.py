@@ -12,7 +12,6 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from ... import kernels
 from ..._typing import Array
@@ -261,20 +260,29 @@ class Smooth(Quadratic):
         self.image.add_adjoint(self.weights * error, out)
 
 
-class Logistic(Smooth):
-    """The smooth term sum_k c_k log(1 + exp(-y_k s_k)) with s = A x."""
+class SmoothLoss(Smooth):
+    """The smooth term sum_k c_k l(y_k, s_k) with s = A x, for a loss with a second derivative."""
 
-    def __init__(self, image: Map, y: Array, weights: Array, x: Array) -> None:
+    def __init__(self, image: Map, evaluator: Any, y: Array, weights: Array, x: Array) -> None:
         super().__init__(image, np.zeros_like(y), weights, x)
-        self.y = y
+        self.y, self.evaluator = y, evaluator
 
     def derivative(self, s: Array) -> Array:
-        return -self.y * expit(-self.y * s)
+        return self._derivatives(s)[0]
+
+    def _derivatives(self, s: Array) -> tuple[Array, Array]:
+        """The first derivatives, and the second ones times the weights."""
+        first, weighted, curvature = (np.empty(len(s)) for _ in range(3))
+        self.evaluator.smoothed_derivatives(
+            self.y, self.weights, s, s, inf, first, weighted, curvature
+        )
+        return first, curvature
 
     def factorise(self, system: NewtonSystem) -> None:
-        size = np.abs(self.multipliers)
-        self.h = np.maximum(size * (1.0 - size), SETTINGS.least_logistic_curvature)
-        self.image.add_curvature(self.weights * self.h, system)
+        _, curvature = self._derivatives(self.s)
+        curvature = np.maximum(curvature, self.weights * SETTINGS.least_curvature)
+        self.h = curvature / self.weights
+        self.image.add_curvature(curvature, system)
 
     def model_change(self, direction: Array, length: float) -> Array:
         return length * self.h * direction

@@ -1,0 +1,184 @@
+// Half the unit deviances of counts and costs, as functions of a target y and of z, the logarithm of the mean.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "maths/losses.hpp"
+
+namespace skpd {
+
+// The Tweedie family of a power from 1 (Poisson) to 2 (gamma), with a = 2 - power and b = power - 1:
+//
+//   l(y, z) = s phi(z - log y),   s = y^a,   phi(r) = (e^(a r) - 1) / a + (e^(-b r) - 1) / b,   for y > 0,
+//   l(0, z) = e^(a z) / a,
+//
+// where a quotient with 0 is its limit, r or -r. Functions of s and r have s = 0 and r = z where y = 0.
+struct DevianceLoss {
+    static constexpr bool margin = false, quadratic_pieces = false;
+    double a, b;
+
+    explicit DevianceLoss(double power) : a(2.0 - power), b(power - 1.0) {}
+
+    // e^(a r), e^(-b r) and e^-|r| - 1
+    struct Powers {
+        double up, down, minus_one;
+    };
+    SKPD_INLINE Powers powers(double r) const {
+        const double ea = exp_minus_abs(a * r), eb = exp_minus_abs(b * r);
+        return {r < 0.0 ? ea : 1.0 / ea, r < 0.0 ? 1.0 / eb : eb, exponential_minus_abs(r).minus_one};
+    }
+    // phi' = e^(a r) - e^(-b r), as a + b = 1
+    SKPD_INLINE static double slope(const Powers& p, double r) {
+        return r < 0.0 ? p.down * p.minus_one : -p.up * p.minus_one;
+    }
+    // e^x - 1 - x without cancellation; power is e^x
+    SKPD_INLINE static double above_tangent(double x, double power) {
+        double sum = 1.0 / 6402373705728000.0, factorial = 355687428096000.0;  // of 18, and of 17
+        for (int k = 17; k > 1; --k) {
+            sum = sum * x + 1.0 / factorial;
+            factorial /= k;
+        }
+        return std::fabs(x) < 1.0 ? sum * x * x : (power - 1.0) - x;
+    }
+    SKPD_INLINE double phi(const Powers& p, double r) const {
+        const double first = above_tangent(a * r, p.up), second = above_tangent(-b * r, p.down);
+        return (a > 0.0 ? first / a : 0.0) + (b > 0.0 ? second / b : 0.0);
+    }
+    SKPD_INLINE double value(double s, double r) const {
+        const Powers p = powers(r);
+        return s > 0.0 ? s * phi(p, r) : p.up / a;
+    }
+    SKPD_INLINE double derivative(double s, double r) const {
+        const Powers p = powers(r);
+        return s > 0.0 ? s * slope(p, r) : p.up;
+    }
+    SKPD_INLINE Expansion at(double y, double z) const {
+        const bool positive = y > 0.0;
+        const double log_y = positive ? log_positive(y) : 0.0, r = z - log_y;
+        const double s = scale(y, log_y);
+        const Powers p = powers(r);
+        const double value = positive ? s * phi(p, r) : p.up / a;
+        const double first = positive ? s * slope(p, r) : p.up;
+        const double second = positive ? s * (a * p.up + b * p.down) : a * p.up;
+        return {value, first, second, first * z - value};
+    }
+
+    // l*(y, theta) - theta log y, rounded up; inf outside its domain. For u = theta / s it is s phi*(u), where
+    // phi*(u) = (1 + u) log(1 + u) - u for a = 1, and the same of -u for b = 1.
+    double conjugate_beside_log(double s, double theta) const {
+        if (s == 0.0) return theta < 0.0 ? infinity : theta > 0.0 ? (theta * std::log(theta) - theta) / a : 0.0;
+        if (a == 1.0) return entropy(s, theta);
+        if (b == 1.0) return entropy(s, -theta);
+        return s * above_conjugate(theta / s);
+    }
+    double conjugate(double y, double theta) const {
+        const double log_y = y > 0.0 ? log_positive(y) : 0.0;
+        return conjugate_beside_log(scale(y, log_y), theta) + theta * log_y;
+    }
+
+    // With D = v - step log y and r = z - log y, the optimality condition is s phi'(r) + step r = D.
+    double prox_conjugate(double y, double v, double step) const {
+        if (step <= 0.0) return std::max(v, b > 0.0 && y > 0.0 ? -infinity : -y);
+        const double log_y = y > 0.0 ? log_positive(y) : 0.0, s = scale(y, log_y), d = v - step * log_y;
+        double low = std::min(d, 0.0) / step, high = std::max(d, 0.0) / step;
+        if (s > 0.0) {  // the first term alone is d at the latest where one of its two powers is 1 + |d| / s
+            if (a > 0.0) high = std::min(high, std::log1p(std::max(d, 0.0) / s) / a);
+            if (b > 0.0) low = std::max(low, -std::log1p(std::max(-d, 0.0) / s) / b);
+        } else if (v < 1.0) {  // the power is at most 1 where z <= 0
+            low = (v - 1.0) / step;
+            high = std::min(high, 0.0);
+        } else {
+            high = std::min(high, std::log(v) / a);
+        }
+        const auto condition = [&](double r) {
+            const Powers p = powers(r);
+            const double first = s > 0.0 ? s * slope(p, r) : p.up;
+            const double second = s > 0.0 ? s * (a * p.up + b * p.down) : a * p.up;
+            return std::pair{first + step * r - d, second + step};
+        };
+        const double r = increasing_root(low, high, d / (s + step), condition);
+        const double first = derivative(s, r), steepest = condition(r).second - step;
+        // the more accurate of two expressions for the same number
+        return steepest <= step ? first : std::max(d - step * r, s > 0.0 && b > 0.0 ? -infinity : -s);
+    }
+    double slope_conjugate(double y, double v, double step) const {
+        const double theta = prox_conjugate(y, v, step), z = (v - theta) / step;
+        const double second = at(y, z).second_derivative;
+        return second / (second + step);
+    }
+
+   private:
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+    SKPD_INLINE double scale(double y, double log_y) const {
+        const double power = exp_minus_abs(a * log_y);
+        return a == 1.0 || y == 0.0 ? y : log_y < 0.0 ? power : 1.0 / power;
+    }
+    // (s + u) log(1 + u / s) - u
+    static double entropy(double s, double u) {
+        const double rest = s + u;
+        if (rest < 0.0) return infinity;
+        if (rest == 0.0) return s;
+        return rest * (u < -0.5 * s ? std::log(rest / s) : std::log1p(u / s)) - u;
+    }
+    // An upper bound on phi*(u) that is as near as rounding allows. At any r it is u r - phi(r) plus the difference
+    // d = |phi'(r) - u| times a change of r. This is at most e d / phi''(r) if that is at most 1, as the logarithm of
+    // phi'' changes by at most the change of r.
+    double above_conjugate(double u) const {
+        constexpr double roundings = 16.0 * std::numeric_limits<double>::epsilon();
+        const double low = std::min(0.0, -std::log1p(std::max(-u, 0.0)) / b);
+        const double high = std::max(0.0, std::log1p(std::max(u, 0.0)) / a);
+        const double r = increasing_root(low, high, u, [&](double t) {
+            const Powers p = powers(t);
+            return std::pair{slope(p, t) - u, a * p.up + b * p.down};
+        });
+        const Powers p = powers(r);
+        const double first = slope(p, r), second = a * p.up + b * p.down, value = phi(p, r);
+        const double d = std::fabs(first - u) + roundings * (std::fabs(first) + std::fabs(u));
+        const double change = 2.72 * d / second;
+        if (!(change <= 1.0)) return infinity;
+        return u * r - value + d * change + roundings * (std::fabs(u * r) + value);
+    }
+};
+
+// Half the unit deviance of the negative binomial distribution whose variance is mean + mean^2 / k:
+// y log(1 + e^-t) + k log(1 + e^t) with t = z - log k, less its least value
+struct NegativeBinomialLoss {
+    static constexpr bool margin = false, quadratic_pieces = false;
+    double k, log_k;
+
+    explicit NegativeBinomialLoss(double k) : k(k), log_k(std::log(k)) {}
+
+    SKPD_INLINE Expansion at(double y, double z) const {
+        const double t = z - log_k, e = exp_minus_abs(t), rest = log1p_unit(e);
+        const double total = y + k, least = -(y > 0.0 ? y * log_positive(y / total) : 0.0) - k * log_positive(k / total);
+        const double value = y * (std::max(-t, 0.0) + rest) + k * (std::max(t, 0.0) + rest) - least;
+        const double above = (t < 0.0 ? e : 1.0) / (1.0 + e), below = (t < 0.0 ? 1.0 : e) / (1.0 + e);
+        const double first = k * above - y * below;
+        return {value, first, total * above * below, first * z - value};
+    }
+    double conjugate(double y, double theta) const {
+        const double total = y + k, up = y + theta, down = k - theta;
+        if (up < 0.0 || down < 0.0) return std::numeric_limits<double>::infinity();
+        const auto entropy = [total](double x) { return x > 0.0 ? x * std::log(x / total) : 0.0; };
+        return theta * log_k + (entropy(up) + entropy(down)) - (entropy(y) + entropy(k));
+    }
+    double prox_conjugate(double y, double v, double step) const {
+        if (step <= 0.0) return clip(v, -y, k);
+        const double low = (v - k) / step, high = (v + y) / step;
+        const double z = increasing_root(low, high, log_k, [&](double x) {
+            const Expansion found = at(y, x);
+            return std::pair{found.derivative + step * x - v, found.second_derivative + step};
+        });
+        return at(y, z).derivative;
+    }
+    double slope_conjugate(double y, double v, double step) const {
+        const double second = at(y, (v - prox_conjugate(y, v, step)) / step).second_derivative;
+        return second / (second + step);
+    }
+};
+
+}  // namespace skpd

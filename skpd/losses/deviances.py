@@ -1,0 +1,381 @@
+"""Half the unit deviances of counts and costs, whose mean is the exponential of the prediction."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import inf, log
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from .. import kernels
+from .._floats import EPSILON, sum_and_rest
+from .._typing import Array, Interval, Numbers, Scales, Sum
+from .._values import number
+from .base import Loss, _depth
+from .cones import LossCones
+from .numerical import POWERS, last_above
+from .strata import Strata, Stratum
+
+ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
+
+
+class Deviance(Loss):
+    """Half the unit deviance of a target y >= 0 and the mean exp(z).
+
+    It is 0 where the mean is y. A sum over the rows of deviances for a constant z follows from the
+    sums of the weights and of the targets, and is least at the logarithm of the mean target.
+    """
+
+    has_log_link: ClassVar[bool] = True
+    has_kinks: ClassVar[bool] = False
+    linear_tails: ClassVar[bool] = False
+    has_cones: ClassVar[bool] = True
+    zeros: bool = True  # whether targets may be 0
+
+    @property
+    def conjugate_domain(self) -> Interval:
+        return (-inf, inf)
+
+    @property
+    def dual_is_free(self) -> bool:
+        return False
+
+    def add_cones(self, cones: LossCones) -> None:
+        cones.add_smooth()
+
+    def require_targets(self, least: float) -> None:
+        if least < 0.0 or (least == 0.0 and not self.zeros):
+            allowed = "0 or greater" if self.zeros else "greater than 0"
+            raise ValueError(f"y must be {allowed} for the loss {self!r}, got {least:.6g}.")
+
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            r, missed = self._argument(y, z, z_low)
+            # the last term bounds the roundings of r - room, r + room and of their multiples
+            room = error + missed
+            room = room + (room > 0.0) * 4.0 * EPSILON * (np.abs(r) + room)
+            return np.maximum(self._of_argument(y, r - room), self._of_argument(y, r + room))
+
+    @abstractmethod
+    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
+        """The number of which the loss is a function for each y, and its rounding error."""
+
+    @abstractmethod
+    def _of_argument(self, y: Array, r: Array) -> Array:
+        """The loss as a function of y and of the number of `_argument`, or an upper bound."""
+
+    def _clip(self, y: Array, theta: Array) -> Array:
+        return np.clip(theta, *self.dual_bounds(y))
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        mean = float(np.average(y, weights=weights))
+        if not mean > 0.0:
+            raise ValueError(
+                f"y must have targets greater than 0 (with a positive sample_weight) for the loss "
+                f"{self!r}, got only zeros: the best constant prediction of the mean is then 0, "
+                "whose logarithm is infinite."
+            )
+        return log(mean)
+
+    def strata(self, y: Array, weights: Array) -> Strata:
+        """All rows with their weights, and with their weights times their targets.
+
+        The centre of the first is the mean of the terms that depend on the targets only.
+        """
+        total = float(np.sum(weights))
+        terms, error = self._terms_of_targets(y)
+        mean = float(weights @ terms)
+        error = float(weights @ error) + _depth(len(y)) * EPSILON * float(weights @ np.abs(terms))
+        by_target, some = weights * y, total or 1.0
+        return [
+            Stratum(weights, total, mean / some, 1.01 * error / some),
+            Stratum(by_target, float(np.sum(by_target)), repeats=True),
+        ]
+
+    @abstractmethod
+    def _terms_of_targets(self, y: Array) -> tuple[Array, Array]:
+        """The terms of the losses that do not depend on z, and bounds on their errors."""
+
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+        """Bounds on intercepts, from Jensen's inequality for both terms that depend on z."""
+        (rows, targets), (reach, of_targets) = strata, reaches
+        if not rows.total > 0.0:
+            return -inf, inf
+        constant = rows.centre * rows.total
+        room = ROUNDINGS * EPSILON * (abs(value) + abs(constant)) + rows.error * rows.total
+        most = value - constant + room
+        centre = log(targets.total / rows.total) if targets.total > 0.0 else 0.0
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def least(b: Array) -> Array:
+            shift = 8.0 * EPSILON * (np.abs(b) + reach + of_targets)  # rounding of multiples
+            low, high = b - reach - shift, b + of_targets + shift
+            terms = self._mean_terms(rows.total, targets.total, low, high)
+            found = sum(terms) - ROUNDINGS * EPSILON * sum(np.abs(term) for term in terms)
+            return np.where(np.isnan(found), inf, found)
+
+        outwards = POWERS[::-1]
+        ends = []
+        for sign in (-1.0, 1.0):
+            distance = last_above(lambda x, sign=sign: least(centre + sign * x), most, outwards)
+            ends.append(centre + sign * distance * (1.0 + 4.0 * EPSILON))
+        if not targets.total > 0.0:
+            ends[0] = -inf
+        size = 4.0 * EPSILON * abs(centre)
+        return ends[0] - size, ends[1] + size
+
+    @abstractmethod
+    def _mean_terms(self, total: float, targets: float, low: Array, high: Array) -> tuple:
+        """Terms whose sum is the loss, without the terms of the targets, of rows with these sums.
+
+        ``low`` is the prediction in terms that increase with it, ``high`` in those that decrease.
+        """
+
+
+class PowerDeviance(Deviance):
+    """The deviances of distributions whose variance is proportional to a power of the mean.
+
+    With a = 2 - power, b = power - 1 and r = z - log(y) they are
+    ``y^a ((exp(a r) - 1) / a + (exp(-b r) - 1) / b)``, or its limit where a or b is 0.
+    """
+
+    power: float
+
+    @property
+    def zeros(self) -> bool:  # type: ignore[override]
+        return self.power < 2.0
+
+    @property
+    def conjugate_domain(self) -> Interval:
+        return (-inf, 1.0 if self.power == 2.0 else inf)
+
+    @property
+    def evaluator(self) -> Any:
+        return kernels.DevianceLoss(float(self.power))
+
+    def _scales(self, y: Array) -> Array:
+        """The factors y^a of the loss as a function of r."""
+        if self.power == 2.0:
+            return np.ones(len(y))
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        return y if self.power == 1.0 else y ** (2.0 - self.power)
+
+    def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
+        return self._of_argument(y, (z - _log(y)) + z_low)
+
+    def _of_argument(self, y: Array, r: Array) -> Array:
+        return self.evaluator.values(self._scales(y), np.ascontiguousarray(r))
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        r = np.ascontiguousarray(z - _log(y))
+        return self.evaluator.derivatives(self._scales(y), r)
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        lower = -np.asarray(y) if self.power == 1.0 else np.where(y > 0.0, -inf, 0.0)
+        return lower, np.full(len(y), self.conjugate_domain[1])
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        return self._beside_log(y, theta) + theta * _log(y)
+
+    def _beside_log(self, y: Array, theta: Array) -> Array:
+        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        return self.evaluator.conjugates(self._scales(y), theta)
+
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
+        log_y = _log(y)
+        linear, error = kernels.compensated_dot(weights, theta, log_y)
+        error += 2.0 * EPSILON * kernels.dot(weights, np.abs(theta * log_y))
+        values = []
+        for scale in scales:
+            scaled = scale * theta
+            found = self._beside_log(y, scaled)
+            sizes = kernels.dot(weights, np.abs(found) + np.abs(scaled))
+            rounding = _depth(len(theta)) * EPSILON * sizes + scale * error
+            value = -float(np.sum(weights * found)) - scale * linear
+            values.append((value, rounding + 2.0 * EPSILON * (scale * abs(linear) + sizes)))
+        return values
+
+    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
+        log_y = _log(y)
+        r, missed = sum_and_rest(z, -log_y)
+        r, rest = sum_and_rest(r, z_low)
+        return r, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * np.abs(log_y)
+
+    def _terms_of_targets(self, y: Array) -> tuple[Array, Array]:
+        a, b = 2.0 - self.power, self.power - 1.0
+        if b == 0.0:
+            terms, size = xlogy(y, y) - y, np.abs(xlogy(y, y)) + y
+        elif a == 0.0:
+            terms, size = -_log(y) - 1.0, np.abs(_log(y)) + 1.0
+        else:
+            size = self._scales(y) / (a * b)
+            terms = -size
+        return terms, 8.0 * EPSILON * size
+
+    def _mean_terms(self, total: float, targets: float, low: Array, high: Array) -> tuple:
+        a, b = 2.0 - self.power, self.power - 1.0
+        up = total * (np.exp(a * low) / a if a > 0.0 else low)
+        return up, targets * (np.exp(-b * high) / b if b > 0.0 else -high)
+
+
+@dataclass(frozen=True)
+class Tweedie(PowerDeviance):
+    """Half the unit deviance of the Tweedie distributions with a power from 1 to 2.
+
+    The variance of y is proportional to the power of the mean: 1 for counts (`Poisson`), 2 for
+    positive costs (`Gamma`), and between them for sums of a random number of costs, which may be
+    0. With a = 2 - power, b = power - 1 and r = z - log(y) the loss is
+    ``y^a ((exp(a r) - 1) / a + (exp(-b r) - 1) / b)``, or its limit where a or b is 0.
+
+    Parameters
+    ----------
+    power : float, default=1.5
+        The power, from 1 to 2: for other powers the loss is not convex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Tweedie
+    >>> Tweedie(power=1.5).value(np.array([1.0, 0.0]), np.log([4.0, 4.0]))
+    array([1., 4.])
+    """
+
+    power: float = number(1.5, least=1.0, most=2.0)
+
+
+@dataclass(frozen=True)
+class Poisson(PowerDeviance):
+    """Half the unit deviance of counts, ``exp(z) - y z + y log(y) - y``.
+
+    l*(y, theta) = (theta + y) log(theta + y) - theta - y log(y) for theta >= -y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Poisson
+    >>> Poisson().value(np.array([1.0, 0.0]), np.zeros(2))
+    array([0., 1.])
+    """
+
+    power: ClassVar[float] = 1.0  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Gamma(PowerDeviance):
+    """Half the unit deviance of positive costs, ``y exp(-z) + z - log(y) - 1``.
+
+    l*(y, theta) = (1 - theta) log(1 - theta) + theta log(y) + theta for theta <= 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import Gamma
+    >>> Gamma().value(np.array([1.0, 2.0]), np.log([1.0, 2.0]))
+    array([0., 0.])
+    """
+
+    power: ClassVar[float] = 2.0  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(Deviance):
+    """Half the unit deviance of counts whose variance is mean + dispersion mean^2.
+
+    With k = 1 / dispersion and t = z - log(k) it is ``y log(1 + exp(-t)) + k log(1 + exp(t))``
+    less its least value, which is a logistic loss with the weight y + k.
+
+    Parameters
+    ----------
+    dispersion : float, default=1.0
+        The dispersion, greater than 0; 0 would be the Poisson distribution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.losses import NegativeBinomial
+    >>> NegativeBinomial(dispersion=1.0).value(np.zeros(1), np.zeros(1))
+    array([0.69314718])
+    """
+
+    dispersion: float = number(1.0, above=0.0)
+
+    @property
+    def k(self) -> float:
+        return 1.0 / self.dispersion
+
+    @property
+    def evaluator(self) -> Any:
+        return kernels.NegativeBinomialLoss(self.k)
+
+    def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
+        return self._value_and_size(y, (z - log(self.k)) + z_low)[0]
+
+    def _value_and_size(self, y: Array, t: Array) -> tuple[Array, Array]:
+        """The loss, and the sum of the sizes of the terms that may cancel."""
+        first, second = y * np.logaddexp(0.0, -t), self.k * np.logaddexp(0.0, t)
+        least = self._least(y)
+        return np.maximum(first + second - least, 0.0), first + second + least
+
+    def _least(self, y: Array) -> Array:
+        """The least value over z of the two terms."""
+        total = y + self.k
+        return -(xlogy(y, y / total) + xlogy(self.k, self.k / total))
+
+    def _of_argument(self, y: Array, r: Array) -> Array:
+        value, size = self._value_and_size(y, r)
+        return value + ROUNDINGS * EPSILON * size
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        found, others = np.empty(len(z)), (np.empty(len(z)), np.empty(len(z)))
+        rows = (np.ascontiguousarray(x, dtype=np.float64) for x in (y, np.ones(len(z)), z, z))
+        self.evaluator.smoothed_derivatives(*rows, inf, found, *others)
+        return found
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        return -np.asarray(y), np.full(len(y), self.k)
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        value, _ = self._conjugate_and_size(y, theta)
+        return value + theta * log(self.k)
+
+    def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        """l*(y, theta) - theta log(k), and the sum of the sizes of its terms."""
+        total, up, down = y + self.k, y + theta, self.k - theta
+        with np.errstate(invalid="ignore"):
+            first, second = xlogy(up, up / total), xlogy(down, down / total)
+        inside = (up >= 0.0) & (down >= 0.0)
+        least = self._least(y)
+        value = np.where(inside, first + second + least, inf)
+        return value, np.where(inside, np.abs(first) + np.abs(second) + least + total, 0.0)
+
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
+        linear, error = kernels.compensated_dot(weights, theta)
+        linear *= log(self.k)
+        error = error * abs(log(self.k)) + 4.0 * EPSILON * abs(linear)
+        values = []
+        for scale in scales:
+            found, sizes = self._conjugate_and_size(y, scale * theta)
+            value = -float(np.sum(weights * found)) - scale * linear
+            rounding = _depth(len(theta)) * EPSILON * kernels.dot(weights, sizes)
+            values.append((value, rounding + scale * error + 2.0 * EPSILON * scale * abs(linear)))
+        return values
+
+    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
+        log_k = log(self.k)
+        t, missed = sum_and_rest(z, -np.full(len(z), log_k))
+        t, rest = sum_and_rest(t, z_low)
+        return t, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * abs(log_k)
+
+    def _terms_of_targets(self, y: Array) -> tuple[Array, Array]:
+        least = self._least(y)
+        return -least, ROUNDINGS * EPSILON * (least + y + self.k)
+
+    def _mean_terms(self, total: float, targets: float, low: Array, high: Array) -> tuple:
+        up = np.logaddexp(0.0, low - log(self.k))
+        return self.k * total * up, targets * np.logaddexp(0.0, log(self.k) - high)
+
+
+def _log(y: Array) -> Array:
+    """The logarithm of positive targets, and 0 for others."""
+    return np.log(np.where(y > 0.0, y, 1.0))
