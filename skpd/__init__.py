@@ -8,6 +8,7 @@ from .estimators.block_scaler import BlockScaler
 from .estimators.boosting import LPBoostClassifier
 from .estimators.chains import ChainCRF, ChainM3N
 from .estimators.coefficient_table import coef_table
+from .estimators.counts_and_costs import GammaPD, PoissonPD, TweediePD
 from .estimators.displays import GapDisplay
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
@@ -41,6 +42,7 @@ __all__ = [
     "ElasticNetPD",
     "ElasticNetPDCV",
     "ElasticNetPDClassifier",
+    "GammaPD",
     "GapDisplay",
     "GroupLassoPD",
     "GroupLassoSVC",
@@ -60,11 +62,13 @@ __all__ = [
     "PathCV",
     "PdproxRegressor",
     "PdproxSVC",
+    "PoissonPD",
     "QuantilePD",
     "RegularizationPath",
     "RigorousCertificate",
     "RowBlocks",
     "TraceNormPD",
+    "TweediePD",
     "certify",
     "coef_table",
     "groups_from",

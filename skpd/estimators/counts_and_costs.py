@@ -1,0 +1,219 @@
+"""Regression of counts and costs: the logarithm of the mean is linear in the features."""
+
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.metrics import d2_tweedie_score
+
+from .._compat import Interval
+from .._typing import ArrayLike
+from ..losses import Gamma, Poisson, Tweedie
+from ..losses.deviances import Deviance, NegativeBinomial
+from ..penalties import Penalty
+from .docstrings import documented
+from .parameters import SolverParameters, declared, shared
+from .regressor import PrimalDualRegressor
+
+
+@shared
+class MeanRegressor(SolverParameters, PrimalDualRegressor):
+    """Base class of regressors whose predictions are exp(x.w + b), the mean of y."""
+
+    _takes_blocks: ClassVar[bool] = True
+
+    penalty: str | Penalty = "l1"
+    l1_ratio: float | None = None
+    groups: Any = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+    constraints: Any = None
+
+    @property
+    def _power(self) -> float:
+        """The power of the Tweedie deviance of `score`."""
+        loss: Any = self._get_loss()
+        return float(getattr(loss, "power", 1.0))
+
+    @documented
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the means of the targets.
+
+        {X_of_rows}
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        with np.errstate(over="ignore"):
+            return np.exp(super().predict(X))
+
+    @documented
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of the deviance that the model explains (`d2_tweedie_score`).
+
+        {X_of_rows}
+        y : array-like of shape (n_samples,)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; 1 by default.
+
+        Returns
+        -------
+        score : float
+            1 for predictions that equal y, 0 for the mean of y.
+        """
+        means = self.predict(X)
+        found = d2_tweedie_score(y, means, sample_weight=sample_weight, power=self._power)
+        return float(found)
+
+
+@declared
+class PoissonPD(MeanRegressor):
+    """Regression of counts, or of counts per exposure, with any penalty and a certificate.
+
+    The mean of y is exp(x.w + b). Minimises the weighted mean of half the Poisson deviance, or of
+    that of the negative binomial distribution, plus ``alpha`` times the penalty.
+
+    Parameters
+    ----------
+    {parameters_of_means_before_own}
+    dispersion : float, default=0.0
+        The excess of the variance of y over its mean, over the square of the mean: 0 for the
+        Poisson distribution, greater than 0 for the negative binomial distribution.
+    {parameters_of_means}
+
+    Attributes
+    ----------
+    {attributes_of_means}
+
+    {warns}
+
+    See Also
+    --------
+    GammaPD : Regression of positive costs.
+    TweediePD : Regression of costs that may be 0.
+    PdproxRegressor : Regression with a loss of the residual.
+
+    References
+    ----------
+    {pdprox_paper}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import PoissonPD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = rng.poisson(np.exp(X[:, 0] - 0.5))
+    >>> PoissonPD(alpha=0.01).fit(X, y).coef_.round(1)
+    array([1., 0., 0.])
+    """
+
+    _own_constraints: ClassVar[dict] = {"dispersion": [Interval(Real, 0, np.inf, closed="left")]}
+
+    alpha: float = 1e-3
+    _: KW_ONLY
+    dispersion: float = 0.0
+
+    def _get_loss(self) -> Deviance:
+        return NegativeBinomial(float(self.dispersion)) if self.dispersion else Poisson()
+
+
+@declared
+class GammaPD(MeanRegressor):
+    """Regression of positive costs or times, with any penalty and a certificate.
+
+    The mean of y is exp(x.w + b), and its standard deviation is proportional to the mean.
+    Minimises the weighted mean of half the gamma deviance plus ``alpha`` times the penalty.
+
+    Parameters
+    ----------
+    {parameters_of_means_before_own}
+    {parameters_of_means}
+
+    Attributes
+    ----------
+    {attributes_of_means}
+
+    {warns}
+
+    See Also
+    --------
+    PoissonPD : Regression of counts.
+    TweediePD : Regression of costs that may be 0.
+    PdproxRegressor : Regression with a loss of the residual.
+
+    References
+    ----------
+    {pdprox_paper}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import GammaPD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = rng.gamma(2.0, np.exp(X[:, 0]))
+    >>> GammaPD(alpha=0.01).fit(X, y).coef_.round(1)
+    array([1., 0., 0.])
+    """
+
+    alpha: float = 1e-3
+
+    def _get_loss(self) -> Deviance:
+        return Gamma()
+
+
+@declared
+class TweediePD(MeanRegressor):
+    """Regression of costs that may be 0, with any penalty and a certificate.
+
+    The mean of y is exp(x.w + b), and its variance is proportional to a power of the mean.
+    Minimises the weighted mean of half the Tweedie deviance plus ``alpha`` times the penalty.
+
+    Parameters
+    ----------
+    {parameters_of_means_before_own}
+    power : float, default=1.5
+        The power, from 1 (counts, `PoissonPD`) to 2 (positive costs, `GammaPD`). Between them y is
+        distributed as the sum of a random number of costs. For other powers the deviance is not
+        convex.
+    {parameters_of_means}
+
+    Attributes
+    ----------
+    {attributes_of_means}
+
+    {warns}
+
+    See Also
+    --------
+    PoissonPD : Regression of counts.
+    GammaPD : Regression of positive costs.
+    PdproxRegressor : Regression with a loss of the residual.
+
+    References
+    ----------
+    {pdprox_paper}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import TweediePD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = rng.poisson(1.0, 500) * rng.gamma(2.0, np.exp(X[:, 0]))
+    >>> TweediePD(alpha=0.01, power=1.5).fit(X, y).coef_.round(1)
+    array([1., 0., 0.])
+    """
+
+    _own_constraints: ClassVar[dict] = {"power": [Interval(Real, 1, 2, closed="both")]}
+
+    alpha: float = 1e-3
+    _: KW_ONLY
+    power: float = 1.5
+
+    def _get_loss(self) -> Deviance:
+        return Tweedie(float(self.power))
