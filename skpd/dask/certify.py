@@ -14,6 +14,7 @@ from ..foreign.certify import certified, check_linear, missing_of_objective, unk
 from ..foreign.data import require_classes, shares, weights_of_outputs
 from ..foreign.objectives import by_hand, objective_of, own_objective
 from ..losses import Loss
+from ..losses.shifted import posed_with
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.shards.bounds import target_sums
@@ -39,6 +40,7 @@ def certify(
     penalty: str | Penalty | None = None,
     alpha: float | None = None,
     fit_intercept: bool | None = None,
+    offset: Any = None,
 ) -> Certificate | list[Certificate]:
     """Certify how far a fitted linear model is from optimal, on data that workers hold.
 
@@ -62,6 +64,8 @@ def certify(
         none, the client of a new local cluster.
     rigorous, tol, max_iter, loss, penalty, alpha, fit_intercept
         See `skpd.certify`.
+    offset : dask array or series of shape (n_samples,), default=None
+        The numbers that were added to the predictions of the rows when the estimator was fitted.
 
     Returns
     -------
@@ -102,15 +106,16 @@ def certify(
     client = client_of(client)
     if not missing:
         assert loss is not None and penalty is not None and alpha is not None
-        data = DaskData.of(client, estimator, X, y, sample_weight)
+        data = DaskData.of(client, estimator, X, y, sample_weight, offset)
         found = by_hand(estimator, data, loss, penalty, float(alpha), fit_intercept)  # type: ignore
     elif isinstance(estimator, PrimalDualEstimator):
-        found = own_objective(_on_dask(estimator, client), X, y, sample_weight)
+        found = own_objective(_on_dask(estimator, client), X, y, sample_weight, offset)
     else:
         objective = objective_of(estimator)
         if objective is None:
             raise TypeError(unknown_objective(estimator))
-        found = objective(estimator, DaskData.of(client, estimator, X, y, sample_weight))  # type: ignore
+        data = DaskData.of(client, estimator, X, y, sample_weight, offset)
+        found = objective(estimator, data)  # type: ignore
     return certified(found, **options)
 
 
@@ -137,10 +142,13 @@ class DaskData:
 
     X: Team  # which has the shape of the data
     name: str
+    offset: Any = None
 
     @classmethod
-    def of(cls, client: Client, estimator: Any, X: Any, y: Any, sample_weight: Any) -> "DaskData":
-        return cls(team_of(client, X, y, sample_weight), type(estimator).__name__)
+    def of(
+        cls, client: Client, estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any
+    ) -> "DaskData":
+        return cls(team_of(client, X, y, sample_weight, offset), type(estimator).__name__, offset)
 
     @property
     def y(self) -> Any:
@@ -180,4 +188,5 @@ class DaskData:
         """See `skpd.foreign.data.Data.rows_of`; the workers hold the rows."""
         shards = DaskShards(self.X, Task(loss, column=column, **output))
         _, total = shares(shards.sums(target_sums)["weight"].bounded[0], self.name)
-        return total, partial(problem_of_shards, shards, loss, name=self.name)
+        posed = posed_with(loss, self.offset)
+        return total, partial(problem_of_shards, shards, posed, name=self.name)

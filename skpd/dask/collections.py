@@ -61,7 +61,7 @@ def feature_names(X: Any) -> Any:
     return np.asarray(columns, dtype=object)
 
 
-def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None) -> Team:
+def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Team:
     """The `Team` of workers of a client that hold the chunks of the rows.
 
     Parameters
@@ -69,13 +69,13 @@ def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None) -> Team:
     client : Client
     X : dask array or dataframe of shape (n_samples, n_features)
         Chunked by rows.
-    y, sample_weight : dask array or series, or array where the chunks of X have known lengths
-        Arrays of shape (n_samples,); weights are 1 by default.
+    y, sample_weight, offset : dask array or series, or array where chunks have known lengths
+        Arrays of shape (n_samples,); weights are 1 and offsets 0 by default.
 
     Raises
     ------
     ValueError
-        If X is chunked by columns, or if the lengths of y or sample_weight differ from that of X.
+        If X is chunked by columns, or if the length of another array differs from that of X.
     """
     X = as_array(X, "X")
     if X.ndim != 2:
@@ -88,28 +88,31 @@ def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None) -> Team:
             "X.rechunk({1: -1}) makes them one."
         )
     with client.as_current():
-        columns = [X, beside(y, X, "y")]
-        if sample_weight is not None:
-            columns.append(beside(sample_weight, X, "sample_weight"))
+        columns = [X, beside(y, X, "y"), None, None]
+        for place, name, given in ((2, "sample_weight", sample_weight), (3, "offset", offset)):
+            if given is not None:
+                columns[place] = beside(given, X, name)
     return Team(client, partial(_computed, client, columns))
 
 
 def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list[Any]:
-    """Futures of the chunks of X, y and sample_weight, which may be None.
+    """Futures of the chunks of X, y, sample_weight and offset; the last two may be None.
 
     With ``in_ranges``, chunks that are not yet computed are assigned to workers in contiguous
     ranges, so that each worker sends few partial sums (`DaskShards`).
     """
-    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in columns]
+    used = [column for column in columns if column is not None]
+    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in used]
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) if in_ranges else []
-    futures: list[Any] = [[] for _ in columns]
+    futures: list[Any] = [[] for _ in used]
     for k, some in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
         own = [blocks[j] for blocks in delayed for j in some]
         placed = {"workers": workers[k : k + 1], "allow_other_workers": True} if workers else {}
         found = client.compute(own, optimize_graph=False, **placed)
         for column, first in zip(futures, range(0, len(own), max(len(some), 1)), strict=False):
             column += found[first : first + len(some)]
-    return futures if len(columns) == 3 else [*futures, None]
+    found = iter(futures)
+    return [None if column is None else next(found) for column in columns]
 
 
 def beside(y: Any, X: Any, name: str) -> Any:

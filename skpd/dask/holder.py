@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ..designs import RowBlocks
 from ..designs.sums import added, halves
 from ..losses import Loss
+from ..losses.shifted import separate_offset
 from ..problems.shards.shard import Shard, Targets
 
 
@@ -22,13 +23,14 @@ class Part:
     number : int
         The index of the chunk among all chunks.
     X, y : ndarray, sparse matrix
-    sample_weight : ndarray or None
+    sample_weight, offset : ndarray or None
     """
 
     number: int
     X: Any
     y: Any
     sample_weight: Any = None
+    offset: Any = None
 
 
 @dataclass(frozen=True)
@@ -77,20 +79,23 @@ class RowHolder:
     ----------
     numbers : list of int
         The indices of the parts among all parts.
-    X, y, sample_weight : list
-        The chunks of the parts; sample_weight is None for weights of 1.
+    X, y, sample_weight, offset : list
+        The chunks of the parts; the last two are None for weights of 1 and offsets of 0.
     n_threads : int
         The number of threads for products with the data.
     """
 
     def __init__(
-        self, numbers: list[int], X: list, y: list, sample_weight: list | None, n_threads: int
-    ) -> None:
-        weights = [None] * len(X) if sample_weight is None else sample_weight
+        self, numbers: list[int], X: list, y: list, sample_weight: list | None,
+        offset: list | None, n_threads: int,
+    ) -> None:  # fmt: skip
+        weights, offsets = (
+            [None] * len(X) if given is None else given for given in (sample_weight, offset)
+        )
         self.n_threads = n_threads
         self.parts = {
             number: Part(number, *given)
-            for number, *given in zip(numbers, X, y, weights, strict=True)
+            for number, *given in zip(numbers, X, y, weights, offsets, strict=True)
         }
         self.blocks: dict[int, RowBlocks] = {}
         self.shards: dict[int, dict[int, Shard]] = {}
@@ -144,6 +149,13 @@ class RowHolder:
                 f"{n} rows of chunk {part.number}: X.compute_chunk_sizes() and the same of y make "
                 "their lengths known, so that y is chunked like X."
             )
+        if part.offset is not None:
+            part.offset = np.asarray(part.offset, dtype=np.float64)
+            if part.offset.shape != (n,) or not np.isfinite(part.offset).all():
+                raise ValueError(
+                    "offset must hold a finite number for each row of X, got others in chunk "
+                    f"{part.number}."
+                )
         if part.sample_weight is not None:
             part.sample_weight = np.asarray(part.sample_weight, dtype=np.float64)
             weights = part.sample_weight
@@ -195,10 +207,13 @@ class RowHolder:
         for number, own in self.blocks.items():
             part = self.parts[number]
             y = np.asarray(part.y, dtype=np.float64) if task.positive is None else part.y
-            targets = Targets(y, part.sample_weight, task.positive, task.class_weight, task.total)
+            y, offset, loss = separate_offset(task.loss, y, part.offset)
+            targets = Targets(
+                y, part.sample_weight, task.positive, task.class_weight, task.total, offset
+            )
             blocks = own if task.column is None else own.with_column(task.column)
             self.shards[problem][number] = Shard(
-                blocks, targets, task.loss, firsts[number],
+                blocks, targets, loss, firsts[number],
                 n_parallel=task.n_parallel, n_threads=self.n_threads,
             )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from inspect import get_annotations
 from typing import Any, ClassVar
 
+import dask.array as da
 import numpy as np
 from dask import is_dask_collection
 from distributed import Client
@@ -21,6 +22,7 @@ from ..estimators.posing import (
     shards_problem,
 )
 from ..estimators.regressor import PrimalDualRegressor
+from ..losses.shifted import posed_with
 from ..problems import Point
 from .collections import (
     as_array,
@@ -79,12 +81,12 @@ class OnDask(PrimalDualEstimator):
 
     # Fits
 
-    def _team(self, X: Any, y: Any, sample_weight: Any) -> Team:
+    def _team(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Team:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        team = team_of(client_of(self.client), X, y, sample_weight)
+        team = team_of(client_of(self.client), X, y, sample_weight, offset)
         single = getattr(X, "dtype", None) == np.float32
         self._precision = np.float32 if single else np.float64
         names, self.n_features_in_ = feature_names(X), team.shape[1]
@@ -107,13 +109,15 @@ class OnDask(PrimalDualEstimator):
 
     # Predictions
 
-    def _of_chunks(self, method: str, X: Any, n_columns: int | None, dtype: Any) -> Any:
+    def _of_chunks(
+        self, method: str, X: Any, n_columns: int | None, dtype: Any, offset: Any = None
+    ) -> Any:
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
         local = self._model_alone()
         given = getattr(local, method)
         if not is_dask_collection(X):
-            return given(X)
+            return given(X, offset)
         names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and not np.array_equal(names, fitted):
             raise ValueError(
@@ -123,9 +127,16 @@ class OnDask(PrimalDualEstimator):
         X = as_array(X, "X")
         dtype = dtype or np.result_type(X.dtype, local.coef_)
         validate_data(self, X, reset=False, skip_check_array=True)
-        if n_columns is None:
-            return X.map_blocks(given, dtype=dtype, drop_axis=1)
-        return X.map_blocks(given, dtype=dtype, chunks=(X.chunks[0], (n_columns,)))
+        shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
+        if offset is None:
+            return X.map_blocks(given, dtype=dtype, **shape)
+
+        def of_both(rows: Any, own: Any) -> Any:
+            return given(rows, own[:, 0])
+
+        return da.map_blocks(
+            of_both, X, beside(offset, X, "offset")[:, None], dtype=dtype, **shape
+        )
 
     def _model_alone(self) -> Any:
         """The ordinary estimator with the attributes that predictions need."""
@@ -141,61 +152,67 @@ class OnDask(PrimalDualEstimator):
 class ClassifierOnDask(OnDask, PrimalDualClassifier):
     """The base class of classifiers, one-vs-rest for more than two classes."""
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
-        team = self._team(X, y, sample_weight)
+    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+        team = self._team(X, y, sample_weight, offset)
         classes, weights = class_weights(team)
         check_classification_targets(classes)
         class_weight = None
         if self.class_weight is not None:
             class_weight = classes, weights_of_classes(self, classes, classes, weights)
         loss = self._get_loss()
+        if offset is not None and len(classes) > 2:
+            raise ValueError(
+                f"offset takes two classes on Dask, got {len(classes)}: each class would need "
+                "one of its own."
+            )
 
-        def shards_of(positive: Any) -> DaskShards:
+        def shards_of(place: int, positive: Any) -> DaskShards:
             return DaskShards(team, Task(loss, positive, class_weight))
 
-        problems = one_vs_rest_of_shards(self, classes, shards_of)
+        problems = one_vs_rest_of_shards(self, classes, posed_with(loss, offset), shards_of)
         return problems_of_classes(team, y, problems, classes)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, offset: Any = None) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
         n_columns = None if n_classes == 2 else n_classes
-        return self._of_chunks("decision_function", X, n_columns, None)
+        return self._of_chunks("decision_function", X, n_columns, None, offset)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
-        return self._of_chunks("predict", X, None, self.classes_.dtype)
+        return self._of_chunks("predict", X, None, self.classes_.dtype, offset)
 
-    def _log_probabilities(self, X: Any) -> Any:
+    def _log_probabilities(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
-        return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64)
+        return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64, offset)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """The accuracy, as a lazy number if X is a collection."""
         if not is_dask_collection(X):
-            return super().score(X, y, sample_weight)
+            return super().score(X, y, sample_weight, offset)
         y, weights = beside_rows(X, y, sample_weight)
-        return mean_of(y == self.predict(X), weights)
+        return mean_of(y == self.predict(X, offset), weights)
 
 
 class RegressorOnDask(OnDask, PrimalDualRegressor):
     """The base class of regressors of one target."""
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
-        team = self._team(X, y, sample_weight)
+    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+        team = self._team(X, y, sample_weight, offset)
         team.ask_anew("require_numbers")
-        problem = shards_problem(self, DaskShards(team, Task(self._get_loss())))
+        loss = self._get_loss()
+        problem = shards_problem(self, DaskShards(team, Task(loss)), posed_with(loss, offset))
         return FitProblems(team, np.empty(0), [problem])
 
-    def predict(self, X: Any) -> Any:
-        return self._of_chunks("predict", X, None, None)
+    def predict(self, X: Any, offset: Any = None) -> Any:
+        return self._of_chunks("predict", X, None, None, offset)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """The coefficient of determination, as a lazy number if X is a collection."""
         if not is_dask_collection(X):
-            return super().score(X, y, sample_weight)
+            return super().score(X, y, sample_weight, offset)
         y, weights = beside_rows(X, y, sample_weight)
         mean = mean_of(y, weights)
-        left = mean_of((y - self.predict(X)) ** 2, weights)
+        left = mean_of((y - self.predict(X, offset)) ** 2, weights)
         return 1.0 - left / mean_of((y - mean) ** 2, weights)
 
 

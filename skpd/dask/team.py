@@ -24,6 +24,7 @@ PAUSE = 0.2  # seconds in which the scheduler notices that a worker is gone
 MOST_LOSSES = 10  # losses of workers after which a fit stops with an error
 # The errors that calls of an actor raise when its worker is gone
 LOST = OSError, RuntimeError, FutureCancelledError
+COLUMNS = "X", "y", "sample_weight", "offset"
 
 
 class WorkersLostError(Exception):
@@ -57,8 +58,8 @@ class Team:
     ----------
     client : Client
     compute : callable
-        Returns the futures of the chunks of X, y and sample_weight (or None). Its argument is
-        whether contiguous ranges of chunks are to be computed by one worker each.
+        Returns the futures of the chunks of X, y, sample_weight and offset (or None). Its
+        argument is whether contiguous ranges of chunks are to be computed by one worker each.
 
     Attributes
     ----------
@@ -274,7 +275,8 @@ class Team:
                 break
             else:
                 time.sleep(PAUSE)
-        for name, column in zip(("X", "y", "sample_weight"), own, strict=False):
+        names = [name for name, column in zip(COLUMNS, self._futures, strict=True) if column]
+        for name, column in zip(names, own, strict=True):
             for k, future in zip(numbers, column, strict=True):
                 if future.status == "finished":
                     continue

@@ -24,6 +24,7 @@ from .docstrings import documented
 from .fits import dual_coef_of, fit_problems, last_points, solve_problem
 from .groups import groups_by_place, required_sources
 from .names import PENALTIES, chosen
+from .offsets import required, with_offsets
 from .overlapping import Copies
 from .parameters import ParameterValidation, penalty_by_feature
 from .posing import FitProblems, linear_problem
@@ -79,6 +80,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     _no_path: str = ""  # why there is no path, and what to do instead
     _named_penalties: ClassVar[dict] = PENALTIES  # those that have a name
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
+    _takes_offset: ClassVar[bool] = True  # whether the predictions of rows may have offsets
     _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
@@ -90,7 +92,10 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     # Parts of the problems
 
     @fit_method
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
         """Fit the model and certify it.
 
         {X_of_fit}
@@ -98,10 +103,12 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
             Targets; in two dimensions only for models of several targets. For classifiers labels
             of classes, at least two of which need samples of positive weight.
         {sample_weight_of_fit}
+        {offset_of_fit}
 
         {results_of_fit}
         """
-        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
+        offset = required(self, offset)
+        return fit_problems(self, self._problems(X, y, sample_weight, **offset), sample_weight)
 
     @abstractmethod
     def _get_loss(self) -> Loss:
@@ -126,8 +133,10 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     # Problems
 
     @abstractmethod
-    def _problems(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> FitProblems:
-        """The validated data and the problems of a fit."""
+    def _problems(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: Any = None
+    ) -> FitProblems:
+        """The validated data and the problems of a fit; those with ``_takes_offset`` take one."""
 
     def _problems_of(self, X: Any, targets: Sequence[Array], sample_weight: Array) -> list[Any]:
         """A problem for each target, or one of all of them."""
@@ -138,13 +147,13 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         """The problem of one target."""
         return linear_problem(self, design, y, sample_weight)
 
-    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
         fitted = self
         if hasattr(self, "groups_"):  # of the data that it was fitted to
             fitted = copy(self)
             fitted.groups = self.groups_
-        return fitted._problems(X, y, sample_weight).problems
+        return fitted._problems(X, y, sample_weight, **required(self, offset)).problems
 
     # Validation
 
@@ -222,11 +231,11 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         """The dual solution, and attributes that belong to a fit but make no predictions."""
         return {"dual_coef_": dual_coef_of(solutions, fit)}
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any, offset: Any = None) -> Array:
         """The predictions of the model for rows, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return linear_predictions(X, self._coef_rows, self.intercept_)
+        return with_offsets(linear_predictions(X, self._coef_rows, self.intercept_), offset)
 
     def _with_model(
         self, alpha: float, points: Sequence[Point | Solution], fit: FitProblems

@@ -7,18 +7,21 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..designs import RowBlocks
+from ..losses.shifted import separate_offset
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from . import posing
 from .base import PrimalDualEstimator
 from .docstrings import documented
+from .offsets import offset_columns, required
 from .overlapping import with_sums
 from .posing import FitProblems
 from .validation import checked_weights, given_weights
@@ -46,22 +49,23 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         }
         return with_sums(model, self._copies())
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
         """The validated data, the problems, and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)
+        offsets = offset_columns(offset, len(y), len(posing.positive_classes(classes)))
         if isinstance(X, RowBlocks):
-            problems = self._problems_of_blocks(X, y, classes, sample_weight)
+            problems = self._problems_of_blocks(X, y, classes, sample_weight, offsets)
         else:
             labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
-            problems = self._problems_of_classes(X, labels, weights, classes)
+            problems = self._problems_of_classes(X, labels, weights, classes, offsets)
             if unchecked:
                 posing.require_finite(self, problems[0], X)
         return posing.problems_of_classes(X, y, problems, classes)
 
-    def _problems_of_classes(self, X, labels, weights, classes):
+    def _problems_of_classes(self, X, labels, weights, classes, offsets):
         """The problems of one class against the others, or that of all classes."""
-        return posing.one_vs_rest(self, X, labels, weights, classes)
+        return posing.one_vs_rest(self, X, labels, weights, classes, offsets)
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
         """The index of each sample's class, and its weight times that of the class."""
@@ -72,7 +76,7 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         posing.require_two_classes(self, n_present, classes)
         return labels, weights
 
-    def _problems_of_blocks(self, X, y, classes, sample_weight):
+    def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
         """A problem for each positive class, of rows in blocks."""
         sample_weight = given_weights(sample_weight, X)
         class_weight = None
@@ -80,34 +84,36 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
             class_weight = classes, weights_of_classes(self, classes, y, sample_weight)
         n_parallel = min(effective_n_jobs(self.n_jobs), len(posing.positive_classes(classes)))
 
-        def shards_of(positive):
-            targets = Targets(y, sample_weight, positive, class_weight)
-            return LocalShards(Shard(X, targets, self._get_loss(), n_parallel=n_parallel))
+        _, _, loss = separate_offset(self._get_loss(), y, offsets[0])
 
-        return posing.one_vs_rest_of_shards(self, classes, shards_of)
+        def shards_of(place, positive):
+            targets = Targets(y, sample_weight, positive, class_weight, offset=offsets[place])
+            return LocalShards(Shard(X, targets, loss, n_parallel=n_parallel))
+
+        return posing.one_vs_rest_of_shards(self, classes, loss, shards_of)
 
     @documented
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.
 
         {scores_of_rows}
         """
-        scores = self._scores(X)
+        scores = self._scores(X, offset)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict class labels.
 
         {labels_of_rows}
         """
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, **required(self, offset))
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
 
     @available_if(_has_probabilities)
     @documented
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Predict probabilities of the classes, for the logistic loss or the softmax.
 
         For more than two classes handled one-vs-rest, the probabilities of the single classes are
@@ -115,26 +121,47 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
 
         {probabilities_of_rows}
         """
-        return np.exp(self._log_probabilities(X))
+        return np.exp(self._log_probabilities(X, **required(self, offset)))
 
     @available_if(_has_probabilities)
     @documented
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Predict logarithms of the probabilities of the classes.
 
         The logarithms are finite where the results of `predict_proba` underflow.
 
         {log_probabilities_of_rows}
         """
-        return self._log_probabilities(X)
+        return self._log_probabilities(X, **required(self, offset))
+
+    @documented
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """The accuracy of the predictions (`sklearn.metrics.accuracy_score`).
+
+        {X_of_rows}
+        y : array-like of shape (n_samples,)
+            The class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; 1 by default.
+        {offset_of_rows}
+
+        Returns
+        -------
+        score : float
+        """
+        predicted = self.predict(X, **required(self, offset))
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def _gives_probabilities(self) -> bool:
         """Whether the loss is a negative log likelihood."""
         return self._get_loss().is_log_likelihood
 
-    def _log_probabilities(self, X: Any) -> Array:
+    def _log_probabilities(self, X: Any, offset: Any = None) -> Array:
         """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
-        scores, loss = self.decision_function(X), self._get_loss()
+        scores, loss = self.decision_function(X, **required(self, offset)), self._get_loss()
         ones, z = np.ones(scores.size), np.ravel(scores)
         if scores.ndim == 1:
             return np.column_stack([-loss.value(label * ones, z) for label in (-1.0, 1.0)])

@@ -37,20 +37,24 @@ class MeanRegressor(SolverParameters, PrimalDualRegressor):
         return float(getattr(loss, "power", 1.0))
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the means of the targets.
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+        """Predict the means of the targets, exp(x.w + b + offset).
 
         {X_of_rows}
+        {offset_of_rows}
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
         """
         with np.errstate(over="ignore"):
-            return np.exp(super().predict(X))
+            return np.exp(super().predict(X, offset))
 
     @documented
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
         """The share of the deviance that the model explains (`d2_tweedie_score`).
 
         {X_of_rows}
@@ -58,13 +62,14 @@ class MeanRegressor(SolverParameters, PrimalDualRegressor):
             The targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; 1 by default.
+        {offset_of_rows}
 
         Returns
         -------
         score : float
             1 for predictions that equal y, 0 for the mean of y.
         """
-        means = self.predict(X)
+        means = self.predict(X, offset)
         found = d2_tweedie_score(y, means, sample_weight=sample_weight, power=self._power)
         return float(found)
 

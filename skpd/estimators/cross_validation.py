@@ -36,6 +36,7 @@ from .folds import (
     warn_of_end,
     warn_of_unfinished,
 )
+from .offsets import required
 from .posing import require_unit
 from .progress import reporter, subtask
 from .regressor import PrimalDualRegressor
@@ -67,8 +68,9 @@ class PathCrossValidation(PrimalDualRegressor):
 
     @fit_method
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
-    ) -> Self:
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None, **params: Any,
+    ) -> Self:  # fmt: skip
         """Choose the parameters by cross-validation, fit the model on all data and certify it.
 
         {X_of_fit}
@@ -77,6 +79,7 @@ class PathCrossValidation(PrimalDualRegressor):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in the fits and in the mean loss of each fold; the average
             over the folds is not weighted, as in `LassoCV`.
+        {offset_of_fit}
         **params : dict
             Parameters of the splitter, with scikit-learn's metadata routing.
 
@@ -99,7 +102,7 @@ class PathCrossValidation(PrimalDualRegressor):
         """
         _raise_for_params(params, self, "fit")
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        fit = self._problems(X, y, sample_weight)
+        fit = self._problems(X, y, sample_weight, **required(self, offset))
         X, y, (problem,), *_ = fit
         split = {}
         if _routing_enabled():
@@ -197,8 +200,10 @@ class PathCrossValidation(PrimalDualRegressor):
         certificates = [flat[k : k + n_folds] for k in range(0, len(flat), n_folds)]
         return np.ascontiguousarray(losses), certificates, found.interrupted
 
-    def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        (problem,) = super()._fitted_problems(X, y, sample_weight)
+    def _fitted_problems(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+    ) -> list[Problem]:
+        (problem,) = super()._fitted_problems(X, y, sample_weight, offset)
         penalty = self._penalties(problem)[self._chosen]
         return [problem.with_penalty(penalty, self.alpha_)]
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial, update_wrapper
 from inspect import signature
 from numbers import Integral, Real
 from threading import Event
@@ -23,6 +25,7 @@ from ..certificates import Certificate
 from ..problems import Problem, Solution
 from .base import PrimalDualEstimator
 from .fits import map_in_threads
+from .offsets import given
 from .path import follow, problems_of_path, split_pipeline
 
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
@@ -45,8 +48,8 @@ class FoldPath:
     value : callable
         Returns a number for an alpha and its solutions, one for each problem.
     held_out : tuple or None
-        X, y and weights of the samples held out, y with -1 and 1 for two classes; None where a
-        model has several problems or outputs.
+        X, y, weights and offsets of the samples held out, y with -1 and 1 for two classes; None
+        where a model has several problems or outputs.
     """
 
     estimator: PrimalDualEstimator
@@ -230,6 +233,10 @@ class Samples:
     of_model: dict[str, Any]
     of_score: dict[str, Any]
 
+    def with_offset(self, offset: Any) -> "Samples":
+        """The samples with an offset for the model, which may be None."""
+        return replace(self, of_model=self.of_model | given(offset))
+
     def part(self, chosen: Indices) -> "Samples":
         """A part of the samples."""
         of_steps, of_model, of_score = (
@@ -285,6 +292,7 @@ class ScoredFolds:
         def score(alpha, solutions):
             with _errors_of_fold(k):
                 fitted = model._with_model(float(alpha), solutions, fit)
+                fitted = predicting_with(fitted, test.of_model.get("offset"))
                 with _reason_without_probabilities(fitted):
                     found = self.scorer(fitted, X_test, test.y, **test.of_score)
                 return _number(found)
@@ -293,8 +301,21 @@ class ScoredFolds:
         held_out = None
         if len(problems) == 1 and not problems[0].rows.of_outputs:
             y = test.y if fit.labels is None else np.where(test.y == fit.labels[1], 1.0, -1.0)
-            held_out = X_test, np.asarray(y, dtype=float), test.of_score.get("sample_weight")
+            weights, offset = test.of_score.get("sample_weight"), test.of_model.get("offset")
+            held_out = X_test, np.asarray(y, dtype=float), weights, offset
         return FoldPath(model, problems, self.alphas, score, held_out)
+
+
+def predicting_with(model: Any, offset: Any) -> Any:
+    """A copy of a model whose predictions and scores are for rows with these offsets."""
+    if offset is None:
+        return model
+    other = copy(model)
+    for name in ("predict", "decision_function", "predict_proba", "predict_log_proba", "score"):
+        if hasattr(model, name):
+            method = getattr(model, name)
+            setattr(other, name, update_wrapper(partial(method, offset=offset), method))
+    return other
 
 
 @contextmanager

@@ -42,6 +42,7 @@ class KernelModel(PrimalDualEstimator):
 
     _model_attribute: ClassVar[str] = "support_"
     _weights_attribute: ClassVar[str] = "support_coef_"
+    _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})]
     }

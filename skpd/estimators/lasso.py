@@ -46,7 +46,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     @documented
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        check_input: bool = True,
+        check_input: bool = True, offset: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.
 
@@ -56,10 +56,11 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         {sample_weight_of_fit}
         check_input : bool, default=True
             Ignored, there for compatibility with scikit-learn: the data are always checked.
+        {offset_of_fit}
 
         {results_of_fit}
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, offset)
 
     def _get_loss(self) -> Squared:
         return Squared()

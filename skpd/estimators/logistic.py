@@ -106,25 +106,34 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
         """The loss of two classes; more classes have the softmax."""
         return Logistic()
 
-    def _problems_of_classes(self, X, labels, weights, classes):
+    def _problems_of_classes(self, X, labels, weights, classes, offsets):
         K = len(classes)
         if K == 2:
-            return one_vs_rest(self, X, labels, weights, classes)
+            return one_vs_rest(self, X, labels, weights, classes, offsets)
+        self._require_none(offsets)
         penalty = self._get_penalty()
         if self.penalty == "group":
             penalty = GroupL2(np.repeat(penalty.bind(X.shape[1]).labels, K))
         return [joint_problem(self, X, labels, weights, classes, Softmax(K), penalty)]
 
-    def _problems_of_blocks(self, X, y, classes, sample_weight):
+    @staticmethod
+    def _require_none(offsets):
+        if offsets[0] is not None:
+            raise ValueError(
+                "LogisticPD takes an offset for two classes only: fit "
+                "PdproxSVC(loss='logistic'), one class against the others."
+            )
+
+    def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
         if len(classes) > 2:
             raise ValueError(
                 f"LogisticPD needs X in memory for more than two classes, got {len(classes)} in "
                 "blocks: fit PdproxSVC(loss='logistic'), one class against the others."
             )
-        return super()._problems_of_blocks(X, y, classes, sample_weight)
+        return super()._problems_of_blocks(X, y, classes, sample_weight, offsets)
 
-    def _log_probabilities(self, X: Any) -> Array:
+    def _log_probabilities(self, X: Any, offset: Any = None) -> Array:
         check_is_fitted(self)
         if len(self.classes_) == 2:
-            return super()._log_probabilities(X)
+            return super()._log_probabilities(X, offset)
         return log_softmax(self.decision_function(X), axis=1)

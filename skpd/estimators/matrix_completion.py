@@ -137,6 +137,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         "A path holds a table of coefficients, which factors of different ranks are not: fit a "
         "model for each alpha, with warm_start=True."
     )
+    _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(NAMED_LOSSES)), Loss],
         "biases": ["boolean"],

@@ -93,6 +93,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
     array([0, 1, 2, 3])
     """
 
+    _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],

@@ -122,10 +122,12 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
     l1_ratio: float = 1.0
     class_weight: dict | str | None = None
 
+    _takes_offset: ClassVar[bool] = False
+
     def _get_loss(self) -> LabelLoss:
         return LOSSES[self.loss](len(self.classes_))
 
-    def _problems_of_classes(self, X, labels, weights, classes):
+    def _problems_of_classes(self, X, labels, weights, classes, offsets):
         K = len(classes)
         penalty = output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], K)
         return [joint_problem(self, X, labels, weights, classes, LOSSES[self.loss](K), penalty)]

@@ -146,6 +146,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     True
     """
 
+    _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "scoring": [StrOptions({*OF_LABELS, *AT_K, "roc_auc"})],
         "beta": [Interval(Real, 0, np.inf, closed="neither"), None],
@@ -283,7 +284,11 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Predict class labels.
 
-        {labels_of_rows}
+        {X_of_rows}
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
         """
         positive = (self.decision_function(X) > 0.0).astype(np.intp)
         return self.classes_[positive]

@@ -20,6 +20,7 @@ from .alphas import alpha_values
 from .base import PrimalDualEstimator
 from .certified_path import Covered, certified_models
 from .fits import map_in_threads
+from .offsets import required
 from .posing import FitProblems
 from .regularization_path import RegularizationPath
 
@@ -45,6 +46,7 @@ def path(
     eps: float | None = None,
     certified: float | None = None,
     sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
 
@@ -83,6 +85,8 @@ def path(
         needed for smooth losses, in proportion to the inverse root of this number.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the samples, as in `fit`; in a pipeline for the last step only.
+    offset : array-like of shape (n_samples,), default=None
+        Numbers that are added to the predictions, as in `fit`.
 
     Returns
     -------
@@ -132,7 +136,7 @@ def path(
     steps, estimator = split_pipeline(clone(estimator))
     if steps is not None:
         X = steps.fit_transform(X, y)
-    fit = problems_of_path(estimator, X, y, sample_weight)
+    fit = problems_of_path(estimator, X, y, sample_weight, offset)
     problems = fit.problems
     values = alpha_values(problems, alphas, eps)
     if certified is not None:
@@ -251,7 +255,7 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator
 
 
 def problems_of_path(
-    estimator: PrimalDualEstimator, X: Any, y: Any, sample_weight: Any = None
+    estimator: PrimalDualEstimator, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
 ) -> FitProblems:
     """The validated data and the problems of an estimator for a path.
 
@@ -260,7 +264,7 @@ def problems_of_path(
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:
         estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
-    fit = estimator._problems(X, y, sample_weight)
+    fit = estimator._problems(X, y, sample_weight, **required(estimator, offset))
     if estimator._no_path:
         raise ValueError(estimator._no_path)
     return fit

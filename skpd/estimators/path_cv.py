@@ -46,6 +46,7 @@ from .folds import (
     cv_results,
     forget_fit,
     place_of_choice,
+    predicting_with,
     takes_weights,
     warn_of_end,
     warn_of_unfinished,
@@ -172,8 +173,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     """
 
     # the weights are for the estimator and the scorer, which say whether they want them
-    __metadata_request__fit: ClassVar[dict] = {"sample_weight": UNUSED}
-    __metadata_request__score: ClassVar[dict] = {"sample_weight": UNUSED}
+    __metadata_request__fit: ClassVar[dict] = {"sample_weight": UNUSED, "offset": UNUSED}
+    __metadata_request__score: ClassVar[dict] = {"sample_weight": UNUSED, "offset": UNUSED}
     _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
@@ -203,8 +204,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
-    ) -> Self:
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None, **params: Any,
+    ) -> Self:  # fmt: skip
         """Choose alpha by cross-validation and fit the estimator to all data.
 
         Parameters
@@ -217,6 +219,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             Weights of the samples in the fits and, if the scorer takes them, in the scores; the
             average over the folds is not weighted. A pipeline passes them to its last step, or
             with scikit-learn's metadata routing to the steps that request them.
+        offset : array-like of shape (n_samples,), default=None
+            Numbers that are added to the predictions, for the estimator (the last step of a
+            pipeline) and its predictions for samples held out.
         **params : dict
             ``groups`` of shape (n_samples,) for the splitter; with scikit-learn's metadata routing
             parameters of the splitter, the scorer and the steps of a pipeline.
@@ -244,6 +249,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         X, y = indexable(X, y)
         scorer = self._scorer()
         samples, split = self._samples(X, y, scorer, _given(sample_weight), params)
+        samples = samples.with_offset(offset)
         best = clone(self.estimator)
         steps, model = split_pipeline(best)
         if steps is not None:
@@ -354,8 +360,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         )
 
     def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
-    ) -> float:
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None, **params: Any,
+    ) -> float:  # fmt: skip
         """The score of the best estimator, by ``scoring``.
 
         Parameters
@@ -365,6 +372,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             Class labels or targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, for a scorer that takes them.
+        offset : array-like of shape (n_samples,), default=None
+            Offsets of the predictions.
         **params : dict
             Parameters of the scorer, with scikit-learn's metadata routing.
 
@@ -377,7 +386,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         params |= _given(sample_weight)
         if _routing_enabled():
             params = process_routing(self, "score", **params).scorer.score
-        return self.scorer_(self.best_estimator_, X, y, **params)
+        return self.scorer_(predicting_with(self.best_estimator_, offset), X, y, **params)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """The metadata that `fit` and `score` pass on to the estimator, scorer and splitter.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import assert_all_finite
 from .._typing import Array
 from ..designs import Design
 from ..losses import Hinge, Loss
+from ..losses.shifted import of_targets, with_offset
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.columns import Columns
@@ -85,10 +86,10 @@ def linear_problem(estimator: Any, design: Design, y: Array, sample_weight: Arra
     if copies is not None:
         design = design.columns(copies.features)
     weights, total_weight = shares_of(sample_weight)
-    loss, fit_intercept = estimator._get_loss(), bool(estimator.fit_intercept)
+    loss, fit_intercept = of_targets(estimator._get_loss(), y), bool(estimator.fit_intercept)
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
     columns = columns_of(estimator, rows.n_coefficients)
-    loss.require_targets(float(np.min(y[weights > 0.0])))
+    loss.require_targets(float(np.min(loss.targets_of(y)[weights > 0.0])))
     require_unit(rows)
     if estimator.noise_budget is None:
         return Problem(rows, columns)
@@ -110,7 +111,7 @@ def problem_of_outputs(
     return problem
 
 
-def shards_problem(estimator: Any, shards: Shards) -> Problem:
+def shards_problem(estimator: Any, shards: Shards, loss: Loss) -> Problem:
     """The problem of rows in blocks or chunks, which solvers read as sums over the rows.
 
     Raises
@@ -133,8 +134,7 @@ def shards_problem(estimator: Any, shards: Shards) -> Problem:
             "others are algorithms as published, for data in memory."
         )
     alpha, fit_intercept = float(estimator.alpha) or 1.0, bool(estimator.fit_intercept)
-    loss, penalty = estimator._get_loss(), estimator._get_penalty()
-    name = type(estimator).__name__
+    penalty, name = estimator._get_penalty(), type(estimator).__name__
     problem = problem_of_shards(shards, loss, penalty, alpha, fit_intercept, name)
     require_unit(problem)
     _ = problem.rows.survey  # which says so if numbers are not finite
@@ -150,10 +150,16 @@ def positive_classes(classes: Any) -> Sequence[int]:
 
 
 def one_vs_rest(
-    estimator: Any, X: Any, labels: Array, weights: Array, classes: Any
+    estimator: Any, X: Any, labels: Array, weights: Array, classes: Any, offsets: Sequence[Any]
 ) -> list[Problem]:
-    """A problem of rows in memory for each positive class."""
-    targets = [np.where(labels == k, 1.0, -1.0) for k in positive_classes(classes)]
+    """A problem of rows in memory for each positive class.
+
+    ``offsets`` has an array or None for each of these.
+    """
+    targets = []
+    for k, offset in zip(positive_classes(classes), offsets, strict=True):
+        y = np.where(labels == k, 1.0, -1.0)
+        targets.append(with_offset(estimator._get_loss(), y, offset))
     return estimator._problems_of(X, targets, weights)
 
 
@@ -164,9 +170,11 @@ def problems_of_classes(X: Any, y: Any, problems: list[Problem], classes: Any) -
 
 
 def one_vs_rest_of_shards(
-    estimator: Any, classes: Any, shards_of: Callable[[Any], Shards]
+    estimator: Any, classes: Any, loss: Loss, shards_of: Callable[[int, Any], Shards]
 ) -> list[Problem]:
-    """A problem of rows in shards for each positive class, of which a function makes the shards.
+    """A problem of rows in shards for each positive class.
+
+    A function makes the shards, from the place of the class among the positive ones and its label.
 
     Raises
     ------
@@ -174,7 +182,8 @@ def one_vs_rest_of_shards(
         If fewer than two classes have a positive weight, or from `shards_problem`.
     """
     positives = positive_classes(classes)
-    problems = [shards_problem(estimator, shards_of(classes[k])) for k in positives]
+    shards = [shards_of(place, classes[k]) for place, k in enumerate(positives)]
+    problems = [shards_problem(estimator, each, loss) for each in shards]
     weights = [problem.rows.targets.above for problem in problems]
     if len(problems) == 1:
         weights.append(problems[0].rows.targets.below)

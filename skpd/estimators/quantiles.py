@@ -125,18 +125,22 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         return [problem_of_outputs(self, X, table, sample_weight, used, penalty)]
 
     @documented
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Predict the quantiles.
 
         {X_of_rows}
+        {offset_of_rows}
 
         Returns
         -------
         quantiles : ndarray of shape (n_samples, n_quantiles)
         """
-        return self._scores(X)
+        return self._scores(X, offset)
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
         """Mean over the quantiles of D^2, the share of the pinball loss that is explained.
 
         D^2 of a quantile is 1 minus its loss over that of the best constant on the given data
@@ -148,12 +152,14 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
+        offset : array-like of shape (n_samples,), default=None
+            Offsets of the predictions.
 
         Returns
         -------
         score : float
         """
-        pairs = zip(self._get_loss().quantiles, self.predict(X).T, strict=True)
+        pairs = zip(self._get_loss().quantiles, self.predict(X, offset).T, strict=True)
         scores = [
             d2_pinball_score(y, z, sample_weight=sample_weight, alpha=quantile)
             for quantile, z in pairs

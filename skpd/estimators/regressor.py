@@ -5,13 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
+from .._typing import ArrayLike
 from ..designs import RowBlocks
+from ..losses.shifted import separate_offset, with_offset
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import PrimalDualEstimator
 from .docstrings import documented
+from .offsets import offset_columns, required
 from .overlapping import with_sums
 from .posing import FitProblems, require_finite, shards_problem
 from .validation import checked_weights, finite_targets, given_weights
@@ -37,34 +41,60 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
             model = {"coef_": np.stack(coefs), "intercept_": np.stack(intercepts)}
         return with_sums(model, self._copies())
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
         """The validated data, and a problem for each target."""
         X, y, unchecked = self._validated(X, y, y_numeric=True, multi_output=self._takes_outputs)
         y = finite_targets(y, self)
         y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
         targets = [np.ascontiguousarray(z) for z in np.atleast_2d(y.T)]
+        pairs = list(zip(targets, offset_columns(offset, len(y), len(targets)), strict=True))
         if isinstance(X, RowBlocks):
-            problems = [self._problem_of_blocks(X, z, sample_weight) for z in targets]
+            problems = [self._problem_of_blocks(X, z, sample_weight, o) for z, o in pairs]
         else:
+            targets = [with_offset(self._get_loss(), z, o) for z, o in pairs]
             problems = self._problems_of(X, targets, checked_weights(sample_weight, X))
             if unchecked:
                 require_finite(self, problems[0], X)
         names = [f"output {k}" for k in range(len(problems))] if len(problems) > 1 else None
         return FitProblems(X, y, problems, names=names)
 
-    def _problem_of_blocks(self, X, y, sample_weight):
-        shard = Shard(X, Targets(y, given_weights(sample_weight, X)), self._get_loss())
-        return shards_problem(self, LocalShards(shard))
+    def _problem_of_blocks(self, X, y, sample_weight, offset):
+        y, offset, loss = separate_offset(self._get_loss(), y, offset)
+        targets = Targets(y, given_weights(sample_weight, X), offset=offset)
+        return shards_problem(self, LocalShards(Shard(X, targets, loss)), loss)
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
         """Predict targets.
 
         {X_of_rows}
+        {offset_of_rows}
 
         Returns
         -------
         y : ndarray of shape (n_samples,), or with a column for each of several targets
         """
-        predictions = self._scores(X)
+        predictions = self._scores(X, offset)
         return predictions if np.ndim(self.intercept_) else predictions[:, 0]
+
+    @documented
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """The coefficient of determination R^2 of the predictions (`sklearn.metrics.r2_score`).
+
+        {X_of_rows}
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; 1 by default.
+        {offset_of_rows}
+
+        Returns
+        -------
+        score : float
+            1 for predictions that equal y, 0 for the mean of y.
+        """
+        predicted = self.predict(X, **required(self, offset))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))

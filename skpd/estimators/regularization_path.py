@@ -9,8 +9,9 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
-from .._typing import Array, Indices
+from .._typing import Array, ArrayLike, Indices
 from .displays import pyplot
+from .offsets import given
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +110,7 @@ class RegularizationPath:
             raise ValueError(f"No model is certified for {self.parameter}={alpha!r}: {known}.")
         return int(good[np.argmin(np.abs(np.log(self.alphas[good] / alpha)))])
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Predict targets or classes by every model.
 
         Parameters
@@ -117,6 +118,8 @@ class RegularizationPath:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows in the format of the data of `path`; the earlier steps of a pipeline transform
             them.
+        offset : array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `path`; 0 by default.
 
         Returns
         -------
@@ -124,23 +127,25 @@ class RegularizationPath:
             Targets of regressors, labels of classifiers.
         """
         X = self._transformed(X)
-        return np.stack([model.predict(X) for model in self.models])
+        return np.stack([model.predict(X, **given(offset)) for model in self.models])
 
     @available_if(lambda path: bool(path.models) and is_classifier(path.models[0]))
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The scores of the classes by every model of a classifier.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, as for `predict`.
+        offset : array-like of shape (n_samples,), default=None
+            Offsets of the rows, as for `predict`.
 
         Returns
         -------
         scores : ndarray of shape (n_alphas, n_samples), or with another axis for classes
         """
         X = self._transformed(X)
-        return np.stack([model.decision_function(X) for model in self.models])
+        return np.stack([model.decision_function(X, **given(offset)) for model in self.models])
 
     def _transformed(self, X: Any) -> Any:
         if not self.models:

@@ -140,6 +140,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     """
 
     _path_parameter: ClassVar[str] = "epsilon"
+    _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "epsilon": [Interval(Real, 0, np.inf, closed="left")],
         "kappa": [Interval(Real, 0, None, closed="right")],

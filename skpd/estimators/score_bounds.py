@@ -79,8 +79,8 @@ def score_bounds(
         A model whose relative gap is at most ``eps`` for all alphas of the range.
     eps : float
     held_out : tuple
-        X, y and weights of the samples; y are targets, or -1 and 1 for the two classes, and
-        weights may be None.
+        X, y, weights and offsets of the samples; y are targets, or -1 and 1 for the two classes,
+        and weights and offsets may be None.
 
     Returns
     -------
@@ -96,9 +96,9 @@ def score_bounds(
     z, error = problem.predictions(coef, free)
     room = problem.design.row_norms() * distance + error
     below, above = changes_of_intercept(problem, z - room, z + room, free)
-    X, y, weights = held_out
+    X, y, weights, offset = held_out
     X = check_array(X, accept_sparse=True, dtype=np.float64)
-    predicted = np.ravel(X @ coef) + free
+    predicted = np.ravel(X @ coef) + free + (0.0 if offset is None else np.asarray(offset))
     reach = row_norms(X) * distance + ROUNDED * (1.0 + np.abs(predicted))
 
     def mean(values: Array) -> float:

@@ -91,6 +91,7 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
     """
 
     _takes_outputs: ClassVar[bool] = True
+    _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],

@@ -12,8 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import BaseSearchCV, _estimator_has, _VisualBlock
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from .docstrings import documented
+from .offsets import given
 
 _has = partial(_estimator_has, delegates=("best_estimator_", "estimator"))
 
@@ -36,12 +37,14 @@ class BestEstimator:
         return _VisualBlock("parallel", [shown], names=titles, name_details=[str(shown)])
 
     @available_if(_has("predict"))
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Predict by the best estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
 
         Returns
         -------
@@ -49,37 +52,37 @@ class BestEstimator:
             Class labels or targets.
         """
         check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return self.best_estimator_.predict(X, **given(offset))
 
     @available_if(_has("decision_function"))
     @documented
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """The scores of the classes by the best estimator.
 
         {scores_of_rows}
         """
         check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
+        return self.best_estimator_.decision_function(X, **given(offset))
 
     @available_if(_has("predict_proba"))
     @documented
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Predict probabilities of the classes by the best estimator.
 
         {probabilities_of_rows}
         """
         check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
+        return self.best_estimator_.predict_proba(X, **given(offset))
 
     @available_if(_has("predict_log_proba"))
     @documented
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
         """Predict logarithms of the probabilities of the classes by the best estimator.
 
         {log_probabilities_of_rows}
         """
         check_is_fitted(self)
-        return self.best_estimator_.predict_log_proba(X)
+        return self.best_estimator_.predict_log_proba(X, **given(offset))
 
     @property
     def classes_(self) -> Array:

@@ -37,6 +37,7 @@ def certify(
     penalty: str | Penalty | None = None,
     alpha: float | None = None,
     fit_intercept: bool | None = None,
+    offset: ArrayLike | None = None,
 ) -> Certificate | list[Certificate]:
     """Certify how far a fitted linear model of any library is from optimal.
 
@@ -92,6 +93,8 @@ def certify(
         See ``loss``; greater than 0.
     fit_intercept : bool, default=None
         See ``loss``: whether the intercept is free, or 0. By default as in the estimator.
+    offset : array-like of shape (n_samples,), default=None
+        The numbers that were added to the predictions of the rows when the estimator was fitted.
 
     Returns
     -------
@@ -184,16 +187,17 @@ def certify(
     options: dict[str, Any] = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
     missing = missing_of_objective(loss, penalty, alpha, fit_intercept)
     if isinstance(estimator, OneVsRestClassifier) and missing:
-        return _one_vs_rest(estimator, X, y, sample_weight, options)
+        return _one_vs_rest(estimator, X, y, sample_weight, offset, options)
     check_linear(estimator)
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
     if missing:
-        models = _own_models(estimator, X, y, sample_weight)
+        models = _own_models(estimator, X, y, sample_weight, offset)
     else:
         assert loss is not None and penalty is not None and alpha is not None
         objective = loss, penalty, float(alpha)
-        models = _models_by_hand(estimator, X, y, sample_weight, objective, fit_intercept)
+        rows = sample_weight, offset
+        models = _models_by_hand(estimator, X, y, rows, objective, fit_intercept)
     return certified(models, **options)
 
 
@@ -235,24 +239,27 @@ def missing_of_objective(loss: Any, penalty: Any, alpha: Any, fit_intercept: Any
     return missing
 
 
-def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any) -> list:
+def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> list:
     """The fits of an estimator for the objective that its parameters define."""
     if isinstance(estimator, PrimalDualEstimator):
-        return own_objective(copy(estimator), X, y, sample_weight)
+        return own_objective(copy(estimator), X, y, sample_weight, offset)
     objective = objective_of(estimator)
     if objective is not None:
-        return objective(estimator, Data.of(estimator, X, y, sample_weight))
+        return objective(estimator, Data.of(estimator, X, y, sample_weight, offset))
     raise TypeError(unknown_objective(estimator))
 
 
 def _models_by_hand(
-    estimator: Any, X: Any, y: Any, sample_weight: Any,
+    estimator: Any, X: Any, y: Any, rows: tuple[Any, Any],
     objective: tuple[str | Loss, str | Penalty, float], fit_intercept: bool | None,
 ) -> list:  # fmt: skip
-    """The fits of an estimator with coefficients for an objective that the user gives."""
+    """The fits of an estimator with coefficients for an objective that the user gives.
+
+    ``rows`` are the sample weights and the offsets, which may be None.
+    """
     if isinstance(estimator, MatrixCompletionPD):
-        return own_objective(completion_by_hand(estimator, *objective), X, y, sample_weight)
-    data = Data.of(estimator, X, y, sample_weight)
+        return own_objective(completion_by_hand(estimator, *objective), X, y, *rows)
+    data = Data.of(estimator, X, y, *rows)
     return by_hand(estimator, data, *objective, fit_intercept)
 
 
@@ -296,12 +303,12 @@ def unknown_objective(estimator: Any) -> str:
     )
 
 
-def _one_vs_rest(estimator, X, y, sample_weight, options):
+def _one_vs_rest(estimator, X, y, sample_weight, offset, options):
     """The certificates of the classes' own estimators."""
     check_is_fitted(estimator)
     own = np.asarray(estimator.label_binarizer_.transform(y).toarray())
     found = [
-        certify(binary, X, own[:, k], sample_weight, **options)
+        certify(binary, X, own[:, k], sample_weight, offset=offset, **options)
         for k, binary in enumerate(estimator.estimators_)
     ]
     return found[0] if len(found) == 1 else found

@@ -13,8 +13,10 @@ from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
 from ..designs.tables import beside
 from ..estimators.classifier import weights_of_classes
+from ..estimators.offsets import offset_columns
 from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
+from ..losses.shifted import of_targets, separate_offset, with_offset
 from ..penalties import Penalty, for_features
 from ..problems import Problem, linear_problem
 from ..problems.shards.build import problem_of_shards
@@ -31,17 +33,22 @@ class Data:
     y: Any
     sample_weight: Any
     name: str  # of the estimator, for messages
+    offset: Any = None
     _with_column: dict[float, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> "Data":
+    def of(
+        cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
+        offset: ArrayLike | None = None,
+    ) -> "Data":  # fmt: skip
         if isinstance(X, RowBlocks):
             X = X.gathered_if_small()
         if not isinstance(X, RowBlocks):
             X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
         check_consistent_length(X, y, sample_weight)
         sample_weight = checked_weights(sample_weight, X)
-        return cls(X, np.asarray(y), sample_weight, type(estimator).__name__)
+        (offset,) = offset_columns(offset, X.shape[0], 1)
+        return cls(X, np.asarray(y), sample_weight, type(estimator).__name__, offset)
 
     @cached_property
     def design(self) -> Design:
@@ -113,9 +120,12 @@ class Data:
         weights, total = shares(weights, self.name)
         X = self._matrix(column)
         if isinstance(X, RowBlocks):
-            shards = LocalShards(Shard(X, Targets(y, weights), loss))
+            y, offset, loss = separate_offset(loss, y, self.offset)
+            shards = LocalShards(Shard(X, Targets(y, weights, offset=offset), loss))
             return total, partial(problem_of_shards, shards, loss, name=self.name)
-        y = np.ascontiguousarray(y)
+        y = with_offset(loss, np.ascontiguousarray(y), self.offset)
+        loss = of_targets(loss, y)
+        loss.require_targets(float(np.min(loss.targets_of(y)[weights > 0.0])))
         return total, partial(linear_problem, X, y, weights, loss, total_weight=total)
 
     def _matrix(self, column: float | None) -> Any:

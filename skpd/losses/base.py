@@ -87,6 +87,8 @@ class Loss(Value, ABC):
         Whether the sign or the largest of the predictions of a row decides for a class.
     has_log_link : bool
         Whether the targets are not negative and exp(z) is a prediction of their mean.
+    has_offset : bool
+        Whether the targets have a second column, of offsets that are added to the predictions.
     has_radius : bool
         Whether the losses depend on a radius, a number shared by all rows (`at_radius`).
     is_compiled : bool
@@ -111,6 +113,7 @@ class Loss(Value, ABC):
     of_quantiles: ClassVar[bool] = False
     has_decisions: ClassVar[bool] = False
     has_log_link: ClassVar[bool] = False
+    has_offset: ClassVar[bool] = False
     has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
     n_outputs: int = 1
@@ -200,6 +203,14 @@ class Loss(Value, ABC):
         if self.smoothness < inf:  # l'^2 <= 2 smoothness l, and the Cauchy-Schwarz inequality
             return sqrt(2.0 * self.smoothness * value * kernels.dot(weights, error * error))
         return kernels.dot(weights * error, np.abs(self.gradient(y, z)))
+
+    def targets_of(self, y: Array) -> Array:
+        """The targets without offsets."""
+        return y
+
+    def sizes_of(self, y: Array) -> Array:
+        """The largest absolute value of the numbers that the targets hold for each row."""
+        return np.abs(y)
 
     def require_targets(self, least: float) -> None:
         """Raise a ValueError if the least of the targets is not in the domain of the loss."""

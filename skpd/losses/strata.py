@@ -26,6 +26,8 @@ class Stratum:
         mean of the terms that depend on the targets only.
     repeats : bool
         Whether the rows are also in another stratum, with other weights.
+    offset, offset_error : float
+        The mean offset of the predictions, and a bound on its rounding error.
     """
 
     weights: Array
@@ -33,6 +35,8 @@ class Stratum:
     centre: float = 0.0
     error: float = 0.0
     repeats: bool = False
+    offset: float = 0.0
+    offset_error: float = 0.0
 
 
 Strata = list[Stratum]

@@ -205,7 +205,7 @@ class RowsInMemory(Rows):
         z = self.predictions_of_constant(b)
         theta = self.loss.gradient(self.y, z)
         if self.fit_intercept and self.loss.has_kinks:
-            near = 1e-9 * (1.0 + np.abs(z) + np.abs(self.y))
+            near = 1e-9 * (1.0 + np.abs(z) + self.loss.sizes_of(self.y))
             ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
             theta = self._balanced_between(theta, np.minimum(*ends), np.maximum(*ends))
         return Point(np.zeros(self.n_coefficients), b, theta)

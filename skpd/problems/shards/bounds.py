@@ -26,11 +26,15 @@ LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest va
 def target_sums(shard: Shard, block: Block) -> dict[str, Any]:
     """The weights of all rows, and the least, the mean and the largest target."""
     _, _, y, weights = block
-    heavy = weights > 0.0
+    heavy, strata = weights > 0.0, shard.loss.strata(y, weights)
+    offset = y[heavy, 1] if shard.loss.has_offset else np.zeros(1)
+    y = shard.loss.targets_of(y)
     own = y[heavy]
     shard.loss.require_targets(float(np.min(own, initial=inf)))
     return {
-        **_sums_of_strata(shard.loss.strata(y, weights)),
+        **_sums_of_strata(strata),
+        "largest_offset": Largest(float(np.max(offset, initial=-inf))),
+        "minus_least_offset": Largest(float(np.max(-offset, initial=-inf))),
         "n_heavy": int(np.count_nonzero(heavy)),
         "weight": BoundedSum(float(np.sum(weights))),
         "above": BoundedSum(float(np.sum(weights[y > 0.0]))),
@@ -50,6 +54,9 @@ def _sums_of_strata(strata: Strata) -> dict[str, Any]:
         found[f"total_{k}"] = BoundedSum(stratum.total)
         found[f"moment_{k}"] = BoundedSum(moment, error)
         found[f"repeats_{k}"] = Largest(stratum.repeats)
+        offset = stratum.offset * stratum.total
+        error = stratum.offset_error * stratum.total + EPSILON * abs(offset)
+        found[f"offset_{k}"] = BoundedSum(offset, error)
     return found
 
 

@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 from ..._floats import EPSILON
 from ...losses import Loss
+from ...losses.shifted import Shifted, constant_between
 from ...losses.strata import Stratum
 from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
@@ -30,6 +31,8 @@ class TargetSums:
     mean : float
         The mean target.
     least, largest : float
+    offsets : tuple of float
+        The least and the largest offset.
     strata : list of Stratum
         The strata of the loss, without the arrays of weights.
     """
@@ -40,6 +43,7 @@ class TargetSums:
     mean: float
     least: float
     largest: float
+    offsets: tuple[float, float]
     strata: list[Stratum]
 
     @classmethod
@@ -66,6 +70,7 @@ class TargetSums:
             mean=found["moment"].bounded[0] / total,
             least=-found["minus_least"].value,
             largest=found["largest"].value,
+            offsets=(-found["minus_least_offset"].value, found["largest_offset"].value),
             strata=[_stratum(found, k, total) for k in range(len(found)) if f"total_{k}" in found],
         ), total
 
@@ -73,11 +78,15 @@ class TargetSums:
 def _stratum(found: dict[str, Any], k: int, total: float) -> Stratum:
     """A stratum without its array of weights, from sums that are divided by the total weight."""
     own = found[f"total_{k}"].bounded[0]
-    moment, error = found[f"moment_{k}"].bounded
-    centre, some = moment / (own or 1.0), own or 1.0
-    # the sum of the weights and their quotients have rounding errors
-    error = error / some + 16.0 * EPSILON * abs(centre)
-    return Stratum(np.empty(0), own / total, centre, error, bool(found[f"repeats_{k}"].value))
+    means = []
+    for name in ("moment", "offset"):
+        moment, error = found[f"{name}_{k}"].bounded
+        mean, some = moment / (own or 1.0), own or 1.0
+        # the sum of the weights and their quotients have rounding errors
+        means += [mean, error / some + 16.0 * EPSILON * abs(mean)]
+    repeats = bool(found[f"repeats_{k}"].value)
+    centre, error, offset, offset_error = means
+    return Stratum(np.empty(0), own / total, centre, error, repeats, offset, offset_error)
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,11 @@ class NullSums:
 
 def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
     """The constant with nearly the least mean loss."""
+    if isinstance(loss, Shifted):
+        constant = _best_constant(shards, loss.inner, targets)
+        return constant_between(
+            constant, targets.offsets, lambda b: float(shards.sums(constant_sums, b)["slope"])
+        )
     if loss.of_labels:
         weights = np.array([targets.above, targets.below])
         return loss.best_constant(np.array([1.0, -1.0]), weights)

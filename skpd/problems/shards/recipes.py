@@ -83,7 +83,7 @@ def null_ends(loss: Loss, y: Array, constant: float, near: bool) -> tuple[Array,
     if not near:
         slope = loss.gradient(y, np.full(len(y), constant))
         return slope, slope
-    width = NEAR * (1.0 + abs(constant) + np.abs(y))
+    width = NEAR * (1.0 + abs(constant) + loss.sizes_of(y))
     ends = [loss.gradient(y, constant + side * width) for side in (-1.0, 1.0)]
     return np.minimum(*ends), np.maximum(*ends)
 

@@ -34,6 +34,8 @@ class Targets:
         The labels in increasing order, and the factors of the weights of their rows.
     total : float
         The divisor of the weights.
+    offset : ndarray of shape (n_rows,) or None
+        Offsets of the predictions, as a second column of the targets (`skpd.losses.shifted`).
     """
 
     y: Any
@@ -41,6 +43,7 @@ class Targets:
     positive: Any = None
     class_weight: tuple[Any, Array] | None = None
     total: float = 1.0
+    offset: Any = None
 
     def of(self, rows: slice | Indices) -> tuple[Array, Array]:
         """The targets and the weights of some rows, as float64."""
@@ -57,6 +60,8 @@ class Targets:
             labels, factors = self.class_weight
             weights *= factors[np.searchsorted(labels, given)]
         weights /= self.total
+        if self.offset is not None:
+            y = np.asfortranarray(np.column_stack([y, self.offset[rows]]))
         return y, weights
 
 

@@ -264,7 +264,7 @@ class SmoothLoss(Smooth):
     """The smooth term sum_k c_k l(y_k, s_k) with s = A x, for a loss with a second derivative."""
 
     def __init__(self, image: Map, evaluator: Any, y: Array, weights: Array, x: Array) -> None:
-        super().__init__(image, np.zeros_like(y), weights, x)
+        super().__init__(image, np.zeros(len(y)), weights, x)
         self.y, self.evaluator = y, evaluator
 
     def derivative(self, s: Array) -> Array:

@@ -1,0 +1,64 @@
+"""Offsets of the predictions of rows, as numbers that `fit` and the predictions take."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .._typing import Array
+
+
+def given(offset: Any) -> dict[str, Any]:
+    """The offset as a keyword argument; none without one."""
+    return {} if offset is None else {"offset": offset}
+
+
+def required(estimator: Any, offset: Any) -> dict[str, Any]:
+    """The keyword arguments of `given`, for an estimator that must take an offset if there is one.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if offset is not None and not estimator._takes_offset:
+        raise ValueError(
+            f"{type(estimator).__name__} takes no offset: offsets are for linear models with one "
+            "prediction for each row, or one for each class against the others."
+        )
+    return given(offset)
+
+
+def offset_columns(offset: Any, n_samples: int, n_outputs: int) -> list[Array | None]:
+    """The offsets of each output, or None for each without any.
+
+    Raises
+    ------
+    ValueError
+        If they are not finite numbers, one for each sample and output.
+    """
+    if offset is None:
+        return [None] * n_outputs
+    table = _table(offset, n_samples, n_outputs)
+    return [np.ascontiguousarray(column) for column in table.T]
+
+
+def with_offsets(scores: Array, offset: Any) -> Array:
+    """Predictions of shape (n_samples, n_outputs) plus offsets, which may be None.
+
+    Several outputs of one target, such as quantiles, may share the offset.
+    """
+    if offset is None:
+        return scores
+    n_outputs = 1 if np.ndim(offset) == 1 else scores.shape[1]
+    total: Array = scores + _table(offset, len(scores), n_outputs)
+    return total
+
+
+def _table(offset: Any, n_samples: int, n_outputs: int) -> Array:
+    """The offsets as an array of shape (n_samples, n_outputs)."""
+    table: Array = check_array(offset, ensure_2d=False, dtype=np.float64, input_name="offset")
+    shape = (n_samples,) if n_outputs == 1 else (n_samples, n_outputs)
+    if table.shape not in (shape, (n_samples, n_outputs)):
+        raise ValueError(f"offset must have the shape {shape}, got {table.shape}.")
+    return table.reshape(n_samples, n_outputs)

@@ -1,0 +1,275 @@
+"""Losses of predictions with an offset for each row (`Shifted`)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .. import kernels
+from .._floats import EPSILON, sum_and_rest
+from .._typing import Array, Indices, Interval, Numbers, Scales, Sum
+from .._values import attribute_of_part
+from .base import Loss, Piece
+from .cones import LossCones
+from .multipliers import Multipliers
+from .strata import Strata
+
+TIGHT = 4.0 * EPSILON  # relative accuracy of best constants
+
+
+def with_offset(loss: Loss, y: Array, offset: Array | None) -> Array:
+    """Targets that include offsets o, so that the loss is that of the prediction z + o.
+
+    For a loss of the residual they are y - o; for others a table with the columns y and o, which
+    `of_targets` knows.
+
+    Raises
+    ------
+    ValueError
+        For a loss of several predictions.
+    """
+    if offset is None:
+        return y
+    if loss.of_residuals or loss.of_quantiles:
+        return y - offset
+    if loss.couples_outputs or loss.has_radius:
+        raise ValueError(f"offset needs a loss of one prediction for each row, got {loss!r}.")
+    return np.asfortranarray(np.column_stack([y, offset]))
+
+
+def separate_offset(loss: Loss, y: Any, offset: Any) -> tuple[Any, Any, Loss]:
+    """Targets, the offsets that are not part of them (or None), and the loss for both."""
+    posed = posed_with(loss, offset)
+    if posed is loss:
+        return with_offset(loss, y, offset), None, loss
+    return y, offset, posed
+
+
+def posed_with(loss: Loss, offset: Any) -> Loss:
+    """The loss of `separate_offset`."""
+    return loss if offset is None or loss.of_residuals else Shifted(loss)
+
+
+def of_targets(loss: Loss, y: Array) -> Loss:
+    """The loss of targets of `with_offset`."""
+    return Shifted(loss) if np.ndim(y) == 2 else loss
+
+
+def _columns(y: Array) -> tuple[Array, Array]:
+    """The targets and the offsets."""
+    targets, offset = (np.ascontiguousarray(column, dtype=np.float64) for column in y.T)
+    return targets, offset
+
+
+@dataclass(frozen=True)
+class Shifted(Loss):
+    """The loss l(y_i, z_i + o_i) with offsets o_i, for targets with the columns y and o.
+
+    Its conjugate is l*(y_i, theta_i) - theta_i o_i.
+
+    Parameters
+    ----------
+    inner : Loss
+        A loss of one prediction for each row.
+    """
+
+    inner: Loss
+    has_offset: ClassVar[bool] = True
+    is_compiled: ClassVar[bool] = False
+
+    conjugate_domain = attribute_of_part("inner.conjugate_domain")
+    lipschitz = attribute_of_part("inner.lipschitz")
+    smoothness = attribute_of_part("inner.smoothness")
+    has_kinks = attribute_of_part("inner.has_kinks")
+    dual_is_free = attribute_of_part("inner.dual_is_free")
+    linear_conjugate = attribute_of_part("inner.linear_conjugate")
+    quadratic_conjugate = attribute_of_part("inner.quadratic_conjugate")
+    linear_tails = attribute_of_part("inner.linear_tails")
+    constant_curvature = attribute_of_part("inner.constant_curvature")
+    is_log_likelihood = attribute_of_part("inner.is_log_likelihood")
+    has_decisions = attribute_of_part("inner.has_decisions")
+    has_cones = attribute_of_part("inner.has_cones")
+
+    @property
+    def evaluator(self) -> "ShiftedEvaluator":
+        return ShiftedEvaluator(self.inner.evaluator)
+
+    def require_targets(self, least: float) -> None:
+        self.inner.require_targets(least)
+
+    def targets_of(self, y: Array) -> Array:
+        return np.ascontiguousarray(y[:, 0])
+
+    def sizes_of(self, y: Array) -> Array:
+        return np.max(np.abs(y), axis=1)
+
+    def multipliers(self, y: Array) -> Multipliers | None:
+        y, offset = _columns(y)
+        found = self.inner.multipliers(y)
+        if found is None:
+            return None
+        return Multipliers(found.slopes, found.offsets + offset[:, np.newaxis] * found.slopes)
+
+    def pieces(self, y: Array) -> list[Piece] | None:
+        y, offset = _columns(np.reshape(y, (-1, 2)))
+        pieces = self.inner.pieces(y)
+        if pieces is None:
+            return None
+        return [piece._replace(offset=piece.offset - offset) for piece in pieces]
+
+    def add_cones(self, cones: LossCones) -> None:
+        pieces = self.pieces(cones.y)
+        if pieces is None:
+            cones.add_smooth()
+        else:
+            cones.add_pieces(pieces)
+
+    # Values
+
+    def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
+        y, offset = _columns(y)
+        z, rest = sum_and_rest(z, offset)
+        return self.inner.value(y, z, z_low + rest)
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        y, offset = _columns(y)
+        return self.inner.gradient(y, z + offset)
+
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
+        y, offset = _columns(y)
+        z, rest = sum_and_rest(z, offset)
+        low = z_low + rest
+        return self.inner.largest(y, z, low, error + EPSILON * np.abs(low))
+
+    def turning_costs(
+        self, y: Array, weights: Array, z: Array, error: Array, theta: Array
+    ) -> Array:
+        y, offset = _columns(y)
+        z = z + offset
+        return self.inner.turning_costs(y, weights, z, error + EPSILON * np.abs(z), theta)
+
+    # The conjugate
+
+    def dual_bounds(self, y: Array) -> tuple[Array, Array]:
+        return self.inner.dual_bounds(self.targets_of(y))
+
+    def _clip(self, y: Array, theta: Array) -> Array:
+        return self.inner._clip(self.targets_of(y), theta)
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        y, offset = _columns(y)
+        return self.inner.conjugate(y, theta) - theta * offset
+
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
+        y, offset = _columns(y)
+        linear, error = kernels.compensated_dot(weights, theta, offset)
+        values = []
+        found = self.inner.dual_values(y, weights, theta, scales)
+        for scale, (value, rounding) in zip(scales, found, strict=True):
+            size = abs(value) + abs(scale * linear)
+            rounding = rounding + scale * error + 2.0 * EPSILON * size
+            values.append((value + scale * linear, rounding))
+        return values
+
+    # Constants
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        y, offset = _columns(y)
+        used = weights > 0.0
+        ends = float(np.min(offset[used])), float(np.max(offset[used]))
+
+        def slope(b: float) -> float:
+            return kernels.dot(weights, self.inner.gradient(y, offset + b))
+
+        return constant_between(self.inner.best_constant(y, weights), ends, slope)
+
+    def strata(self, y: Array, weights: Array) -> Strata:
+        y, offset = _columns(y)
+        found = []
+        for stratum in self.inner.strata(y, weights):
+            mean, error = kernels.compensated_dot(stratum.weights, offset)
+            total = stratum.total or 1.0
+            error = error / total + 4.0 * EPSILON * abs(mean / total)
+            found.append(replace(stratum, offset=mean / total, offset_error=error))
+        return found
+
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+        """See `Loss.constant_interval`; the difference of the mean offsets adds to the reaches."""
+        offsets = [stratum.offset for stratum in strata if stratum.total > 0.0]
+        middle = 0.5 * (min(offsets) + max(offsets)) if offsets else 0.0
+        further = []
+        for stratum, reach in zip(strata, reaches, strict=True):
+            distance = abs(stratum.offset - middle) + stratum.offset_error
+            further.append(reach + distance + 4.0 * EPSILON * (reach + distance + abs(middle)))
+        lower, upper = self.inner.constant_interval(strata, value, further)
+        room = 4.0 * EPSILON * abs(middle)
+        return (
+            lower - middle - room - EPSILON * abs(lower),
+            upper - middle + room + EPSILON * abs(upper),
+        )
+
+
+def constant_between(
+    constant: float, offsets: tuple[float, float], slope: Callable[[float], float]
+) -> float:
+    """The best constant beside offsets, given the one without them.
+
+    Parameters
+    ----------
+    constant : float
+        The best constant without offsets.
+    offsets : tuple of float
+        The least and the largest offset.
+    slope : callable
+        The derivative of the mean loss with respect to the constant.
+    """
+    least, largest = constant - offsets[1], constant - offsets[0]
+    # the slope is at most 0 at the first and at least 0 at the second, up to rounding
+    if not np.isfinite(constant) or least == largest or slope(least) >= 0.0:
+        return least
+    if slope(largest) <= 0.0:
+        return largest
+    width = TIGHT * (1.0 + max(abs(least), abs(largest)))
+    return float(brentq(slope, least, largest, xtol=width, rtol=TIGHT, disp=False))
+
+
+class ShiftedEvaluator:
+    """The evaluator of a loss for predictions with offsets."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
+        y, offset = _columns(y)
+        return self.inner.prox_conjugate(y, theta + step * offset, step)
+
+    def smoothed_derivatives(
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
+        gradient: Array, curvature: Array,
+    ) -> tuple[float, float]:  # fmt: skip
+        y, offset = _columns(y)
+        primal, dual = self.inner.smoothed_derivatives(
+            y, weights, theta, z + offset, sigma, derivative, gradient, curvature
+        )
+        return primal, dual + kernels.dot(gradient, offset)
+
+    def rows_that_bend(
+        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
+        radius: float,
+    ) -> Indices:  # fmt: skip
+        y, offset = _columns(y)
+        z = z + offset
+        found: Indices = self.inner.rows_that_bend(
+            y, theta, z, sigma, derivative, curvature, radius
+        )
+        return found
+
+    def smoothed_slope(
+        self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
+        sigma: float,
+    ) -> float:  # fmt: skip
+        y, offset = _columns(y)
+        z = z + offset
+        return float(self.inner.smoothed_slope(y, weights, theta, z, direction, step, sigma))
