@@ -18,19 +18,24 @@ from skpd.designs import Design
 from skpd.losses import (
     Absolute,
     EpsilonInsensitive,
+    Gamma,
     GeneralizedHinge,
     Hinge,
     Huber,
     Logistic,
     MarginLoss,
     ModifiedHuber,
+    NegativeBinomial,
     PiecewiseLinear,
     Pinball,
+    Poisson,
     SmoothedHinge,
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    Tweedie,
 )
+from skpd.losses.shifted import of_targets, with_offset
 from skpd.penalties import (
     L1,
     Box,
@@ -67,6 +72,7 @@ POLYHEDRAL_PENALTIES = [
 LOSSES = [
     *POLYHEDRAL_LOSSES, SmoothedHinge(mu=0.5), SquaredHinge(), Logistic(), Squared(),
     Huber(delta=0.5), ModifiedHuber(), SquaredEpsilonInsensitive(epsilon=0.5),
+    Poisson(), Gamma(), Tweedie(power=1.5), NegativeBinomial(dispersion=0.7),
 ]  # fmt: skip
 PENALTIES = [
     *POLYHEDRAL_PENALTIES, L2Norm(), SquaredL2(), ElasticNet(l1_ratio=0.6), GroupL2(groups=2),
@@ -100,6 +106,11 @@ def random_problem(rng, loss, penalty, *, mild=False):
     if isinstance(loss, MarginLoss):
         y = np.where(rng.random(n) < rng.choice([0.1, 0.5]), 1.0, -1.0)
         y[:2] = [1.0, -1.0]
+    elif loss.has_log_link:
+        y = rng.gamma(rng.choice([0.5, 3.0]), 10.0 ** rng.integers(-1, 2), n)
+        if loss.zeros:
+            y = np.where(rng.random(n) < 0.3, 0.0, np.ceil(y) if rng.random() < 0.5 else y)
+            y[0] = 1.0
     else:
         y = rng.normal(size=n) * 10.0 ** rng.integers(-1, 2)
         if rng.random() < 0.2:
@@ -109,6 +120,8 @@ def random_problem(rng, loss, penalty, *, mild=False):
     weights = rng.random(n) + 0.05 if rng.random() < 0.5 else np.ones(n)
     if n > 4 and rng.random() < 0.2:
         weights[2] = 0.0
+    if rng.random() < 0.3:
+        y = with_offset(loss, y, rng.normal(size=n))
     stored = X.astype(np.float32) if rng.random() < 0.3 else X
     X = stored.astype(np.float64)
     layouts = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]
@@ -116,7 +129,7 @@ def random_problem(rng, loss, penalty, *, mild=False):
         design=Design(layouts[rng.integers(4)](stored)),
         y=y,
         weights=weights / weights.sum(),
-        loss=loss,
+        loss=of_targets(loss, y),
         penalty=penalty,
         alpha=10.0 ** rng.uniform(-2, 0.5) if mild else 10.0 ** rng.uniform(-4, 2),
         fit_intercept=bool(rng.random() < 0.5),
@@ -193,7 +206,7 @@ def excess(rng, problem, X):
         certificate, _ = certify_point(problem, coef, intercept, theta)
         duals.append(certificate.dual)
         gaps.append(certificate.relative_gap)
-    at_zero = float(problem.weights @ problem.loss.value(problem.y, np.zeros_like(problem.y)))
+    at_zero = float(problem.weights @ problem.loss.value(problem.y, np.zeros(len(problem.y))))
     return (max(duals) - value) / (at_zero or 1.0), min(gaps)
 
 

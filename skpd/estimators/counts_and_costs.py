@@ -30,6 +30,11 @@ class MeanRegressor(SolverParameters, PrimalDualRegressor):
     bounds: Any = None
     constraints: Any = None
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
     @property
     def _power(self) -> float:
         """The power of the Tweedie deviance of `score`."""

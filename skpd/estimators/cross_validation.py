@@ -36,7 +36,7 @@ from .folds import (
     warn_of_end,
     warn_of_unfinished,
 )
-from .offsets import required
+from .offsets import given, required
 from .posing import require_unit
 from .progress import reporter, subtask
 from .regressor import PrimalDualRegressor
@@ -203,7 +203,7 @@ class PathCrossValidation(PrimalDualRegressor):
     def _fitted_problems(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
     ) -> list[Problem]:
-        (problem,) = super()._fitted_problems(X, y, sample_weight, offset)
+        (problem,) = super()._fitted_problems(X, y, sample_weight, **given(offset))
         penalty = self._penalties(problem)[self._chosen]
         return [problem.with_penalty(penalty, self.alpha_)]
 

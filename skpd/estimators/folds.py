@@ -15,6 +15,7 @@ from scipy.stats import rankdata
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MethodMapping
 
@@ -311,6 +312,10 @@ def predicting_with(model: Any, offset: Any) -> Any:
     if offset is None:
         return model
     other = copy(model)
+    if isinstance(model, Pipeline):  # whose `score` would not pass it on
+        name, last = model.steps[-1]
+        other.steps = [*model.steps[:-1], (name, predicting_with(last, offset))]
+        return other
     for name in ("predict", "decision_function", "predict_proba", "predict_log_proba", "score"):
         if hasattr(model, name):
             method = getattr(model, name)

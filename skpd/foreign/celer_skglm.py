@@ -26,7 +26,7 @@ import numpy as np
 
 from .._typing import Array
 from ..estimators.names import elastic_net
-from ..losses import Hinge, Huber, Logistic, Loss, Squared
+from ..losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
 from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1
 from .data import Data, fits, signed
 from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, targets
@@ -71,6 +71,8 @@ DATAFITS: dict[str, Callable[[Any], Loss]] = {
     "Logistic": lambda datafit: Logistic(),
     "LogisticGroup": lambda datafit: Logistic(),
     "Huber": lambda datafit: Huber(delta=float(datafit.delta)),
+    **dict.fromkeys(["Poisson", "PoissonGroup"], lambda datafit: Poisson()),
+    "Gamma": lambda datafit: Gamma(),
 }
 PENALTIES: dict[str, Callable[[Any], Penalty]] = {
     "L1": lambda penalty: signed(penalty, L1()),

@@ -21,6 +21,7 @@ from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand
 from .data import Data
+from .generalized import is_results
 from .objectives import by_hand, known_objectives, objective_of, own_objective
 
 
@@ -51,11 +52,13 @@ def certify(
         A fitted `Lasso`, `LassoLars`, `ElasticNet`, `MultiTaskLasso`, `MultiTaskElasticNet`,
         `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `SVC` or `SVR` with
         ``kernel="linear"``, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
-        `QuantileRegressor` or `HuberRegressor` of scikit-learn, or one of their variants with
-        cross-validation; a `Lasso`, `ElasticNet`, `GroupLasso`,
-        `MultiTaskLasso` or `LogisticRegression` of celer; a `Lasso`, `WeightedLasso`,
-        `ElasticNet`, `GroupLasso`, `MultiTaskLasso`, `SparseLogisticRegression`, `LinearSVC` or
-        `GeneralizedLinearEstimator` of skglm; or an estimator of this package.
+        `QuantileRegressor`, `HuberRegressor`, `PoissonRegressor`, `GammaRegressor` or
+        `TweedieRegressor` of scikit-learn, or one of their variants with cross-validation; a
+        `Lasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso` or `LogisticRegression` of celer; a
+        `Lasso`, `WeightedLasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso`,
+        `SparseLogisticRegression`, `LinearSVC` or `GeneralizedLinearEstimator` of skglm; a
+        `GeneralizedLinearRegressor` of glum; the result of a `GLM` of statsmodels without a
+        penalty; or an estimator of this package.
         The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
         parameters, possibly nested, whose (last, best) estimator is one of these.
         Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and
@@ -136,6 +139,9 @@ def certify(
     LogisticRegression                          its own             C S
     SGDClassifier, SGDRegressor                 its own             S / n_samples
     QuantileRegressor                           its own             1
+    PoissonRegressor, GammaRegressor,
+    TweedieRegressor, those of glum             half the deviance   1
+    GLM of statsmodels                          half the deviance   S
     HuberRegressor                              see below           2 S
     celer's LogisticRegression                  its own             S
     skglm's LinearSVC                           hinge               C S
@@ -273,6 +279,8 @@ def _known(estimator: Any) -> bool:
 
 def check_linear(estimator: Any) -> None:
     """Raise an error for an estimator that is not fitted or has no coefficients."""
+    if is_results(estimator) and objective_of(estimator) is not None:
+        return
     own = isinstance(estimator, PrimalDualEstimator)
     attribute = estimator._model_attribute if own else "coef_"
     has_coef = hasattr(estimator, attribute)

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._typing import Array, ArrayLike
 from ..estimators.matrix_completion import MatrixCompletionPD
+from ..estimators.offsets import required
 from ..estimators.pairs import Labels, places_of
 from ..losses import Loss
 from ..penalties import Penalty
@@ -17,9 +18,11 @@ from .objectives import own_objective
 
 @own_objective.register
 def factors_of(
-    estimator: MatrixCompletionPD, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
-) -> list[LinearFit]:
+    estimator: MatrixCompletionPD, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None,
+    offset: None = None,
+) -> list[LinearFit]:  # fmt: skip
     """The fit of the factors and biases of an estimator, for the observed entries in X and y."""
+    required(estimator, offset)
     levels = estimator.levels_ if estimator.loss == "hinge" else None
     (problem,) = estimator._fitted_problems(X, y, sample_weight)
     if levels is not None and not np.array_equal(levels, estimator.levels_):

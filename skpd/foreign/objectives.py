@@ -50,6 +50,7 @@ from .families import (
     targets,
 )
 from .fits import ConcomitantFit, LinearFit
+from .generalized import GAMMA, GLUM, POISSON, STATSMODELS, TWEEDIE
 from .outputs import (
     COUPLED_LOSSES,
     by_hand_of_outputs,
@@ -247,10 +248,18 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
         lambda e: Pinball(quantile=float(e.quantile)), lambda e: L1(), alpha, targets
     ),
     linear_model.HuberRegressor: _huber,
+    linear_model.PoissonRegressor: POISSON,
+    linear_model.GammaRegressor: GAMMA,
+    linear_model.TweedieRegressor: TWEEDIE,
 }  # fmt: skip
 
 
-BY_NAME = {"celer": CELER, "skglm": SKGLM}  # libraries that are not imported
+BY_NAME = {  # libraries that are not imported
+    "celer": CELER,
+    "skglm": SKGLM,
+    "glum": dict.fromkeys(["GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV"], GLUM),
+    "statsmodels": STATSMODELS,
+}
 
 
 def objective_of(estimator: Any) -> Callable[[Any, Data], list] | None:

@@ -66,6 +66,8 @@ class Loss(Value, ABC):
         The q with l*(y, theta) = y theta + q theta^2 / 2 on its domain, where there is one.
     piecewise_quadratic : bool
         Whether l(y, .) is linear or a parabola in pieces, as a loss with `pieces` is.
+    strata_have_weights : bool
+        Whether every row is in one of the `strata`, with its own weight.
     of_labels : bool
         Whether y are labels, -1 and 1, and l(y, z) does not increase with y z.
     of_residuals : bool
@@ -105,6 +107,7 @@ class Loss(Value, ABC):
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
     conjugate_curvature: ClassVar[float | None] = None
+    strata_have_weights: ClassVar[bool] = True
     of_labels: ClassVar[bool] = False
     of_residuals: ClassVar[bool] = False
     is_log_likelihood: ClassVar[bool] = False

@@ -69,10 +69,14 @@ class _Tests(PropertyTests):
             self.y = np.ravel(np.eye(K)[self.rng.integers(0, K, N_POINTS)])
         elif loss.of_labels:
             self.y = self.rng.choice([-1.0, 1.0], N_POINTS)
+        elif loss.has_log_link:
+            self.y = np.exp(self.rng.normal(scale=2.0, size=N_POINTS))
+            self.y[self.rng.random(N_POINTS) < 0.2 * loss.zeros] = 0.0
         else:
             self.y = self.spread() * (self.rng.random(N_POINTS * K) < 0.8)
-        around = 0.0 if loss.of_labels or loss.of_classes else self.y
-        self.z, self.x = around + self.spread(), around + self.spread()
+        around = 0.0 if loss.of_labels or loss.of_classes or loss.has_log_link else self.y
+        scale = 1e-2 if loss.has_log_link else 1.0  # of predictions, whose exponential is finite
+        self.z, self.x = around + scale * self.spread(), around + scale * self.spread()
         # whole numbers around the target, where losses often have kinks
         whole = self.rng.random(len(self.z)) < 0.1
         self.z[whole] = (around + self.rng.integers(-2, 3, len(self.z)))[whole]

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import inf, log
+from math import expm1, inf, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +15,10 @@ from .._values import number
 from .base import Loss, _depth
 from .cones import LossCones
 from .numerical import POWERS, last_above
+from .residual import interval_of_constants
 from .strata import Strata, Stratum
 
+LARGEST = 1e100  # size of dual variables, beyond which sums of products may overflow
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 
 
@@ -28,6 +30,7 @@ class Deviance(Loss):
     """
 
     has_log_link: ClassVar[bool] = True
+    strata_have_weights: ClassVar[bool] = False
     has_kinks: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = False
     has_cones: ClassVar[bool] = True
@@ -66,7 +69,8 @@ class Deviance(Loss):
         """The loss as a function of y and of the number of `_argument`, or an upper bound."""
 
     def _clip(self, y: Array, theta: Array) -> Array:
-        return np.clip(theta, *self.dual_bounds(y))
+        lower, upper = self.dual_bounds(y)
+        return np.clip(theta, np.maximum(lower, -LARGEST), np.minimum(upper, LARGEST))
 
     def best_constant(self, y: Array, weights: Array) -> float:
         mean = float(np.average(y, weights=weights))
@@ -77,60 +81,6 @@ class Deviance(Loss):
                 "whose logarithm is infinite."
             )
         return log(mean)
-
-    def strata(self, y: Array, weights: Array) -> Strata:
-        """All rows with their weights, and with their weights times their targets.
-
-        The centre of the first is the mean of the terms that depend on the targets only.
-        """
-        total = float(np.sum(weights))
-        terms, error = self._terms_of_targets(y)
-        mean = float(weights @ terms)
-        error = float(weights @ error) + _depth(len(y)) * EPSILON * float(weights @ np.abs(terms))
-        by_target, some = weights * y, total or 1.0
-        return [
-            Stratum(weights, total, mean / some, 1.01 * error / some),
-            Stratum(by_target, float(np.sum(by_target)), repeats=True),
-        ]
-
-    @abstractmethod
-    def _terms_of_targets(self, y: Array) -> tuple[Array, Array]:
-        """The terms of the losses that do not depend on z, and bounds on their errors."""
-
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
-        """Bounds on intercepts, from Jensen's inequality for both terms that depend on z."""
-        (rows, targets), (reach, of_targets) = strata, reaches
-        if not rows.total > 0.0:
-            return -inf, inf
-        constant = rows.centre * rows.total
-        room = ROUNDINGS * EPSILON * (abs(value) + abs(constant)) + rows.error * rows.total
-        most = value - constant + room
-        centre = log(targets.total / rows.total) if targets.total > 0.0 else 0.0
-
-        @np.errstate(over="ignore", invalid="ignore")
-        def least(b: Array) -> Array:
-            shift = 8.0 * EPSILON * (np.abs(b) + reach + of_targets)  # rounding of multiples
-            low, high = b - reach - shift, b + of_targets + shift
-            terms = self._mean_terms(rows.total, targets.total, low, high)
-            found = sum(terms) - ROUNDINGS * EPSILON * sum(np.abs(term) for term in terms)
-            return np.where(np.isnan(found), inf, found)
-
-        outwards = POWERS[::-1]
-        ends = []
-        for sign in (-1.0, 1.0):
-            distance = last_above(lambda x, sign=sign: least(centre + sign * x), most, outwards)
-            ends.append(centre + sign * distance * (1.0 + 4.0 * EPSILON))
-        if not targets.total > 0.0:
-            ends[0] = -inf
-        size = 4.0 * EPSILON * abs(centre)
-        return ends[0] - size, ends[1] + size
-
-    @abstractmethod
-    def _mean_terms(self, total: float, targets: float, low: Array, high: Array) -> tuple:
-        """Terms whose sum is the loss, without the terms of the targets, of rows with these sums.
-
-        ``low`` is the prediction in terms that increase with it, ``high`` in those that decrease.
-        """
 
 
 class PowerDeviance(Deviance):
@@ -202,21 +152,30 @@ class PowerDeviance(Deviance):
         r, rest = sum_and_rest(r, z_low)
         return r, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * np.abs(log_y)
 
-    def _terms_of_targets(self, y: Array) -> tuple[Array, Array]:
-        a, b = 2.0 - self.power, self.power - 1.0
-        if b == 0.0:
-            terms, size = xlogy(y, y) - y, np.abs(xlogy(y, y)) + y
-        elif a == 0.0:
-            terms, size = -_log(y) - 1.0, np.abs(_log(y)) + 1.0
-        else:
-            size = self._scales(y) / (a * b)
-            terms = -size
-        return terms, 8.0 * EPSILON * size
+    def strata(self, y: Array, weights: Array) -> Strata:
+        """One stratum, of the rows with y > 0, whose losses are y^a times one function of r."""
+        scaled = weights * self._scales(y)
+        total, log_y = float(np.sum(scaled)), _log(y)
+        mean, error = kernels.compensated_dot(scaled, log_y)
+        error += 2.0 * EPSILON * kernels.dot(scaled, np.abs(log_y))
+        some = total or 1.0  # a block of rows may have no weight
+        return [Stratum(scaled, total, mean / some, error / some)]
 
-    def _mean_terms(self, total: float, targets: float, low: Array, high: Array) -> tuple:
-        a, b = 2.0 - self.power, self.power - 1.0
-        up = total * (np.exp(a * low) / a if a > 0.0 else low)
-        return up, targets * (np.exp(-b * high) / b if b > 0.0 else -high)
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+        if not strata[0].total > 0.0:
+            return -inf, inf
+        value *= 1.0 + 16.0 * EPSILON  # for the rounding of the scaled weights
+        return interval_of_constants(strata, value, reaches, self._interval_of_r)
+
+    def _interval_of_r(self, value: float) -> Interval:
+        """The ends of an interval that contains every r with phi(r) <= value."""
+        kernel, outwards = self.evaluator, POWERS[::-1]
+
+        def phi(r: Array) -> Array:
+            found: Array = kernel.values(np.ones(len(r)), r)
+            return found
+
+        return -abs(last_above(phi, value, -outwards)), abs(last_above(phi, value, outwards))
 
 
 @dataclass(frozen=True)
@@ -367,13 +326,32 @@ class NegativeBinomial(Deviance):
         t, rest = sum_and_rest(t, z_low)
         return t, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * abs(log_k)
 
-    def _terms_of_targets(self, y: Array) -> tuple[Array, Array]:
-        least = self._least(y)
-        return -least, ROUNDINGS * EPSILON * (least + y + self.k)
+    def strata(self, y: Array, weights: Array) -> Strata:
+        """The rows with the weights of both terms.
 
-    def _mean_terms(self, total: float, targets: float, low: Array, high: Array) -> tuple:
-        up = np.logaddexp(0.0, low - log(self.k))
-        return self.k * total * up, targets * np.logaddexp(0.0, log(self.k) - high)
+        The centre of each, times its total, is the sum of the least values of the losses.
+        """
+        least = float(weights @ self._least(y)) * (1.0 + ROUNDINGS * EPSILON)
+        found = []
+        for factor in (y, np.full(len(y), self.k)):
+            total = float(weights @ factor)
+            found.append(Stratum(weights * factor, total, least / (total or 1.0)))
+        return found
+
+    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+        """Bounds on intercepts from Jensen's inequality for each of the two terms alone."""
+        ends = []
+        for stratum, reach in zip(strata, reaches, strict=True):
+            least = -inf
+            if stratum.total > 0.0:
+                most = (value / stratum.total + stratum.centre) * (1.0 + ROUNDINGS * EPSILON)
+                # log(1 + exp(-t)) <= most, as in the logistic loss
+                least = -(most + log(-expm1(-most))) if most > 0.0 else inf
+                least -= reach + ROUNDINGS * EPSILON * (1.0 + abs(least) + reach)
+            ends.append(least)
+        log_k = log(self.k)
+        room = 4.0 * EPSILON * abs(log_k)
+        return ends[0] + log_k - room, log_k - ends[1] + room
 
 
 def _log(y: Array) -> Array:

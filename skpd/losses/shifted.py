@@ -86,6 +86,7 @@ class Shifted(Loss):
     dual_is_free = attribute_of_part("inner.dual_is_free")
     linear_conjugate = attribute_of_part("inner.linear_conjugate")
     quadratic_conjugate = attribute_of_part("inner.quadratic_conjugate")
+    strata_have_weights = attribute_of_part("inner.strata_have_weights")
     linear_tails = attribute_of_part("inner.linear_tails")
     constant_curvature = attribute_of_part("inner.constant_curvature")
     is_log_likelihood = attribute_of_part("inner.is_log_likelihood")

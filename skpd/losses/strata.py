@@ -22,10 +22,8 @@ class Stratum:
     total : float
         The sum of the weights.
     centre, error : float
-        The mean target of a residual loss, and a bound on its rounding error; of a deviance the
-        mean of the terms that depend on the targets only.
-    repeats : bool
-        Whether the rows are also in another stratum, with other weights.
+        The mean target of a residual loss, and a bound on its rounding error; a number that
+        deviances define.
     offset, offset_error : float
         The mean offset of the predictions, and a bound on its rounding error.
     """
@@ -34,7 +32,6 @@ class Stratum:
     total: float
     centre: float = 0.0
     error: float = 0.0
-    repeats: bool = False
     offset: float = 0.0
     offset_error: float = 0.0
 

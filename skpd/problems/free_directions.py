@@ -7,6 +7,7 @@ sum with a number in an interval that contains the coordinate at every optimum.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from math import fsum, inf, nan
 from typing import Any
@@ -206,10 +207,10 @@ class FreeDirections(Free):
         middle = float(np.mean(sums[self.rows.weights > 0.0])) if self.rows.fit_intercept else 0.0
         low = sums <= middle if self.rows.fit_intercept else sums < middle
         sets = []
-        for stratum in self.rows.strata:
-            for side in [np.ones_like(low)] if same_sum else [low, sums > middle]:
-                weights = np.where(side, stratum.weights, 0.0)
-                total = float(np.sum(weights))
+        for side in [np.ones_like(low)] if same_sum else [low, sums > middle]:
+            strata = self.rows.loss.strata(self.rows.y, np.where(side, self.rows.weights, 0.0))
+            for k, stratum in enumerate(strata):
+                weights, total = stratum.weights, stratum.total
                 if not total > 0.0:
                     continue
                 scale = np.full(self.rows.design.shape[0], 1.0 / total)
@@ -218,7 +219,7 @@ class FreeDirections(Free):
                 error = error + (16.0 + np.log2(self.rows.design.shape[0])) * EPSILON * np.abs(row)
                 mean = fsum(row)
                 sets.append((
-                    self.rows.loss.strata(self.rows.y, weights),
+                    [s if j == k else replace(s, total=0.0) for j, s in enumerate(strata)],
                     mean,
                     [self.penalty.widest(row, error), self.penalty.widest(-row, error)],
                     fsum(error) + 4.0 * EPSILON * abs(mean),

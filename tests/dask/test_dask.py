@@ -396,3 +396,34 @@ def test_the_name_of_a_task_says_which_model_it_applies():
     X = np.random.default_rng(0).normal(size=(50, 3))
     models = [skpd.LassoPDCertified(0.1).fit(X, X[:, k]) for k in (0, 1)]
     assert dask.base.tokenize(models[0]) != dask.base.tokenize(models[1])
+
+
+def test_offsets_of_chunks(client, data):
+    X, y, label, weights = data
+    offset = np.cos(np.arange(N))
+    chunks = in_chunks(X), in_chunks(offset)
+    local = skpd.PdproxRegressor(0.05, tol=1e-9).fit(X, y, weights, offset)
+    model = skpd_dask.PdproxRegressor(0.05, tol=1e-9)
+    model.fit(chunks[0], in_chunks(y), in_chunks(weights), chunks[1])
+    assert_allclose(model.coef_, local.coef_, atol=1e-4)
+    assert_allclose(model.predict(*chunks).compute(), model.to_local().predict(X, offset))
+    score = model.score(chunks[0], in_chunks(y), offset=chunks[1]).compute()
+    assert_allclose(score, model.to_local().score(X, y, offset=offset))
+    local = skpd.PdproxSVC(0.05, loss="logistic", tol=1e-9).fit(X, label, weights, offset)
+    model = skpd_dask.PdproxSVC(0.05, loss="logistic", tol=1e-9)
+    model.fit(chunks[0], in_chunks(label), in_chunks(weights), chunks[1])
+    assert_allclose(model.coef_, local.coef_, atol=1e-4)
+    scores = model.decision_function(*chunks).compute()
+    assert_allclose(scores, model.to_local().decision_function(X, offset))
+    assert_array_equal(model.predict(*chunks).compute(), model.to_local().predict(X, offset))
+    given = chunks[0], in_chunks(label), in_chunks(weights)
+    found = skpd_dask.certify(model.to_local(), *given, client=client, offset=chunks[1])
+    assert found.relative_gap <= 1e-8
+    assert skpd_dask.certify(model, *given, client=client).relative_gap > 1e-3
+    three = np.arange(N) % 3
+    with pytest.raises(ValueError, match="offset takes two classes on Dask, got 3"):
+        skpd_dask.PdproxSVC().fit(chunks[0], in_chunks(three), offset=chunks[1])
+    with pytest.raises(ValueError, match="offset must hold a finite number for each row"):
+        skpd_dask.PdproxSVC().fit(
+            chunks[0], in_chunks(label), offset=in_chunks(np.full(N, np.inf))
+        )

@@ -196,7 +196,7 @@ def test_scores_of_optimal_models_are_within_their_bounds(name, rng):
         loose = solved(low, 10.0 ** rng.uniform(-6, -2))
         reach = Reach(problem.with_alpha(low), loose)
         eps = max(reach.relative_gap(low), reach.relative_gap(high))
-        held_out = X_test, y_test, weights
+        held_out = X_test, y_test, weights, None
         bounds = score_bounds(name, problem.with_alpha(low), loose, eps, held_out)
         for at in (low, 0.5 * (low + high), high):
             best = solved(at, 1e-12)

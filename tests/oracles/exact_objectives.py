@@ -66,6 +66,36 @@ RESIDUAL = {
 }
 
 
+def deviance(power, y, z):
+    """Half the unit deviance of the Tweedie family, of y and the mean exp(z)."""
+    a, b = 2 - mpf(power), mpf(power) - 1
+    if y == 0:
+        return mpmath.exp(a * z) / a
+    if b == 0:
+        return mpmath.exp(z) - y * z + y * mpmath.log(y) - y
+    if a == 0:
+        return y * mpmath.exp(-z) + z - mpmath.log(y) - 1
+    return mpmath.exp(a * z) / a + y * mpmath.exp(-b * z) / b - y**a / (a * b)
+
+
+def deviance_conjugate(power, y, theta):
+    """The largest theta z - l(y, z), at the root of its derivative."""
+    a, b = 2 - mpf(power), mpf(power) - 1
+
+    def slope(z):
+        return mpmath.exp(a * z) - y * mpmath.exp(-b * z) - theta
+
+    low, high = mpf(-1), mpf(1)
+    while slope(low) > 0:
+        low *= 2
+    while slope(high) < 0:
+        high *= 2
+    for _ in range(700):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return theta * low - deviance(power, y, low)
+
+
 def scalar_losses(name, y, z):
     """The losses of targets and predictions of any shape, one after the other."""
     pairs = zip(np.ravel(exact(y)), np.ravel(z), strict=True)

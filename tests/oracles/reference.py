@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog, minimize
+from scipy.special import xlogy
 
 
 def linear_pieces(loss, y):
@@ -127,6 +128,9 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
     w, b = cp.Variable(d), cp.Variable() if fit_intercept else 0.0
     z = X @ w + b
     name = type(loss).__name__
+    if name == "Shifted":
+        loss, z, y = loss.inner, z + y[:, 1], y[:, 0]
+        name = type(loss).__name__
     m, r = cp.multiply(y, z), z - y
     slack = cp.pos(1 - m)
     losses = {
@@ -144,6 +148,10 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
         "PiecewiseLinear": lambda: cp.maximum(
             *(cp.multiply(a, z) + b for a, b in linear_pieces(loss, y))
         ),
+        "Poisson": lambda: cp.exp(z) - cp.multiply(y, z) + xlogy(y, y) - y,
+        "Gamma": lambda: cp.multiply(y, cp.exp(-z)) + z - np.log(y) - 1,
+        "Tweedie": lambda: _tweedie(cp, y, z, loss.power),
+        "NegativeBinomial": lambda: _negative_binomial(cp, y, z, 1 / loss.dispersion),
         "SquaredEpsilonInsensitive": lambda: cp.square(cp.pos(cp.abs(r) - loss.epsilon)),
     }
 
@@ -284,6 +292,17 @@ def _clarabel(cp, programme):
         values.append(float(programme.value))
     agree = abs(values[0] - values[1]) <= 1e-8 * max(1e-3, abs(values[0]))
     return values[1] if agree else None
+
+
+def _tweedie(cp, y, z, power):
+    a, b = 2 - power, power - 1
+    return cp.exp(a * z) / a + cp.multiply(y, cp.exp(-b * z)) / b - y**a / (a * b)
+
+
+def _negative_binomial(cp, y, z, k):
+    most = xlogy(y, y) + k * np.log(k) - (y + k) * np.log(y + k)
+    t = z - np.log(k)
+    return cp.multiply(y, cp.logistic(-t)) + k * cp.logistic(t) + most
 
 
 def _smoothed(cp, slack, mu):

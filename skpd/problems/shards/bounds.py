@@ -53,7 +53,6 @@ def _sums_of_strata(strata: Strata) -> dict[str, Any]:
         error = stratum.error * stratum.total + EPSILON * abs(moment)
         found[f"total_{k}"] = BoundedSum(stratum.total)
         found[f"moment_{k}"] = BoundedSum(moment, error)
-        found[f"repeats_{k}"] = Largest(stratum.repeats)
         offset = stratum.offset * stratum.total
         error = stratum.offset_error * stratum.total + EPSILON * abs(offset)
         found[f"offset_{k}"] = BoundedSum(offset, error)
@@ -108,6 +107,8 @@ def survey(shard: Shard, block: Block, null: DualRecipe, name: str) -> dict[str,
     theta = null.of(shard.kept, shard.loss, rows, y)
     ones, strata = np.ones(len(y)), shard.loss.strata(y, weights)
     means = [_product(design, stratum.weights, ones, False) for stratum in strata]
+    if not shard.loss.strata_have_weights:
+        means.append(_product(design, weights, ones, False))
     return {
         "n_entries": design.n_entries,
         "squares": design.column_norms(weights) ** 2,

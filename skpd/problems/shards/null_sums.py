@@ -84,9 +84,7 @@ def _stratum(found: dict[str, Any], k: int, total: float) -> Stratum:
         mean, some = moment / (own or 1.0), own or 1.0
         # the sum of the weights and their quotients have rounding errors
         means += [mean, error / some + 16.0 * EPSILON * abs(mean)]
-    repeats = bool(found[f"repeats_{k}"].value)
-    centre, error, offset, offset_error = means
-    return Stratum(np.empty(0), own / total, centre, error, repeats, offset, offset_error)
+    return Stratum(np.empty(0), own / total, *means)
 
 
 @dataclass(frozen=True)

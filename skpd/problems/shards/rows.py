@@ -147,8 +147,9 @@ class RowsInShards(Rows):
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         """The means of features far from 0, and 0 for others; None if no feature is far."""
-        own = [k for k, stratum in enumerate(self.strata) if not stratum.repeats]
-        mean = sum(self.survey[f"row_{k}"].bounded[0] for k in own)
+        n_strata = len(self.strata)
+        of_all = range(n_strata) if self.loss.strata_have_weights else [n_strata]
+        mean = sum(self.survey[f"row_{k}"].bounded[0] for k in of_all)
         squares = self.survey["squares"]
         variance = squares - mean * mean
         far = (mean * mean > FAR**2 * variance) & (variance > CERTAIN * squares)

@@ -1,0 +1,173 @@
+"""The objectives of generalised linear models of scikit-learn, glum and statsmodels.
+
+Neither glum nor statsmodels is imported: estimators are recognised by the names of the library and
+the class. The objectives are those in the documentation of scikit-learn 1.9, glum 3.4 and
+statsmodels 0.15, with D the deviance of all rows and S the sum of the weights:
+
+    PoissonRegressor, GammaRegressor, TweedieRegressor    D / (2 S) + alpha ||w||^2 / 2
+    GeneralizedLinearRegressor (glum)                     D / (2 S) + alpha sum_j R_j(w_j),
+                        R_j(w) = l1_ratio P1_j |w| + (1 - l1_ratio) P2_j w^2 / 2
+    GLM (statsmodels)                                     D / 2, without an intercept of its own
+"""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..losses import Gamma, Logistic, Loss, NegativeBinomial, Poisson, Squared, Tweedie
+from ..penalties import Penalty, Separable, SquaredL2, for_features
+from .data import Data, fits
+from .families import Family, alpha, classes, given, targets
+from .fits import LinearFit
+
+
+def tweedie_loss(power: float, name: str) -> Loss:
+    """The loss of a Tweedie distribution with a log link.
+
+    Raises
+    ------
+    ValueError
+        If the power is not from 1 to 2: the deviance is then not convex.
+    """
+    if not 1.0 <= power <= 2.0:
+        raise ValueError(
+            f"certify knows {name} with a power from 1 to 2, got {power}: with a log link "
+            "the deviance of other powers is not convex."
+        )
+    return {1.0: Poisson(), 2.0: Gamma()}.get(power) or Tweedie(power)
+
+
+def _refuse_link(name: str, link: Any) -> ValueError:
+    return ValueError(f"certify knows {name} with a log link for these targets, got {link!r}.")
+
+
+# scikit-learn
+
+
+def _tweedie_regressor(estimator: Any) -> Loss:
+    power = float(estimator.power)
+    if estimator.link == "identity" or (estimator.link == "auto" and power <= 0.0):
+        if power == 0.0:
+            return Squared()
+        raise _refuse_link("TweedieRegressor", "identity")
+    return tweedie_loss(power, "TweedieRegressor")
+
+
+def of_scikit_learn(loss: Callable[[Any], Loss]) -> Family:
+    """The family of an estimator of scikit-learn with half the mean deviance."""
+    return Family(loss, lambda e: SquaredL2(), alpha, targets)
+
+
+POISSON = of_scikit_learn(lambda e: Poisson())
+GAMMA = of_scikit_learn(lambda e: Gamma())
+TWEEDIE = of_scikit_learn(_tweedie_regressor)
+
+
+# glum
+
+
+def _glum_loss(estimator: Any) -> Loss:
+    name = type(estimator).__name__
+    family, link = estimator._family_instance, type(estimator._link_instance).__name__
+    kind = type(family).__name__.removesuffix("Distribution")
+    own_links = {"Normal": "IdentityLink", "Binomial": "LogitLink"}
+    if link != own_links.get(kind, "LogLink"):
+        raise _refuse_link(name, link)
+    if kind == "Tweedie":
+        return tweedie_loss(float(family.power), name)
+    if kind == "NegativeBinomial":
+        return NegativeBinomial(float(family.theta))
+    known: dict[str, Loss] = {
+        "Normal": Squared(), "Binomial": Logistic(), "Poisson": Poisson(), "Gamma": Gamma(),
+    }  # fmt: skip
+    if kind not in known:
+        raise ValueError(
+            f"certify knows {name} with a family 'normal', 'binomial', 'poisson', 'gamma', "
+            f"'tweedie' or 'negative.binomial', got {estimator.family!r}."
+        )
+    return known[kind]
+
+
+def _strengths(estimator: Any, name: str) -> Any:
+    """The weights of features of P1 or P2, a number for the identity."""
+    own = getattr(estimator, name)
+    if own is None or (isinstance(own, str) and own == "identity"):
+        return 1.0
+    strengths = np.asarray(own, dtype=np.float64)
+    if strengths.ndim != 1:
+        raise ValueError(
+            f"certify knows {type(estimator).__name__} with {name} as a number for each feature, "
+            f"got an array of shape {strengths.shape}."
+        )
+    return strengths
+
+
+def _glum_penalty(estimator: Any) -> Penalty:
+    refused = {"scale_predictors": False, "A_ineq": None, "monotonic_constraints": None}
+    for name, allowed in refused.items():
+        if (found := getattr(estimator, name)) is not allowed:
+            raise ValueError(
+                f"certify knows {type(estimator).__name__} with {name}={allowed} alone, got "
+                f"{found!r}."
+            )
+    ratio = float(given(estimator, "l1_ratio"))
+    l1, l2 = ratio * _strengths(estimator, "P1"), (1.0 - ratio) * _strengths(estimator, "P2")
+    d = np.size(estimator.coef_)
+    l1, l2 = (np.ascontiguousarray(np.broadcast_to(x, d), dtype=np.float64) for x in (l1, l2))
+    ends = [
+        np.full(d, limit) if bound is None else np.broadcast_to(bound, d).astype(np.float64)
+        for limit, bound in ((-np.inf, estimator.lower_bounds), (np.inf, estimator.upper_bounds))
+    ]
+    return Separable(l1, l2, *ends)
+
+
+def _glum_alpha(estimator: Any, total: float, n_rows: int) -> Any:
+    return given(estimator, "alpha") or 0.0
+
+
+def _glum_outputs(estimator: Any, data: Data) -> list[Any]:
+    if type(estimator._family_instance).__name__ != "BinomialDistribution":
+        return targets(estimator, data)
+    if not np.isin(data.y, (0.0, 1.0)).all():
+        raise ValueError("certify knows family='binomial' for y of 0 and 1 alone.")
+    return classes(SimpleNamespace(classes_=np.unique(data.y)), data)
+
+
+GLUM = Family(_glum_loss, _glum_penalty, _glum_alpha, _glum_outputs)
+
+
+# statsmodels
+
+
+def is_results(estimator: Any) -> bool:
+    """Whether an object is the result of a fit of statsmodels, which has no ``coef_``."""
+    return type(estimator).__module__.partition(".")[0] == "statsmodels"
+
+
+def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
+    """The fit of a GLM without a penalty, whose intercept is the coefficient of a column of X."""
+    family = results.model.family
+    kind, link = type(family).__name__, type(family.link).__name__
+    if kind not in ("Poisson", "Gamma", "Tweedie", "NegativeBinomial"):
+        raise ValueError(
+            "certify knows GLM of statsmodels with the families Poisson, Gamma, Tweedie and "
+            f"NegativeBinomial, got {kind}."
+        )
+    if link != "Log":
+        raise _refuse_link("GLM of statsmodels", link)
+    if kind == "NegativeBinomial":
+        loss: Loss = NegativeBinomial(float(family.alpha))
+    else:
+        powers = {"Poisson": 1.0, "Gamma": 2.0}
+        power = powers.get(kind) or float(family.var_power)
+        loss = tweedie_loss(power, "GLM of statsmodels")
+    coef: Array = np.asarray(results.params, dtype=np.float64)
+    model = SimpleNamespace(coef_=coef, intercept_=0.0, fit_intercept=False)
+    penalty = for_features(SquaredL2(), np.zeros(len(coef)))
+    return fits(model, data, targets(model, data), loss, penalty, lambda total: 1.0)
+
+
+STATSMODELS = {"GLMResultsWrapper": _statsmodels, "GLMResults": _statsmodels}
