@@ -12,7 +12,7 @@ from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import Value
 from .cones import LossCones
 from .multipliers import Multipliers
-from .numerical import NumericalEvaluator
+from .numerical import NumericalEvaluator, constant_between
 from .strata import Strata
 
 
@@ -292,6 +292,16 @@ class Loss(Value, ABC):
 
         An infinite value where the infimum is only approached.
         """
+
+    def constant_beside(self, y: Array, weights: Array, offset: Array) -> float:
+        """The constant b that minimises sum_i weights_i l(y_i, b + offset_i)."""
+        used = weights > 0.0
+        ends = float(np.min(offset[used])), float(np.max(offset[used]))
+
+        def slope(b: float) -> float:
+            return kernels.dot(weights, self.gradient(y, offset + b))
+
+        return constant_between(self.best_constant(y, weights), ends, slope)
 
     @abstractmethod
     def strata(self, y: Array, weights: Array) -> Strata:

@@ -58,11 +58,20 @@ class Deviance(Loss):
             # the last term bounds the roundings of r - room, r + room and of their multiples
             room = error + missed
             room = room + (room > 0.0) * 4.0 * EPSILON * (np.abs(r) + room)
-            return np.maximum(self._of_argument(y, r - room), self._of_argument(y, r + room))
+            ahead = r - self._least_at(y)
+            most = self._of_argument(y, np.where(ahead < 0.0, r - room, r + room))
+            near = np.flatnonzero(np.abs(ahead) <= room)
+            if len(near):  # intervals with the least value in them
+                most[near] = np.maximum(most[near], self._of_argument(y[near], (r + room)[near]))
+            return most
 
     @abstractmethod
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
         """The number of which the loss is a function for each y, and its rounding error."""
+
+    @abstractmethod
+    def _least_at(self, y: Array) -> Array:
+        """The argument at which the loss is least."""
 
     @abstractmethod
     def _of_argument(self, y: Array, r: Array) -> Array:
@@ -102,7 +111,9 @@ class PowerDeviance(Deviance):
 
     @property
     def evaluator(self) -> Any:
-        return kernels.DevianceLoss(float(self.power))
+        power = float(self.power)
+        kinds = {1.0: kernels.PoissonLoss, 2.0: kernels.GammaLoss}
+        return kinds.get(power, kernels.TweedieLoss)(power)
 
     def _scales(self, y: Array) -> Array:
         """The factors y^a of the loss as a function of r."""
@@ -114,12 +125,26 @@ class PowerDeviance(Deviance):
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         return self._of_argument(y, (z - _log(y)) + z_low)
 
+    def _least_at(self, y: Array) -> Array:
+        return np.where(y > 0.0, 0.0, -inf)
+
     def _of_argument(self, y: Array, r: Array) -> Array:
         return self.evaluator.values(self._scales(y), np.ascontiguousarray(r))
 
     def gradient(self, y: Array, z: Array) -> Array:
         r = np.ascontiguousarray(z - _log(y))
         return self.evaluator.derivatives(self._scales(y), r)
+
+    def constant_beside(self, y: Array, weights: Array, offset: Array) -> float:
+        """The root of the slope, sum_i c_i (exp(a (b + o_i)) - y_i exp((a - 1) (b + o_i)))."""
+        constant = self.best_constant(y, weights)
+        middle = float(np.average(offset, weights=weights))
+        a, offset = 2.0 - self.power, offset - middle  # exponentials of differences
+        with np.errstate(over="ignore"):
+            up = kernels.dot(weights, np.exp(a * offset))
+            down = kernels.dot(weights * y, np.exp((a - 1.0) * offset))
+        found = log(down) - log(up) - middle
+        return found if np.isfinite(found) else constant - middle
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         lower = -np.asarray(y) if self.power == 1.0 else np.where(y > 0.0, -inf, 0.0)
@@ -148,7 +173,7 @@ class PowerDeviance(Deviance):
 
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
         log_y = _log(y)
-        r, missed = sum_and_rest(z, -log_y)
+        r, missed = kernels.sum_and_rest(np.ascontiguousarray(z), -log_y)
         r, rest = sum_and_rest(r, z_low)
         return r, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * np.abs(log_y)
 
@@ -281,6 +306,10 @@ class NegativeBinomial(Deviance):
         total = y + self.k
         return -(xlogy(y, y / total) + xlogy(self.k, self.k / total))
 
+    def _least_at(self, y: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(y / self.k)
+
     def _of_argument(self, y: Array, r: Array) -> Array:
         value, size = self._value_and_size(y, r)
         return value + ROUNDINGS * EPSILON * size
@@ -322,7 +351,7 @@ class NegativeBinomial(Deviance):
 
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
         log_k = log(self.k)
-        t, missed = sum_and_rest(z, -np.full(len(z), log_k))
+        t, missed = kernels.sum_and_rest(np.ascontiguousarray(z), np.full(len(z), -log_k))
         t, rest = sum_and_rest(t, z_low)
         return t, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * abs(log_k)
 

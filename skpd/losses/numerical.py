@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from .._floats import EPSILON
 from .._typing import Array, Indices
@@ -20,6 +21,7 @@ MOST_HALVINGS = 256  # bisections, after which the ends differ by their rounding
 # points from which a bisection starts, for arguments of any scale whose squares are finite
 POWERS: Array = 2.0 ** np.arange(-500, 501, dtype=np.float64)
 SIGNED_POWERS = np.concatenate([-POWERS[::-1], POWERS])
+TIGHT = 4.0 * EPSILON  # relative accuracy of best constants
 DIFFERENCE = EPSILON ** (1.0 / 3.0)  # step at which the errors of a central difference balance
 
 
@@ -95,6 +97,30 @@ class NumericalEvaluator(PythonKernel):
         if sigma == inf:
             return self.loss.gradient(y, z)
         return self.prox_conjugate(y, theta + sigma * z, np.full(len(z), sigma))
+
+
+def constant_between(
+    constant: float, offsets: tuple[float, float], slope: Callable[[float], float]
+) -> float:
+    """The best constant beside offsets, given the one without them.
+
+    Parameters
+    ----------
+    constant : float
+        The best constant without offsets.
+    offsets : tuple of float
+        The least and the largest offset.
+    slope : callable
+        The derivative of the mean loss with respect to the constant.
+    """
+    least, largest = constant - offsets[1], constant - offsets[0]
+    # the slope is at most 0 at the first and at least 0 at the second, up to rounding
+    if not np.isfinite(constant) or least == largest or slope(least) >= 0.0:
+        return least
+    if slope(largest) <= 0.0:
+        return largest
+    width = TIGHT * (1.0 + max(abs(least), abs(largest)))
+    return float(brentq(slope, least, largest, xtol=width, rtol=TIGHT, disp=False))
 
 
 def last_above(phi: Callable[[Array], Array], value: float, points: Array) -> float:

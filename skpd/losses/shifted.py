@@ -1,22 +1,18 @@
 """Losses of predictions with an offset for each row (`Shifted`)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .. import kernels
-from .._floats import EPSILON, sum_and_rest
+from .._floats import EPSILON
 from .._typing import Array, Indices, Interval, Numbers, Scales, Sum
 from .._values import attribute_of_part
 from .base import Loss, Piece
 from .cones import LossCones
 from .multipliers import Multipliers
 from .strata import Strata
-
-TIGHT = 4.0 * EPSILON  # relative accuracy of best constants
 
 
 def with_offset(loss: Loss, y: Array, offset: Array | None) -> Array:
@@ -131,7 +127,7 @@ class Shifted(Loss):
 
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         y, offset = _columns(y)
-        z, rest = sum_and_rest(z, offset)
+        z, rest = kernels.sum_and_rest(z, offset)
         return self.inner.value(y, z, z_low + rest)
 
     def gradient(self, y: Array, z: Array) -> Array:
@@ -140,7 +136,7 @@ class Shifted(Loss):
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         y, offset = _columns(y)
-        z, rest = sum_and_rest(z, offset)
+        z, rest = kernels.sum_and_rest(z, offset)
         low = z_low + rest
         return self.inner.largest(y, z, low, error + EPSILON * np.abs(low))
 
@@ -178,13 +174,7 @@ class Shifted(Loss):
 
     def best_constant(self, y: Array, weights: Array) -> float:
         y, offset = _columns(y)
-        used = weights > 0.0
-        ends = float(np.min(offset[used])), float(np.max(offset[used]))
-
-        def slope(b: float) -> float:
-            return kernels.dot(weights, self.inner.gradient(y, offset + b))
-
-        return constant_between(self.inner.best_constant(y, weights), ends, slope)
+        return self.inner.constant_beside(y, weights, offset)
 
     def strata(self, y: Array, weights: Array) -> Strata:
         y, offset = _columns(y)
@@ -210,30 +200,6 @@ class Shifted(Loss):
             lower - middle - room - EPSILON * abs(lower),
             upper - middle + room + EPSILON * abs(upper),
         )
-
-
-def constant_between(
-    constant: float, offsets: tuple[float, float], slope: Callable[[float], float]
-) -> float:
-    """The best constant beside offsets, given the one without them.
-
-    Parameters
-    ----------
-    constant : float
-        The best constant without offsets.
-    offsets : tuple of float
-        The least and the largest offset.
-    slope : callable
-        The derivative of the mean loss with respect to the constant.
-    """
-    least, largest = constant - offsets[1], constant - offsets[0]
-    # the slope is at most 0 at the first and at least 0 at the second, up to rounding
-    if not np.isfinite(constant) or least == largest or slope(least) >= 0.0:
-        return least
-    if slope(largest) <= 0.0:
-        return largest
-    width = TIGHT * (1.0 + max(abs(least), abs(largest)))
-    return float(brentq(slope, least, largest, xtol=width, rtol=TIGHT, disp=False))
 
 
 class ShiftedEvaluator:

@@ -47,7 +47,9 @@ def null_model(rows: Any) -> NullModel:
     if np.any(point.intercept):
         at_zero = float(np.sum(weights * loss.value(y, np.zeros(len(y)))))
         unit = max(objective, EPSILON * at_zero)
-    slope = float(weights @ np.abs(loss.gradient(y, z)))
+    # a point of a loss with kinks is balanced between subgradients
+    gradient = loss.gradient(y, z) if loss.has_kinks else point.dual_coef
+    slope = float(weights @ np.abs(gradient))
     return NullModel(
         point, objective, max(objective - plain, 0.0), unit, scale_of(objective, slope)
     )

@@ -95,31 +95,40 @@ auto mapped(In t, Elementwise function) {
 }
 
 // A function of a scale and of an argument for each row
-template <double (DevianceLoss::*function)(double, double) const>
-SKPD_CLONES void map_rows(const DevianceLoss& loss, std::size_t n, const double* s, const double* argument, double* out) {
-    const DevianceLoss local = loss;
+template <class Loss, double (Loss::*function)(double, double) const>
+SKPD_CLONES void map_rows(const Loss& loss, std::size_t n, const double* s, const double* argument, double* out) {
+    const Loss local = loss;
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) out[i] = (local.*function)(s[i], argument[i]);
 }
-template <double (DevianceLoss::*function)(double, double) const>
-auto of_rows(const DevianceLoss& loss, In s, In argument) {
+template <class Loss, double (Loss::*function)(double, double) const>
+auto of_rows(const Loss& loss, In s, In argument) {
     require(have_length(s.shape(0), argument), "the arguments differ in length");
     std::vector<double> out(s.shape(0));
     {
         nb::gil_scoped_release release;
-        map_rows<function>(loss, out.size(), s.data(), argument.data(), out.data());
+        map_rows<Loss, function>(loss, out.size(), s.data(), argument.data(), out.data());
     }
     return as_numpy(std::move(out));
 }
 
-void bind_deviances(nb::module_& m) {
-    nb::class_<DevianceLoss> deviance(m, "DevianceLoss", "Half the unit deviance of the Tweedie family with a log link.");
+template <Variance variance>
+void bind_deviance(nb::module_& m, const char* name) {
+    using Loss = DevianceLoss<variance>;
+    nb::class_<Loss> deviance(m, name, "Half the unit deviance of a Tweedie distribution with a log link.");
     deviance.def(nb::init<double>(), "power"_a);
     bind_loss(deviance);
-    deviance.def("values", of_rows<&DevianceLoss::value>, "s"_a, "r"_a, "s phi(r), or e^(a r) / a where s is 0");
-    deviance.def("derivatives", of_rows<&DevianceLoss::derivative>, "s"_a, "r"_a, "s phi'(r), or e^(a r) where s is 0");
-    deviance.def("conjugates", of_rows<&DevianceLoss::conjugate_beside_log>, "s"_a, "theta"_a,
+    deviance.def("values", of_rows<Loss, &Loss::value>, "s"_a, "r"_a, "s phi(r), or e^(a r) / a where s is 0");
+    deviance.def("derivatives", of_rows<Loss, &Loss::derivative>, "s"_a, "r"_a,
+                 "s phi'(r), or e^(a r) where s is 0");
+    deviance.def("conjugates", of_rows<Loss, &Loss::conjugate_beside_log>, "s"_a, "theta"_a,
                  "l*(y, theta) - theta log y, rounded up; inf outside its domain");
+}
+
+void bind_deviances(nb::module_& m) {
+    bind_deviance<Variance::mean>(m, "PoissonLoss");
+    bind_deviance<Variance::square>(m, "GammaLoss");
+    bind_deviance<Variance::other>(m, "TweedieLoss");
     nb::class_<NegativeBinomialLoss> binomial(m, "NegativeBinomialLoss",
                                               "Half the unit deviance of the negative binomial with a log link.");
     binomial.def(nb::init<double>(), "k"_a);

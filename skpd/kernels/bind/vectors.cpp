@@ -42,6 +42,16 @@ std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
     return {rounded.high, rounded.error + std::fabs(rounded.low)};
 }
 
+// The rounded sums of two vectors, and their exact rounding errors (Knuth's TwoSum)
+SKPD_CLONES void sums_and_rests(std::size_t n, const double* a, const double* b, double* total, double* rest) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) {
+        const double sum = a[i] + b[i], share = sum - a[i];
+        total[i] = sum;
+        rest[i] = (a[i] - (sum - share)) + (b[i] - share);
+    }
+}
+
 template <class T>
 bool equal(Array<const T> a, Array<const T> b) {
     return std::equal(a.data(), a.data() + a.shape(0), b.data(), b.data() + b.shape(0));
@@ -57,6 +67,18 @@ void bind_vectors(nb::module_& m) {
             return dense_dot(a.data(), b.data(), a.shape(0));
         },
         "a"_a, "b"_a, "a'b by one thread: those of BLAS wait for each other where cores are busy.");
+    m.def(
+        "sum_and_rest",
+        [](In a, In b) {
+            require(a.shape(0) == b.shape(0), "a and b differ in length");
+            std::vector<double> total(a.shape(0)), rest(a.shape(0));
+            {
+                nb::gil_scoped_release release;
+                sums_and_rests(total.size(), a.data(), b.data(), total.data(), rest.data());
+            }
+            return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(rest)));
+        },
+        "a"_a, "b"_a, "The rounded sums of two vectors, and their exact rounding errors.");
     m.def(
         "compensated_dot", &compensated_dot,
         "a"_a, "b"_a, "c"_a = nb::none(),

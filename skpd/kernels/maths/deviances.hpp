@@ -16,6 +16,9 @@ namespace skpd {
 //   l(0, z) = e^(a z) / a,
 //
 // where a quotient with 0 is its limit, r or -r. Functions of s and r have s = 0 and r = z where y = 0.
+enum class Variance { mean, square, other };  // that a power of the mean is proportional to
+
+template <Variance variance>
 struct DevianceLoss {
     static constexpr bool margin = false, quadratic_pieces = false;
     double a, b;
@@ -27,8 +30,11 @@ struct DevianceLoss {
         double up, down, minus_one;
     };
     SKPD_INLINE Powers powers(double r) const {
+        const Exponential e = exponential_minus_abs(r);
+        if constexpr (variance == Variance::mean) return {r < 0.0 ? e.value : 1.0 / e.value, 1.0, e.minus_one};
+        if constexpr (variance == Variance::square) return {1.0, r < 0.0 ? 1.0 / e.value : e.value, e.minus_one};
         const double ea = exp_minus_abs(a * r), eb = exp_minus_abs(b * r);
-        return {r < 0.0 ? ea : 1.0 / ea, r < 0.0 ? 1.0 / eb : eb, exponential_minus_abs(r).minus_one};
+        return {r < 0.0 ? ea : 1.0 / ea, r < 0.0 ? 1.0 / eb : eb, e.minus_one};
     }
     // phi' = e^(a r) - e^(-b r), as a + b = 1
     SKPD_INLINE static double slope(const Powers& p, double r) {
@@ -44,8 +50,9 @@ struct DevianceLoss {
         return std::fabs(x) < 1.0 ? sum * x * x : (power - 1.0) - x;
     }
     SKPD_INLINE double phi(const Powers& p, double r) const {
-        const double first = above_tangent(a * r, p.up), second = above_tangent(-b * r, p.down);
-        return (a > 0.0 ? first / a : 0.0) + (b > 0.0 ? second / b : 0.0);
+        if constexpr (variance == Variance::mean) return above_tangent(r, p.up);
+        if constexpr (variance == Variance::square) return above_tangent(-r, p.down);
+        return above_tangent(a * r, p.up) / a + above_tangent(-b * r, p.down) / b;
     }
     SKPD_INLINE double value(double s, double r) const {
         const Powers p = powers(r);
@@ -70,8 +77,8 @@ struct DevianceLoss {
     // phi*(u) = (1 + u) log(1 + u) - u for a = 1, and the same of -u for b = 1.
     double conjugate_beside_log(double s, double theta) const {
         if (s == 0.0) return theta < 0.0 ? infinity : theta > 0.0 ? (theta * std::log(theta) - theta) / a : 0.0;
-        if (a == 1.0) return entropy(s, theta);
-        if (b == 1.0) return entropy(s, -theta);
+        if constexpr (variance == Variance::mean) return entropy(s, theta);
+        if constexpr (variance == Variance::square) return entropy(s, -theta);
         return s * above_conjugate(theta / s);
     }
     double conjugate(double y, double theta) const {
@@ -114,8 +121,10 @@ struct DevianceLoss {
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
     SKPD_INLINE double scale(double y, double log_y) const {
+        if constexpr (variance == Variance::mean) return y;
+        if constexpr (variance == Variance::square) return 1.0;
         const double power = exp_minus_abs(a * log_y);
-        return a == 1.0 || y == 0.0 ? y : log_y < 0.0 ? power : 1.0 / power;
+        return y == 0.0 ? 0.0 : log_y < 0.0 ? power : 1.0 / power;
     }
     // (s + u) log(1 + u / s) - u
     static double entropy(double s, double u) {

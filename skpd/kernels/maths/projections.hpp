@@ -21,6 +21,20 @@ inline double box_hyperplane_multiplier(const double* point, const double* lower
                                         const double* normal, const double* metric, double total,
                                         std::size_t n) {
     constexpr double inf = std::numeric_limits<double>::infinity();
+    // often no bound is active
+    double distance = -total, squares = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+        distance += normal[i] * point[i];
+        squares += normal[i] != 0.0 ? normal[i] * (normal[i] / metric[i]) : 0.0;
+    }
+    if (const double free = distance / squares; squares > 0.0 && std::isfinite(free)) {
+        bool inside = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double x = normal[i] != 0.0 ? point[i] - free * (normal[i] / metric[i]) : 0.0;
+            inside &= normal[i] == 0.0 || (x > lower[i] && x < upper[i]);
+        }
+        if (inside) return free;
+    }
     struct Term {
         double first, last;  // kinks: clipped before first and after last, linear between
         double before, after, at_zero, slope;
