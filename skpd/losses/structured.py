@@ -108,6 +108,10 @@ class StructuredLoss(ABC):
         The largest abs(theta_i) of any labeling.
     is_smooth : bool
         Whether it is a soft maximum, with a gradient everywhere.
+    has_curvature : bool
+        Whether `derivatives` gives a diagonal upper bound on the Hessian, and `hessian` itself.
+    ignores_constants : bool
+        Whether a constant added to all scores does not change the loss.
     entropy_range : float
         D: the maximum smoothed by mu is below the maximum by at most mu D.
     opposed : tuple of Mixture
@@ -120,9 +124,13 @@ class StructuredLoss(ABC):
     weights: Array
     largest_theta: Array
     is_smooth: ClassVar[bool] = False
+    has_curvature: ClassVar[bool] = False
+    ignores_constants: ClassVar[bool] = False
     entropy_range: float
     linear_tails: ClassVar[bool] = True  # this and the next ones are said by every loss
     has_radius: ClassVar[bool] = False
+    has_cones: ClassVar[bool] = False
+    has_kinks: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
     smoothness: ClassVar[float] = inf
     is_log_likelihood: ClassVar[bool] = False

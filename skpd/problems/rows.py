@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._typing import Array
+from .._values import attribute_of_part
 from ..certificates.objective import DualPoint
 from ..losses import Loss
 from ..penalties import Penalty
@@ -43,6 +44,8 @@ class Rows(ABC):
         together. Otherwise a row has one prediction of its own.
     keeps_predictions : bool
         Whether the last predictions of a run are kept for the certificate that follows.
+    absorbs_shifts : bool
+        Whether features may be shifted, as there is an intercept or constants do not matter.
     largest_target : float
         The largest of the abs(y_i).
     """
@@ -56,6 +59,7 @@ class Rows(ABC):
     of_entries: ClassVar[bool] = False
     of_scores: ClassVar[bool] = False
     keeps_predictions: ClassVar[bool] = False
+    absorbs_shifts: Any = attribute_of_part("fit_intercept")
     total_weight: float | None = None
     largest_target: Any
 

@@ -14,10 +14,10 @@ opposite sign satisfies. Two labelings with sums of both signs also bound the in
 least the linear function of each of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from .._typing import Array
 from .._values import attribute_of_part
 from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint, Sum
+from ..designs import WeightedGram
 from ..losses.structured import Mixture, StructuredLoss
 from ..penalties import Penalty
 from .columns import Columns
@@ -76,6 +77,28 @@ class RowsOfScores(Rows):
     @property
     def n_samples(self) -> int:
         return self.loss.n_scores if self.n_labels is None else self.n_labels
+
+    @property
+    def n_weighty(self) -> int:
+        """No number of rows of which a sample could stand for the others."""
+        return 0
+
+    @property
+    def absorbs_shifts(self) -> bool:  # type: ignore[override]
+        return bool(self.loss.ignores_constants)
+
+    def shift_of_features(self, penalty: Penalty) -> Array | None:
+        return self.design.shift_of_columns(self.loss.weights)
+
+    def shifted(self, shift: Array) -> Self:
+        """The scores for features from which numbers are subtracted."""
+        return replace(self, design=self.design.shifted(shift))
+
+    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+        return intercept
+
+    def new_gram(self, penalty: Penalty) -> Any:
+        return WeightedGram(bool(self.fit_intercept)) if self.loss.has_curvature else None
 
     def free_of(self, penalty: Penalty) -> Free:
         """The intercept.
@@ -163,6 +186,11 @@ class RowsOfScores(Rows):
         """A gradient of the loss at the best constant."""
         theta = self.null_point.dual_coef.theta
         return self.design.rmatvec(self.loss.weights * theta)
+
+    @property
+    def null_slope(self) -> float:
+        """The derivative of the loss in the intercept at the best constant."""
+        return self.slope_of(self.null_point.dual_coef)[0]
 
     def estimated_gap(self, problem: Any, point: Point) -> float:
         mixture = point.dual_coef

@@ -68,7 +68,7 @@ def centred_problem(problem: Problem) -> tuple[Problem, Array] | None:
     problems are equivalent, but the shifted one is better conditioned. None where no feature is
     far from 0, without an intercept, or if losses have a radius.
     """
-    if not problem.fit_intercept or problem.loss.has_radius:
+    if not problem.rows.absorbs_shifts or problem.loss.has_radius:
         return None
     workspace, base = problem.workspace, None
     if workspace is not None and workspace.centred is not None:

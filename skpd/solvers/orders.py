@@ -292,6 +292,14 @@ def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:
     return last if small and min(sides) < LOW_RANK.least_side else [first, *last]
 
 
+def _order_of_soft_maxima(problem: Any, warm: bool) -> list[Try]:
+    """Newton steps for losses with a bound on the Hessian, gradient methods for the rest."""
+    few_features = problem.n_coefficients <= NEWTON.largest_working_set
+    by_newton = not needs_in_parts(problem) and (few_features or not problem.penalty.is_quadratic)
+    last = [Try("smooth")]
+    return [Try("multipliers"), *last] if by_newton and problem.loss.has_curvature else last
+
+
 def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
     """The order for the robust SVM.
 
@@ -334,7 +342,7 @@ ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
     (lambda problem: problem.constraints is not None, _order_of_constraints),
     (lambda problem: not problem.rows.in_memory, _order_of_shards),
     (lambda problem: problem.rows.of_entries, _order_of_entries),
-    (lambda problem: problem.rows.of_scores and problem.loss.is_smooth, _only("smooth")),
+    (lambda problem: problem.rows.of_scores and problem.loss.is_smooth, _order_of_soft_maxima),
     (lambda problem: problem.rows.of_scores, _only("cutting-planes")),
     (lambda problem: problem.rows.of_outputs, _order_of_outputs),
 ]

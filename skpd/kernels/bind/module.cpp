@@ -15,6 +15,7 @@ void bind_losses(nb::module_& m);
 void bind_output_quadratic(nb::module_& m);
 void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
+void bind_risk_sets(nb::module_& m);
 void bind_vectors(nb::module_& m);
 nb::class_<Matrix> bind_matrix(nb::module_& m);
 // methods of the matrix
@@ -37,5 +38,6 @@ NB_MODULE(_kernels, m) {
     bind_output_quadratic(m);
     bind_projections(m);
     bind_quadratic(m);
+    bind_risk_sets(m);
     bind_vectors(m);
 }

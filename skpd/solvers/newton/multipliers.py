@@ -31,6 +31,7 @@ from .iterate import Iterate
 from .output_rows import CoupledRows, OutputRows
 from .path_prediction import PathPrediction, PathSolution
 from .rows import AllRows
+from .score_rows import ScoreRows
 from .settings import CADENCE, SETTINGS
 from .sharded_rows import ShardedRows
 from .shrinking import Shrinking
@@ -84,7 +85,7 @@ def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
     """All rows of a problem, at a start or at the best constant prediction."""
     if not problem.rows.in_memory:
         return ShardedRows.of(problem, start)
-    kind: type[InMemory] = InMemory
+    kind: type[InMemory] = ScoreRows if problem.rows.of_scores else InMemory
     if problem.rows.of_outputs:
         kind = CoupledRows if problem.loss.couples_outputs else OutputRows
     return kind.of(problem, start, gram)

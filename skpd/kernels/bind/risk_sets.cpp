@@ -1,0 +1,75 @@
+// Python bindings of running sums over risk sets.
+#include "maths/risk_sets.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bind/arrays.hpp"
+
+using namespace nanobind::literals;
+
+namespace skpd {
+
+void bind_risk_sets(nb::module_& m) {
+    nb::class_<RiskSets> sets(m, "RiskSets", "The risk sets of censored times, in the order of strata and times.");
+    sets.def(
+        "__init__",
+        [](RiskSets* self, Indices starts, Indices last, In log_weights, In event_weights, bool efron) {
+            const std::size_t n_groups = last.shape(0), n = log_weights.shape(0);
+            require(starts.shape(0) == n_groups + 1 && event_weights.shape(0) == n,
+                    "starts must have an entry more than last, and a weight must be given for each row");
+            require(n_groups > 0 && starts.data()[0] == 0 && static_cast<std::size_t>(starts.data()[n_groups]) == n,
+                    "starts must go from 0 to the number of rows");
+            for (std::size_t g = 0; g < n_groups; ++g)
+                require(starts.data()[g + 1] > starts.data()[g], "starts must increase: every group has a row");
+            new (self) RiskSets(std::vector<std::size_t>(starts.data(), starts.data() + n_groups + 1),
+                                std::vector<std::uint8_t>(last.data(), last.data() + n_groups),
+                                std::vector<double>(log_weights.data(), log_weights.data() + n),
+                                std::vector<double>(event_weights.data(), event_weights.data() + n), efron);
+        },
+        "starts"_a, "last"_a, "log_weights"_a, "event_weights"_a, "efron"_a);
+    sets.def_prop_ro("most_terms", &RiskSets::most_terms, "The largest number of terms of a group.");
+    sets.def(
+        "log_sums",
+        [](const RiskSets& self, In z) {
+            require(z.shape(0) == self.n_rows(), "z must have a score for each row");
+            std::vector<double> found(self.n_terms());
+            Compensated sum;
+            {
+                nb::gil_scoped_release release;
+                sum = self.log_sums(z.data(), found.data());
+            }
+            return nb::make_tuple(as_numpy(std::move(found)), sum.high + sum.low, sum.size);
+        },
+        "z"_a, "The logarithms of the sums of all terms; the sum of these times the weights, and that of their sizes.");
+    sets.def(
+        "marginals",
+        [](const RiskSets& self, In z, In log_sums) {
+            require(z.shape(0) == self.n_rows() && log_sums.shape(0) == self.n_terms(),
+                    "z must have a score for each row, and log_sums an entry for each term");
+            std::vector<double> found(self.n_rows());
+            {
+                nb::gil_scoped_release release;
+                self.marginals(z.data(), log_sums.data(), found.data());
+            }
+            return as_numpy(std::move(found));
+        },
+        "z"_a, "log_sums"_a, "The sums over the terms of weight times probability of each row.");
+    sets.def(
+        "entropy_of_events",
+        [](const RiskSets& self, In z, In log_sums, double scale) {
+            require(z.shape(0) == self.n_rows() && log_sums.shape(0) == self.n_terms(),
+                    "z must have a score for each row, and log_sums an entry for each term");
+            nb::gil_scoped_release release;
+            const Compensated sum = self.entropy_of_events(z.data(), log_sums.data(), scale);
+            return std::pair{sum.high + sum.low, sum.size};
+        },
+        "z"_a, "log_sums"_a, "scale"_a,
+        "The change of the entropies by mixing with the events of each term, and the sum of the sizes of its terms.");
+}
+
+}  // namespace skpd

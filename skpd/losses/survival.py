@@ -1,0 +1,275 @@
+"""The negative log partial likelihood of censored times (`PartialLikelihood`).
+
+With weights s_i, of which c_i are the shares of their sum, the loss of the scores z is a sum over
+the events i, of the rows j that are at risk at the time of i,
+
+    sum_i c_i (log sum_j s_j exp(z_j) - z_i - log(s_i))        (Cox, 1972; Breslow, 1974)
+
+The last term makes it at least 0. Of d events with the same time, Efron (1977) leaves the share
+l / d of their own terms out of the l-th sum, l = 0, ..., d - 1, each of which has the mean weight
+of these events. Weights are therefore no repetitions of rows where there are ties.
+
+Each logarithm is the maximum over distributions p on its risk set of sum_j p_j z_j plus the
+entropy of p relative to s, so that the loss is a soft maximum (`skpd.losses.structured`). Dual
+points are the maximisers at a vector u of scores, with ::
+
+    theta_i c_i = sum over the terms of c p_i - c_i [i is an event]
+
+whose sums over all terms take two passes over the rows. The "true labeling" of a term is its
+event, or the events with their weights if there are several.
+"""
+
+from dataclasses import dataclass, replace
+from math import log
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array, Indices, Sum
+from .structured import Mixture, StructuredLoss
+
+ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
+
+
+@dataclass(frozen=True, eq=False)
+class RiskMixture(Mixture):
+    """The distributions on all risk sets at a vector of scores, mixed with the events.
+
+    Attributes
+    ----------
+    loss : PartialLikelihood
+    scores, log_sums : ndarray
+        The vector u of the rows in order, and the logarithms of the sums of all terms.
+    entropies : tuple of float
+        The weighted sum of the entropies of the distributions, and a bound on its rounding error.
+    of_offsets : tuple of float
+        The inner product of the weights, theta and the offsets, and a bound on its error.
+    share : float, default=1.0
+        The share of these distributions; that of the events is the rest.
+    """
+
+    loss: Any = None
+    scores: Any = None
+    log_sums: Any = None
+    entropies: Sum = (0.0, 0.0)
+    of_offsets: Sum = (0.0, 0.0)
+    share: float = 1.0
+
+    is_linear: ClassVar[bool] = False
+
+    def value(self, scale: float) -> Sum:
+        return self.loss.entropy(self, scale * self.share)
+
+    def __rmul__(self, scale: float) -> "RiskMixture":
+        scaled = scale * Mixture(self.theta, 0.0, self.theta_error)
+        means = {"theta": scaled.theta, "theta_error": scaled.theta_error}
+        return replace(self, **means, share=scale * self.share)
+
+
+class PartialLikelihood(StructuredLoss):
+    """The negative log partial likelihood of Cox's proportional hazards.
+
+    Parameters
+    ----------
+    time : ndarray of shape (n_samples,)
+        The times of events, or of censoring.
+    event : ndarray of bool of shape (n_samples,)
+    sample_weight : ndarray of shape (n_samples,)
+        The weights s_i >= 0.
+    strata : ndarray of int of shape (n_samples,)
+        Rows of one stratum are at risk together.
+    offset : ndarray of shape (n_samples,) or None
+        Numbers that are added to the scores.
+    efron : bool, default=True
+        How ties are treated; by Breslow's method otherwise.
+    """
+
+    is_smooth: ClassVar[bool] = True
+    linear_tails: ClassVar[bool] = False
+    has_kinks: ClassVar[bool] = False
+    has_curvature: ClassVar[bool] = True
+    ignores_constants: ClassVar[bool] = True
+
+    def __init__(
+        self, time: Array, event: Array, sample_weight: Array, strata: Indices,
+        offset: Array | None = None, *, efron: bool = True,
+    ) -> None:  # fmt: skip
+        n = len(time)
+        self.weights = np.full(n, 1.0 / n)
+        order = np.lexsort((time, strata))
+        self.order = order = order[sample_weight[order] > 0.0]
+        self.offset = None if offset is None else np.ascontiguousarray(offset[order])
+        s, happens = sample_weight[order], event[order]
+        self.sum_of_weights, self.efron = float(np.sum(s)), efron
+        self.shares = np.where(happens, s / self.sum_of_weights, 0.0)  # c_i of the events
+        self.total = float(np.sum(self.shares))
+        self.largest_theta = np.full(n, n * self.total)
+        self.entropy_range = self.total * log(n)
+        self.log_s = log_s = np.log(s)
+        new_stratum = np.diff(strata[order], prepend=-1) != 0
+        new_group = new_stratum | (np.diff(time[order], prepend=np.nan) != 0.0)
+        self.starts = np.append(np.flatnonzero(new_group), len(order)).astype(np.int64)
+        self.last = np.append(new_stratum[self.starts[1:-1]], True).astype(np.int64)
+        self.sets = kernels.RiskSets(self.starts, self.last, log_s, self.shares, efron)
+        events = np.add.reduceat(happens.astype(np.int64), self.starts[:-1])
+        self.terms = events if efron else np.minimum(events, 1)
+        self.constant = float(self.shares @ log_s) - (self._missing(s, happens) if efron else 0.0)
+        self._constant_size = float(self.shares @ np.abs(log_s)) + abs(self.constant)
+
+    def _missing(self, s: Array, happens: Array) -> float:
+        """What Efron's terms of unequal weights may have less than 0."""
+        events = np.flatnonzero(happens)
+        groups = np.searchsorted(self.starts, events, side="right") - 1
+        counts = np.bincount(groups)
+        totals = np.bincount(groups, self.shares[events])
+        tied = np.flatnonzero(counts > 1)
+        entropies = np.bincount(groups, -xlogy(self.shares[events], self.shares[events]))
+        d, C = counts[tied], totals[tied]
+        least = entropies[tied] + xlogy(C, C) + C * (gammaln(d + 1.0) / d - np.log(d))
+        return float(np.sum(np.maximum(-least, 0.0)))
+
+    # The loss
+
+    def _shifted(self, z: Array) -> Array:
+        """The scores of the rows in order, with their offsets."""
+        own: Array = np.ascontiguousarray(z[self.order])
+        return own if self.offset is None else own + self.offset
+
+    @property
+    def _roundings(self) -> float:
+        """The relative rounding error of a term; ties subtract nearly equal sums."""
+        return (ROUNDINGS + 4.0 * self.sets.most_terms) * EPSILON
+
+    def _value_of(self, u: Array) -> tuple[float, float, Array]:
+        """The loss, a bound on its rounding error, and the logarithms of the sums."""
+        log_sums, weighted, size = self.sets.log_sums(u)
+        linear, error = kernels.compensated_dot(self.shares, u)
+        size += kernels.dot(self.shares, np.abs(u)) + self._constant_size + self.total
+        return (weighted - linear) - self.constant, error + self._roundings * size, log_sums
+
+    def value(self, z: Array) -> Sum:
+        value, rounding, _ = self._value_of(self._shifted(z))
+        return value, rounding
+
+    def sensitivity(self, error: Array) -> float:
+        own = np.broadcast_to(error, len(self.weights))[self.order]
+        change = self.total * float(np.max(own, initial=0.0)) + kernels.dot(self.shares, own)
+        return change * (1.0 + 1e-9)
+
+    def value_and_theta(self, z: Array) -> tuple[float, Array]:
+        """The loss and its gradient over the weights, by plain sums."""
+        value, theta, _ = self.derivatives(z)
+        return value, theta
+
+    def derivatives(self, z: Array) -> tuple[float, Array, Array]:
+        """The loss, its gradient over the weights, and an upper bound on its Hessian.
+
+        The bound is a diagonal matrix, over the weights too: without the products of
+        probabilities that the Hessian of a logarithm of a sum subtracts.
+        """
+        u = self._shifted(z)
+        value, _, log_sums = self._value_of(u)
+        marginals = self.sets.marginals(u, log_sums)
+        return value, self._rows(marginals - self.shares), self._rows(marginals)
+
+    def hessian(self, z: Array, table: Array) -> Array | None:
+        """The Hessian of the loss in the coefficients of the columns of a table.
+
+        It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
+        products of mean rows from the diagonal bound. None where scores differ so much that
+        sums underflow.
+        """
+        u, table = self._shifted(z), table[self.order]
+        log_sums, _, _ = self.sets.log_sums(u)
+        marginals = self.sets.marginals(u, log_sums)
+        shift = float(np.max(u + self.log_s))
+        rows = np.exp(u + self.log_s - shift)[:, np.newaxis] * table
+        places, terms = self.starts[:-1], self.terms
+        distinct = len(places) == len(rows)  # no two rows have the same time
+        sums = rows if distinct else np.add.reduceat(rows, places, axis=0)
+        sums = np.cumsum(sums[::-1], axis=0)[::-1]
+        if np.sum(self.last) > 1:  # the sums of other strata are not of the risk set
+            ends = np.flatnonzero(self.last)
+            beyond = np.vstack([sums[ends[:-1] + 1], np.zeros((1, table.shape[1]))])
+            sums -= beyond[np.cumsum(self.last) - self.last]
+        some = np.flatnonzero(terms)
+        counts = terms[some]
+        groups = np.repeat(np.arange(len(some)), counts)
+        weights = (np.add.reduceat(self.shares, places)[some] / counts)[groups]
+        sums = sums[some][groups]
+        if self.sets.most_terms > 1:
+            rows[self.shares == 0.0] = 0.0
+            tied = np.add.reduceat(rows, places, axis=0)[some][groups]
+            first = (np.cumsum(counts) - counts)[groups]
+            sums -= ((np.arange(len(sums)) - first) / counts[groups])[:, np.newaxis] * tied
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums *= (np.sqrt(weights) * np.exp(shift - log_sums))[:, np.newaxis]
+            table *= np.sqrt(marginals)[:, np.newaxis]
+            found: Array = table.T @ table - sums.T @ sums
+        return found if np.isfinite(found).all() else None
+
+    def _rows(self, values: Array) -> Array:
+        """Values of the rows in order, as those of all rows over their weights."""
+        found = np.zeros(len(self.weights))
+        found[self.order] = values
+        found *= len(found)
+        return found
+
+    # Dual points
+
+    def mixture(self, z: Array, smoothing: float) -> tuple[float, RiskMixture]:
+        u = self._shifted(z)
+        value, _, log_sums = self._value_of(u)
+        marginals = self.sets.marginals(u, log_sums)
+        # the root of the mean square of the errors of theta bounds the errors of products
+        errors = self._roundings * (marginals + self.shares)
+        error = float(np.sqrt(len(self.weights) * np.sum(errors**2)))
+        theta = self._rows(marginals - self.shares)
+        _, weighted, size = self.sets.log_sums(u)
+        of_scores, rounding = kernels.compensated_dot(marginals, u)
+        size += kernels.dot(marginals, np.abs(u)) + self.total
+        entropies = weighted - of_scores, rounding + self._roundings * size
+        of_offsets = 0.0, 0.0
+        if self.offset is not None:  # the linear function is one of z + offset
+            shift, missed = kernels.compensated_dot(marginals - self.shares, self.offset)
+            size = kernels.dot(marginals + self.shares, np.abs(self.offset))
+            of_offsets = shift, missed + self._roundings * size
+        means = theta, 0.0, error, 0.0
+        return value, RiskMixture(*means, self, u, log_sums, entropies, of_offsets)
+
+    def entropy(self, mixture: RiskMixture, share: float) -> Sum:
+        """The constant of the linear function of z that a share of a mixture stands for."""
+        (value, rounding), (shift, error) = mixture.entropies, mixture.of_offsets
+        of_events, size = self.sets.entropy_of_events(mixture.scores, mixture.log_sums, share)
+        value = share * (value + shift) - float(xlogy(share, share)) * self.total
+        size += abs(value) + abs(share * shift) + self._constant_size + self.total
+        rounding = share * (rounding + error) + self._roundings * size
+        return (value + of_events) - self.constant, rounding
+
+    @property
+    def truth(self) -> RiskMixture:
+        return 0.0 * self.mixture(np.zeros(len(self.weights)), 0.0)[1]
+
+    # The baseline
+
+    def baseline(self, z: Array) -> tuple[Indices, Array]:
+        """The increments of the cumulative baseline hazard at scores z.
+
+        Returns
+        -------
+        rows : ndarray of int
+            The index of a row of each group with events, in the order of strata and times.
+        increments : ndarray
+            The sums over the terms of each of these groups of weight over sum.
+        """
+        log_sums, _, _ = self.sets.log_sums(self._shifted(z))
+        places = self.starts[:-1]
+        totals = np.add.reduceat(self.shares, places)
+        some = np.flatnonzero(self.terms)
+        terms = self.terms[some]
+        each = np.repeat(totals[some] / terms, terms) * self.sum_of_weights * np.exp(-log_sums)
+        first = np.cumsum(terms) - terms
+        return self.order[places[some]], np.add.reduceat(each, first)

@@ -1,0 +1,73 @@
+"""The rows of a loss of all scores, with the interface of the method of multipliers."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from ..._typing import Array, Indices
+from ...designs.gram import ROUNDING, MatrixCurvature
+from ...kernels import dot
+from ...problems import Point, Problem
+from .in_memory import InMemory
+from .rows import ShrunkRows
+from .settings import SETTINGS
+
+
+class ScoreRows(InMemory):
+    """The scores of a smooth loss, whose Hessian has a diagonal upper bound.
+
+    Newton steps use the Hessian on small working sets. On others they use the bound, which leaves
+    out products of mean rows, small for features of mean 0.
+    """
+
+    _given: tuple[Array, Array] | None = None  # columns, and the Hessian on these
+
+    @classmethod
+    def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
+        """The rows of a problem at a start, or at the best constant."""
+        loss: Any = problem.loss
+        point = problem.rows.null_point if start is None else start
+        nothing = np.zeros(loss.n_scores)
+        z = problem.design.matvec(np.ascontiguousarray(point.coef))
+        rows = cls(loss, gram, problem.design, nothing, loss.weights, nothing, z)
+        rows.dual_range = np.inf
+        return rows
+
+    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
+        self.z = self._matvec(variables)
+
+    def _derivatives(self, sigma: float) -> tuple[float, float]:
+        loss, self.derivative, curvature = self.evaluator.derivatives(self.z)
+        self._gradient, self.h = self.weights * self.derivative, self.weights * curvature
+        return loss, loss - dot(self._gradient, self.z)
+
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+        if len(self.h) * len(columns) > SETTINGS.largest_score_table:
+            return super().curvature(columns, scale, ridge, again)
+        given = self._given
+        if not (again and given is not None and np.array_equal(columns, given[0])):
+            hessian = self.evaluator.hessian(self.z, self.design.table(columns))
+            if hessian is None:
+                return super().curvature(columns, scale, ridge, again)
+            given = self._given = columns.copy(), hessian
+        H = given[1].copy()
+        H.ravel()[:: len(H) + 1] *= 1.0 + ROUNDING
+        return MatrixCurvature(H)
+
+    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
+        return self.gradient()
+
+    def slopes(self, lengths: list[float], sigma: float) -> list[float]:
+        found = []
+        for length in lengths:
+            _, theta, _ = self.evaluator.derivatives(self._before + length * self._along)
+            found.append(dot(self.weights * theta, self._along))
+        return found
+
+    def dual_point(self) -> Any:
+        return self.evaluator.mixture(self.z, 0.0)[1]
+
+    def shrink(
+        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+    ) -> tuple[ShrunkRows | None, float | None]:
+        return None, radius  # all rows have curvature
