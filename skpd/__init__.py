@@ -29,6 +29,7 @@ from .estimators.regularization_path import RegularizationPath
 from .estimators.robust_grid import robust_grid
 from .estimators.robust_svm import DRSVMClassifier
 from .estimators.sourced import sourced
+from .estimators.survival import CoxPD
 from .estimators.svm import PdproxSVC
 from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
@@ -38,6 +39,7 @@ __all__ = [
     "Certificate",
     "ChainCRF",
     "ChainM3N",
+    "CoxPD",
     "DRSVMClassifier",
     "ElasticNetPD",
     "ElasticNetPDCV",

@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import kernels
-from .._typing import Array
+from .._typing import Array, Indices
 from .._values import attribute_of_part
 from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint, Sum
@@ -66,6 +66,7 @@ class RowsOfScores(Rows):
     n_labels: int | None = None
     of_scores = True
     largest_target = attribute_of_part("loss.largest_target")
+    weights = attribute_of_part("loss.weights")
 
     def __post_init__(self) -> None:
         if self.fit_intercept and not self.loss.opposed:
@@ -100,6 +101,10 @@ class RowsOfScores(Rows):
     def new_gram(self, penalty: Penalty) -> Any:
         return WeightedGram(bool(self.fit_intercept)) if self.loss.has_curvature else None
 
+    def rows_of(self, samples: Indices) -> Indices:
+        """The indices of the scores of some samples, for a loss with one of each."""
+        return samples
+
     def free_of(self, penalty: Penalty) -> Free:
         """The intercept.
 
@@ -110,7 +115,7 @@ class RowsOfScores(Rows):
         """
         if penalty.free_level or len(penalty.free_features.columns):
             raise ValueError(
-                "The penalty of a structured loss must leave no coefficient free, got "
+                "The penalty must leave no coefficient free for a loss of all scores, got "
                 f"{penalty!r}."
             )
         return FreeConstant(self, penalty)

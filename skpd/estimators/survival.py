@@ -1,0 +1,307 @@
+"""Proportional hazards of censored times, with any penalty (`CoxPD`)."""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import StrOptions
+from .._typing import Array, ArrayLike, Indices
+from ..designs import Design
+from ..losses.survival import PartialLikelihood
+from ..penalties import Penalty
+from ..problems import Point, Solution
+from ..problems.columns import Columns
+from ..problems.problem import Problem
+from ..problems.score_rows import RowsOfScores
+from .base import _DATA, fit_method
+from .concordance import concordance
+from .docstrings import documented
+from .fits import fit_problems
+from .offsets import offset_columns
+from .parameters import WarmStartParameters, declared
+from .posing import FitProblems
+from .regressor import PrimalDualRegressor
+from .validation import checked_weights, validated
+
+
+@declared
+class CoxPD(WarmStartParameters, PrimalDualRegressor):
+    """Cox's proportional hazards for censored times, with any penalty and a certificate.
+
+    The hazard of a sample is a function of time, which all samples of a stratum share, times
+    exp(x.w). Minimises the negative log partial likelihood over the sum of the weights plus
+    ``alpha`` times the penalty. A constant has no effect on it, so that there is no intercept.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-2
+        Weight of the penalty beside the likelihood over the number of samples, greater than 0.
+    penalty : str or Penalty, default="l1"
+        The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
+        `PdproxSVC`. It must leave no coefficient free.
+    l1_ratio : float, default=None
+        Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
+    {groups_of_names}
+    {penalty_weights_and_bounds}
+    ties : {"efron", "breslow"}, default="efron"
+        How events at the same time are treated. With Efron's method each of them has the mean of
+        their weights in the sums over samples at risk: a weight of 2 is then not the same as two
+        equal samples, as it is with Breslow's.
+    {tol}
+    max_iter : int, default=50_000
+        Maximum number of iterations.
+    {warm_start_random_state_and_verbose}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients: logarithms of the ratios of hazards.
+    intercept_ : float
+        0.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Dual solution: up to the tolerance, the derivative of the mean loss with respect to the
+        prediction of each sample, times the number of samples.
+    baseline_ : list of tuple
+        For each stratum its label, the times of its events, and the cumulative baseline hazard
+        there.
+    {groups_found}
+    {certificate}
+    {solver_and_convergence}
+
+    {warns}
+
+    See Also
+    --------
+    PoissonPD : Regression of counts, with exposures.
+    OrdinalPD : Ordered classes.
+
+    References
+    ----------
+    Cox: Regression models and life-tables. Journal of the Royal Statistical Society B, 1972.
+
+    Efron: The efficiency of Cox's likelihood function for censored data. Journal of the American
+    Statistical Association, 1977.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import CoxPD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> time, end = rng.exponential(np.exp(-X[:, 0])), rng.exponential(2.0, 500)
+    >>> y = np.column_stack([np.minimum(time, end), time <= end])
+    >>> model = CoxPD(alpha=0.01).fit(X, y)
+    >>> model.coef_.round(1)
+    array([ 0.9, -0. ,  0.1])
+    >>> print(f"{model.score(X, y):.2f}")
+    0.71
+    """
+
+    fit_intercept = False
+    _own_constraints: ClassVar[dict] = {"ties": [StrOptions({"efron", "breslow"})]}
+
+    alpha: float = 1e-2
+    _: KW_ONLY
+    penalty: str | Penalty = "l1"
+    l1_ratio: float | None = None
+    groups: Any = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+    ties: str = "efron"
+
+    @fit_method
+    def fit(  # type: ignore[override]
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None, strata: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
+        """Fit the model and certify it.
+
+        {X_of_fit}
+        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
+            The times, and whether there was an event: two fields, of which the one of bools says
+            so, as in scikit-survival; or two columns, time and event (0 or 1).
+        {sample_weight_of_fit}
+        {offset_of_fit}
+        strata : array-like of shape (n_samples,), default=None
+            Labels of the strata, each with a baseline of its own; one stratum by default.
+
+        {results_of_fit}
+        """
+        fit = self._problems(X, y, sample_weight, offset, strata)
+        fit_problems(self, fit, sample_weight)
+        labels, scores = fit.labels, fit.problems[0].rows.scores(self._dense_coef, 0.0)
+        self.baseline_ = _baselines(fit.problems[0].loss, scores, fit.y[0], labels)
+        return self
+
+    def _get_loss(self) -> Any:
+        raise TypeError("The loss of CoxPD is one of all times, which are not known yet.")
+
+    def _problems(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, strata: Any = None
+    ) -> FitProblems:
+        """The validated data, with the times and events as targets and the strata as labels."""
+        if y is None:
+            raise ValueError("CoxPD requires y to be passed, but the target y is None.")
+        self._find_groups(X)
+        X = validated(self, X, **_DATA)
+        time, event = times_and_events(y, X.shape[0])
+        weights = checked_weights(sample_weight, X)
+        labels = np.zeros(len(time)) if strata is None else np.asarray(strata)
+        if labels.shape != time.shape:
+            raise ValueError(f"strata must have the shape {time.shape}, got {labels.shape}.")
+        names, places = np.unique(labels, return_inverse=True)
+        if not np.any(event & (weights > 0.0)):
+            raise ValueError(
+                "y must have an event of a sample with a positive sample_weight, got "
+                f"{np.count_nonzero(event)} events: nothing is known of censored times alone."
+            )
+        (own,) = offset_columns(offset, len(time), 1)
+        loss = PartialLikelihood(time, event, weights, places, own, efron=self.ties == "efron")
+        rows = RowsOfScores(Design(X), loss)
+        columns = Columns(self._get_penalty(), float(self.alpha)).bound(X.shape[1])
+        return FitProblems(X, (time, event), [Problem(rows, columns)], (names, places))
+
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        coef = self._dense_coef
+        return [Point(coef, 0.0, None)] if coef.shape == fit.problems[0].rows.coef_shape else None
+
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        return {"coef_": points[0].coef, "intercept_": 0.0}
+
+    # Predictions
+
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+        """Predict the logarithms of the ratios of hazards to the baseline, x.w + offset.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        offset : array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Larger ones for earlier events.
+        """
+        return super().predict(X, offset)
+
+    def predict_survival_function(
+        self, X: Any, times: ArrayLike, offset: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Predict the probabilities of no event until given times.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        times : array-like of shape (n_times,)
+            Times, in any order.
+        offset : array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        strata : array-like of shape (n_samples,), default=None
+            The strata of the samples, which must be known from `fit`; required if there were
+            several.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_times)
+            exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the stratum
+            (Breslow, 1974).
+        """
+        check_is_fitted(self)
+        scores, times = self.predict(X, offset), np.ravel(np.asarray(times, dtype=np.float64))
+        known = [label for label, _, _ in self.baseline_]
+        if strata is None and len(known) > 1:
+            raise ValueError(f"strata must be given, as the model has the strata {known}.")
+        labels = np.full(len(scores), known[0]) if strata is None else np.asarray(strata)
+        if labels.shape != scores.shape or not np.isin(labels, known).all():
+            raise ValueError(f"strata must hold one of {known} for each sample, got {labels!r}.")
+        found = np.empty((len(scores), len(times)))
+        for label, at, hazard in self.baseline_:
+            places = np.searchsorted(at, times, side="right")
+            rows = labels == label
+            cumulative = np.append(0.0, hazard)[places]
+            with np.errstate(over="ignore"):
+                found[rows] = np.exp(-np.outer(np.exp(scores[rows]), cumulative))
+        return found
+
+    @documented
+    def score(  # type: ignore[override]
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None, strata: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """The concordance index of the predictions (Harrell, Lee and Mark, 1996).
+
+        {X_of_rows}
+        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
+            Times and events, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A pair counts by the product of its weights; 1 by default.
+        {offset_of_rows}
+        strata : array-like of shape (n_samples,), default=None
+            Only pairs of one stratum are compared.
+
+        Returns
+        -------
+        score : float
+            The share of comparable pairs of which the sample with the earlier event has the
+            larger prediction; equal ones count by half.
+        """
+        scores = self.predict(X, offset)
+        time, event = times_and_events(y, len(scores))
+        weights = checked_weights(sample_weight, scores)
+        return concordance(time, event, scores, weights, strata)
+
+
+def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
+    """The times, and whether they are those of events.
+
+    Raises
+    ------
+    ValueError
+        If y has neither two such fields nor two such columns.
+    """
+    array = np.asarray(y)
+    if array.dtype.names is not None:
+        flags = [name for name in array.dtype.names if array.dtype[name].kind == "b"]
+        others = [name for name in array.dtype.names if name not in flags]
+        if len(flags) != 1 or len(others) != 1:
+            raise ValueError(
+                "y must have two fields, bools for events and numbers for times, got the fields "
+                f"{array.dtype.names}."
+            )
+        columns = array[others[0]], array[flags[0]]
+    else:
+        table = check_array(y, dtype=np.float64, input_name="y")
+        if table.shape[1] != 2:
+            raise ValueError(
+                "y must be a structured array or have two columns, time and event, got the shape "
+                f"{table.shape}."
+            )
+        columns = table[:, 0], table[:, 1]
+    time: Array = check_array(columns[0], ensure_2d=False, dtype=np.float64, input_name="y")
+    if not np.isin(columns[1], (0, 1)).all():
+        raise ValueError("The events in y, its second column, must be 0 or 1.")
+    if len(time) != n_samples:
+        raise ValueError(f"X has {n_samples} samples, and y has {len(time)}.")
+    return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)
+
+
+def _baselines(
+    loss: PartialLikelihood, scores: Array, time: Array, strata: tuple[Any, Indices]
+) -> list[tuple[Any, Array, Array]]:
+    """For each stratum its label, the times of events, and the cumulative hazard there."""
+    names, places = strata
+    rows, increments = loss.baseline(scores)
+    found = []
+    for k, name in enumerate(names.tolist()):
+        own = places[rows] == k
+        found.append((name, time[rows][own], np.cumsum(increments[own])))
+    return found
