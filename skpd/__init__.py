@@ -21,6 +21,7 @@ from .estimators.multi_task import MultiTaskPD, MultiTaskPDCV
 from .estimators.multinomial import MultinomialPD
 from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
 from .estimators.multivariate import MultivariateSVC
+from .estimators.ordinal import OrdinalPD
 from .estimators.path import path
 from .estimators.path_cv import PathCV
 from .estimators.quantiles import QuantilePD
@@ -61,6 +62,7 @@ __all__ = [
     "MultiTaskPDCV",
     "MultinomialPD",
     "MultivariateSVC",
+    "OrdinalPD",
     "PathCV",
     "PdproxRegressor",
     "PdproxSVC",

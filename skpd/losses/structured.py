@@ -130,6 +130,8 @@ class StructuredLoss(ABC):
     linear_tails: ClassVar[bool] = True  # this and the next ones are said by every loss
     has_radius: ClassVar[bool] = False
     has_cones: ClassVar[bool] = False
+    of_labels: ClassVar[bool] = False
+    of_classes: ClassVar[bool] = False
     has_kinks: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
     smoothness: ClassVar[float] = inf

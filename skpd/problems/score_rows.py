@@ -91,9 +91,13 @@ class RowsOfScores(Rows):
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         return self.design.shift_of_columns(self.loss.weights)
 
+    def with_design(self, design: Any) -> Self:
+        """The scores with another matrix A."""
+        return replace(self, design=design)
+
     def shifted(self, shift: Array) -> Self:
         """The scores for features from which numbers are subtracted."""
-        return replace(self, design=self.design.shifted(shift))
+        return self.with_design(self.design.shifted(shift))
 
     def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
         return intercept

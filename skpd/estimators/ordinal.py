@@ -1,0 +1,211 @@
+"""Classifiers of ordered classes (`OrdinalPD`)."""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import StrOptions
+from .._typing import Array, ArrayLike
+from ..designs import Design
+from ..losses import Hinge, Logistic, MarginLoss
+from ..losses.ordinal import OrdinalLoss
+from ..penalties import Penalty
+from ..problems import Point, Problem, Solution
+from ..problems.columns import Columns
+from ..problems.score_rows import RowsOfScores
+from .base import _DATA, PrimalDualEstimator
+from .classifier import checked_classes
+from .docstrings import documented
+from .offsets import offset_columns
+from .parameters import WarmStartParameters, declared
+from .posing import FitProblems
+from .validation import checked_weights, validated
+
+LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
+
+
+def _is_logistic(estimator: Any) -> bool:
+    if estimator.loss == "logistic":
+        return True
+    raise AttributeError("OrdinalPD predicts probabilities with loss='logistic' only.")
+
+
+@declared
+class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
+    """Classifier of ordered classes, by one score and a threshold between any two neighbours.
+
+    Minimises, over the coefficients and the thresholds t, the weighted mean over the samples of
+    the sum over the thresholds of a margin loss of x.w - t, for classes above the threshold, and
+    of t - x.w for the others, plus ``alpha`` times the penalty. The thresholds are in order.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Weight of the penalty beside the *mean* loss, greater than 0.
+    loss : {"logistic", "hinge"}, default="logistic"
+        The margin loss. "logistic" gives probabilities.
+    penalty : str or Penalty, default="l2"
+        The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
+        `PdproxSVC`. It must leave no coefficient free.
+    l1_ratio : float, default=None
+        Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
+    {groups_of_names}
+    {penalty_weights_and_bounds}
+    {tol}
+    max_iter : int, default=50_000
+        Maximum number of iterations.
+    {warm_start_random_state_and_verbose}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in increasing order.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        Thresholds, none of which is smaller than the one before.
+    intercept_ : float
+        0, as the thresholds have its place.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Dual solution: up to the tolerance, the derivative of the mean loss with respect to the
+        score of each sample, times the number of samples.
+    {groups_found}
+    {certificate}
+    {solver_and_convergence}
+
+    {warns}
+
+    See Also
+    --------
+    LogisticPD : Logistic regression of classes without an order.
+    MultinomialPD : Several classes with one joint loss.
+
+    References
+    ----------
+    Rennie, Srebro: Loss functions for preference levels: Regression with discrete ordered labels.
+    IJCAI Multidisciplinary Workshop on Advances in Preference Handling, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import OrdinalPD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = np.digitize(2.0 * X[:, 0] + rng.logistic(size=500), [-1.0, 1.0])
+    >>> model = OrdinalPD(alpha=0.01, penalty="l1").fit(X, y)
+    >>> model.coef_.round(1), model.thresholds_.round(1)
+    (array([1.9, 0. , 0.1]), array([-0.7,  1.3]))
+    """
+
+    fit_intercept = False
+    _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(LOSSES))]}
+
+    alpha: float = 1e-3
+    _: KW_ONLY
+    loss: str = "logistic"
+    penalty: str | Penalty = "l2"
+    l1_ratio: float | None = None
+    groups: Any = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
+
+    def _get_loss(self) -> Any:
+        raise TypeError("The loss of OrdinalPD is one of all labels, which are not known yet.")
+
+    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+        """The validated data, the one problem, and the classes."""
+        self._find_groups(X)
+        X, y = validated(self, X, y, **_DATA)
+        classes = checked_classes(y)
+        weights = checked_weights(sample_weight, X)
+        labels = np.searchsorted(classes, y)
+        mass = np.bincount(labels, weights)
+        if len(classes) < 2 or not np.all(mass > 0.0):
+            raise ValueError(
+                "OrdinalPD needs samples of at least 2 classes, and of each class one with a "
+                f"positive sample_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
+            )
+        (own,) = offset_columns(offset, len(y), 1)
+        rows = RowsOfScores(Design(X), OrdinalLoss(labels, weights, own, LOSSES[self.loss]))
+        columns = Columns(self._get_penalty(), float(self.alpha)).bound(X.shape[1])
+        return FitProblems(X, y, [Problem(rows, columns)], classes)
+
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        coef = self._dense_coef
+        return [Point(coef, 0.0, None)] if coef.shape == fit.problems[0].rows.coef_shape else None
+
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        rows, coef = fit.problems[0].rows, points[0].coef
+        thresholds = rows.loss.best_thresholds(rows.scores(np.asarray(coef, np.float64), 0.0))
+        return {
+            "classes_": fit.labels, "coef_": coef, "intercept_": 0.0, "thresholds_": thresholds,
+        }  # fmt: skip
+
+    # Predictions
+
+    @documented
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
+        """The scores x.w + offset, which `predict` compares with the thresholds.
+
+        {X_of_rows}
+        {offset_of_rows}
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        return np.ravel(self._scores(X, offset))
+
+    @documented
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+        """Predict class labels.
+
+        {labels_of_rows}
+        """
+        check_is_fitted(self)
+        scores = self.decision_function(X, offset)
+        return self.classes_[np.searchsorted(self.thresholds_, scores, side="left")]
+
+    @available_if(_is_logistic)
+    @documented
+    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+        """Predict probabilities of the classes.
+
+        The probability of a class above a threshold is that of the logistic model of this
+        threshold.
+
+        {probabilities_of_rows}
+        """
+        check_is_fitted(self)
+        scores = self.decision_function(X, offset)
+        above = expit(scores[:, np.newaxis] - self.thresholds_)
+        ends = np.ones((len(scores), 1)), np.zeros((len(scores), 1))
+        found: Array = -np.diff(np.hstack([ends[0], above, ends[1]]), axis=1)
+        return found
+
+    @documented
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """The accuracy of the predictions (`sklearn.metrics.accuracy_score`).
+
+        {X_of_rows}
+        y : array-like of shape (n_samples,)
+            The class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; 1 by default.
+        {offset_of_rows}
+
+        Returns
+        -------
+        score : float
+        """
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))

@@ -1,0 +1,297 @@
+"""The loss of ordered classes, with a threshold between any two that follow each other.
+
+For K ordered classes and a margin loss phi the loss of scores z is
+
+    L(z) = min over t of  sum_i c_i sum_{k < K - 1} phi(s_ik (z_i - t_k)),
+
+with s_ik = 1 if the class of row i is above k, and -1 otherwise (all thresholds; Shashua and
+Levin, 2002; Rennie and Srebro, 2005). Each threshold is the minimiser of a sum of its own, and as
+the rows above one are among those above the one before, the minimisers are in order. By duality
+
+    L(z) >= sum_i c_i theta_i z_i - sum_i c_i sum_k phi*(s_ik theta_ik),   theta_i = sum_k theta_ik
+
+for all theta_ik in the domain of the conjugates with sum_i c_i theta_ik = 0. The derivatives at
+the thresholds satisfy this. A rounding error of the sum is removed by a factor below 1 for the
+rows of the larger of both sides.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import log
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import kernels
+from .._floats import EPSILON
+from .._typing import Array, Indices, Sum
+from .base import _depth
+from .margin import MarginLoss
+from .structured import Mixture, StructuredLoss
+
+NEWTON_STEPS = 100  # most steps for a threshold, which takes a few
+ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdMixture(Mixture):
+    """Derivatives theta_ik for all thresholds, whose weighted sums over the rows vanish.
+
+    Attributes
+    ----------
+    loss : OrdinalLoss
+    table : ndarray of shape (n_thresholds, n_rows)
+        The s_ik theta_ik of the rows with positive weights.
+    """
+
+    loss: Any = None
+    table: Any = None
+
+    is_linear: ClassVar[bool] = False
+
+    def value(self, scale: float) -> Sum:
+        return self.loss.dual_value(self.table, scale)
+
+    def __rmul__(self, scale: float) -> "ThresholdMixture":
+        scaled = scale * Mixture(self.theta, 0.0, self.theta_error)
+        means = {"theta": scaled.theta, "theta_error": scaled.theta_error}
+        return replace(self, **means, table=scale * self.table)
+
+
+class OrdinalLoss(StructuredLoss):
+    """The loss of ordered classes.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_samples,)
+        The classes of the rows, from 0 to K - 1; each has a row of positive weight.
+    sample_weight : ndarray of shape (n_samples,)
+    offset : ndarray of shape (n_samples,) or None
+        Numbers that are added to the scores.
+    inner : MarginLoss
+    thresholds : ndarray of shape (K - 1,), default=None
+        The thresholds; the best ones by default.
+    """
+
+    linear_tails: ClassVar[bool] = False
+    ignores_constants: ClassVar[bool] = True
+    of_classes: ClassVar[bool] = True
+
+    def __init__(
+        self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss,
+        thresholds: Array | None = None,
+    ) -> None:  # fmt: skip
+        n, self.n_thresholds = len(labels), int(np.max(labels))
+        self.inner, self.thresholds = inner, thresholds
+        self.is_smooth = self.has_curvature = not inner.has_kinks  # type: ignore[misc]
+        self.has_kinks = inner.has_kinks  # type: ignore[misc]
+        self.weights = np.full(n, 1.0 / n)
+        self.counted = np.flatnonzero(sample_weight > 0.0)
+        own = sample_weight[self.counted]
+        self.shares = own / float(np.sum(own))
+        self.offset = None if offset is None else np.ascontiguousarray(offset[self.counted])
+        above = labels[self.counted] > np.arange(self.n_thresholds)[:, np.newaxis]
+        self.signs = np.where(above, 1.0, -1.0)
+        most = self.n_thresholds * max(-inner.conjugate_domain[0], 0.0)
+        self.largest_theta = np.zeros(n)
+        self.largest_theta[self.counted] = n * self.shares * most
+        self.entropy_range = self.n_thresholds * log(2.0)
+        self._last = np.zeros(self.n_thresholds)  # thresholds from which the next search starts
+
+    def _shifted(self, z: Array) -> Array:
+        own: Array = np.ascontiguousarray(z[self.counted])
+        return own if self.offset is None else own + self.offset
+
+    def _rows(self, values: Array) -> Array:
+        """Values of the rows with positive weights, as those of all rows over their weights."""
+        found = np.zeros(len(self.weights))
+        found[self.counted] = values
+        found *= len(found)
+        return found
+
+    # The loss
+
+    def best_thresholds(self, z: Array) -> Array:
+        """The thresholds that minimise the loss of scores z, or the given ones."""
+        return self._thresholds(self._shifted(z))
+
+    def _thresholds(self, u: Array) -> Array:
+        if self.thresholds is not None:
+            return self.thresholds
+        find = self._by_breakpoints if self.inner.has_kinks else self._by_newton
+        found = np.array([find(u, k) for k in range(self.n_thresholds)])
+        self._last = found
+        return np.maximum.accumulate(found)
+
+    def _by_newton(self, u: Array, k: int) -> float:
+        """The root of the slope in a threshold, by Newton's method with bisections."""
+        signs, c = self.signs[k], self.shares
+        low, high = float(np.min(u)), float(np.max(u))
+        reach = abs(self.inner._best_constant(*self._masses(k)))
+        low, high = low - reach, high + reach  # where the slopes of all rows have one sign
+        t = min(max(self._last[k], low), high)
+        moved = high - low
+        for _ in range(NEWTON_STEPS):
+            first, second = self._derivatives(u, t, signs)
+            slope, curvature = -kernels.dot(c, first), kernels.dot(c, second)
+            low, high = (low, t) if slope > 0.0 else (t, high)
+            step = -slope / curvature if curvature > 0.0 else np.inf
+            if abs(step) <= 2.0 * EPSILON * (1.0 + abs(t)):
+                break
+            inside = low < t + step < high and 2.0 * abs(step) <= moved
+            after = t + step if inside else 0.5 * (low + high)
+            moved, t = abs(after - t), after
+            if moved <= EPSILON * (1.0 + abs(t)):
+                break
+        return float(t)
+
+    def _masses(self, k: int) -> tuple[float, float]:
+        """The weights of the rows above and below a threshold."""
+        above = self.signs[k] > 0.0
+        return float(np.sum(self.shares[above])), float(np.sum(self.shares[~above]))
+
+    def _derivatives(self, u: Array, t: float, signs: Array) -> tuple[Array, Array]:
+        """The first and second derivatives of the losses of a threshold in the scores."""
+        n = len(u)
+        first, others, second = np.empty(n), np.empty(n), np.empty(n)
+        z = u - t
+        self.inner.evaluator.smoothed_derivatives(
+            signs, np.ones(n), z, z, np.inf, first, others, second
+        )
+        return first, second
+
+    def _by_breakpoints(self, u: Array, k: int) -> float:
+        """The middle of the thresholds with the least hinge loss."""
+        signs = self.signs[k]
+        points = u - signs  # where the slope rises by c_i: from 0 to c_i above, -c_i to 0 below
+        order = np.argsort(points, kind="stable")
+        slopes = np.cumsum(self.shares[order]) - float(np.sum(self.shares[signs < 0.0]))
+        room = len(u) * EPSILON
+        first = int(np.argmax(slopes >= -room))
+        last = min(int(np.argmax(slopes > room)) if slopes[-1] > room else len(u) - 1, len(u) - 1)
+        return float(0.5 * (points[order[first]] + points[order[max(first, last)]]))
+
+    def _value_of(self, u: Array, thresholds: Array) -> tuple[float, float]:
+        """The loss, and a bound on its rounding error."""
+        value = rounding = 0.0
+        for signs, t in zip(self.signs, thresholds, strict=True):
+            z = u - t
+            errors = 2.0 * EPSILON * (np.abs(u) + abs(t))
+            value += float(np.sum(self.shares * self.inner.value(signs, z)))
+            rounding += self.inner.lipschitz * kernels.dot(self.shares, errors)
+        return value, rounding + (_depth(len(u)) + ROUNDINGS) * EPSILON * (1.0 + value)
+
+    def value(self, z: Array) -> Sum:
+        u = self._shifted(z)
+        return self._value_of(u, self._thresholds(u))
+
+    def sensitivity(self, error: Array) -> float:
+        own = np.broadcast_to(error, len(self.weights))[self.counted]
+        change = self.n_thresholds * self.inner.lipschitz * kernels.dot(self.shares, own)
+        return change * (1.0 + 1e-9)
+
+    def value_and_theta(self, z: Array) -> tuple[float, Array]:
+        """The loss and its gradient over the weights, by plain sums."""
+        value, theta, _ = self.derivatives(z)
+        return value, theta
+
+    def derivatives(self, z: Array) -> tuple[float, Array, Array]:
+        """The loss, its gradient over the weights, and an upper bound on its Hessian.
+
+        The bound is that for fixed thresholds, a diagonal matrix.
+        """
+        u = self._shifted(z)
+        thresholds = self._thresholds(u)
+        value, _ = self._value_of(u, thresholds)
+        pairs = [
+            self._derivatives(u, t, signs) for signs, t in zip(self.signs, thresholds, strict=True)
+        ]
+        first, second = (self.shares * sum(parts) for parts in zip(*pairs, strict=True))
+        return value, self._rows(first), self._rows(second)
+
+    def hessian(self, z: Array, table: Array) -> Array | None:
+        """The Hessian of the loss in the coefficients of the columns of a table.
+
+        Each threshold follows the mean of the rows, weighted by their curvature, which takes a
+        product of this mean off the Hessian for fixed thresholds.
+        """
+        u, table = self._shifted(z), table[self.counted]
+        found = np.zeros((table.shape[1],) * 2)
+        total = np.zeros(len(u))
+        for signs, t in zip(self.signs, self._thresholds(u), strict=True):
+            _, second = self._derivatives(u, t, signs)
+            second = self.shares * second
+            total += second
+            mean = second @ table
+            found -= np.outer(mean, mean / max(float(np.sum(second)), np.finfo(float).tiny))
+        table *= np.sqrt(total)[:, np.newaxis]
+        found += table.T @ table
+        return found if np.isfinite(found).all() else None
+
+    # Dual points
+
+    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+        if smoothing > 0.0:
+            raise ValueError(f"smoothing must be 0 for ordered classes, got {smoothing!r}.")
+        u = self._shifted(z)
+        thresholds = self._thresholds(u)
+        value, _ = self._value_of(u, thresholds)
+        table = np.array([
+            self._balanced(signs, u - t) for signs, t in zip(self.signs, thresholds, strict=True)
+        ])  # fmt: skip
+        return value, self._of_table(table)
+
+    def _balanced(self, signs: Array, z: Array) -> Array:
+        """Derivatives of the margin losses at z whose sums on both sides are equal."""
+        theta = self.inner._phi_derivative(signs * z)
+        kink = np.abs(1.0 - signs * z) <= 1e-9 * (1.0 + np.abs(z))
+        if self.inner.has_kinks and kink.any():  # any number between the slopes at the kink
+            lower = np.where(kink, -1.0, theta)
+            upper = np.where(kink, 0.0, theta)
+            bounds = [np.where(signs > 0.0, a, -b) for a, b in ((lower, upper), (upper, lower))]
+            point = kernels.project_box_hyperplane(
+                0.5 * (bounds[0] + bounds[1]), *bounds, self.shares, self.shares, 0.0
+            )
+            theta = signs * point if np.isfinite(point).all() else theta
+        above = signs > 0.0
+        sums = [float(np.sum((self.shares * theta)[side])) for side in (above, ~above)]
+        least = max(sums)  # both are at most 0
+        for side, total in zip((above, ~above), sums, strict=True):
+            if total < least:
+                theta[side] *= least / total
+        return theta
+
+    def _of_table(self, table: Array) -> Mixture:
+        """The mixture of s_ik theta_ik, compared with one whose sums are exactly 0.
+
+        Where the conjugates are linear, as those of the hinge loss, its two means are enough.
+        """
+        theta = self._rows(self.shares * np.sum(self.signs * table, axis=0))
+        # sums over the rows and the factors of both sides have relative errors
+        error = (_depth(len(self.shares)) + 16.0) * EPSILON
+        sizes = self.shares * np.sum(np.abs(table), axis=0)
+        root = float(np.sqrt(len(self.weights) * np.sum((error * sizes) ** 2)))
+        if self.inner.linear_conjugate:
+            value, rounding = self.dual_value(table, 1.0)
+            return Mixture(theta, value, root, rounding)
+        return ThresholdMixture(theta, 0.0, root, 0.0, self, table)
+
+    def dual_value(self, table: Array, scale: float) -> Sum:
+        """Minus the conjugates of scaled theta_ik, plus the part of the offsets."""
+        scaled, n = scale * table, len(self.shares)
+        conjugates = self.inner._phi_conjugate(np.ravel(scaled)).reshape(scaled.shape)
+        value = -float(np.sum(conjugates @ self.shares))
+        # the slopes of conjugates times theta are at most a few times their sizes
+        sizes = float(np.sum((np.abs(conjugates) + 40.0 * np.abs(scaled)) @ self.shares))
+        rounding = 2.0 * (_depth(n) + ROUNDINGS + self.n_thresholds) * EPSILON * sizes
+        if self.offset is not None:
+            theta = np.sum(self.signs * scaled, axis=0)
+            shift, error = kernels.compensated_dot(self.shares, theta, self.offset)
+            size = kernels.dot(self.shares, np.abs(self.offset) * np.sum(np.abs(scaled), axis=0))
+            value += shift
+            rounding += error + 2.0 * (_depth(n) + ROUNDINGS) * EPSILON * size
+        return value, rounding
+
+    @cached_property
+    def truth(self) -> Mixture:  # type: ignore[override]
+        return self._of_table(np.zeros_like(self.signs))
