@@ -96,7 +96,13 @@ class OrdinalLoss(StructuredLoss):
         self.largest_theta = np.zeros(n)
         self.largest_theta[self.counted] = n * self.shares * most
         self.entropy_range = self.n_thresholds * log(2.0)
-        self._last = np.zeros(self.n_thresholds)  # thresholds from which the next search starts
+        # the weights of the rows above and below each threshold
+        self.masses = [
+            (float(np.sum(self.shares[above])), float(np.sum(self.shares[~above])))
+            for above in self.signs > 0.0
+        ]
+        # the last scores and their thresholds, from which the next search starts
+        self._last = np.empty(0), np.zeros(self.n_thresholds)
 
     def _shifted(self, z: Array) -> Array:
         own: Array = np.ascontiguousarray(z[self.counted])
@@ -118,18 +124,19 @@ class OrdinalLoss(StructuredLoss):
     def _thresholds(self, u: Array) -> Array:
         if self.thresholds is not None:
             return self.thresholds
-        find = self._by_breakpoints if self.inner.has_kinks else self._by_newton
-        found = np.array([find(u, k) for k in range(self.n_thresholds)])
-        self._last = found
-        return np.maximum.accumulate(found)
+        if not kernels.equal(u, self._last[0]):  # several functions ask for those of the same z
+            find = self._by_breakpoints if self.inner.has_kinks else self._by_newton
+            found = np.array([find(u, k) for k in range(self.n_thresholds)])
+            self._last = u, np.maximum.accumulate(found)
+        return self._last[1]
 
     def _by_newton(self, u: Array, k: int) -> float:
         """The root of the slope in a threshold, by Newton's method with bisections."""
         signs, c = self.signs[k], self.shares
         low, high = float(np.min(u)), float(np.max(u))
-        reach = abs(self.inner._best_constant(*self._masses(k)))
+        reach = abs(self.inner._best_constant(*self.masses[k]))
         low, high = low - reach, high + reach  # where the slopes of all rows have one sign
-        t = min(max(self._last[k], low), high)
+        t = min(max(self._last[1][k], low), high)
         moved = high - low
         for _ in range(NEWTON_STEPS):
             first, second = self._derivatives(u, t, signs)
@@ -144,11 +151,6 @@ class OrdinalLoss(StructuredLoss):
             if moved <= EPSILON * (1.0 + abs(t)):
                 break
         return float(t)
-
-    def _masses(self, k: int) -> tuple[float, float]:
-        """The weights of the rows above and below a threshold."""
-        above = self.signs[k] > 0.0
-        return float(np.sum(self.shares[above])), float(np.sum(self.shares[~above]))
 
     def _derivatives(self, u: Array, t: float, signs: Array) -> tuple[Array, Array]:
         """The first and second derivatives of the losses of a threshold in the scores."""

@@ -24,6 +24,7 @@ from .needs import (
     needs_separate_outputs,
     needs_singular_values,
     needs_smooth_outputs,
+    needs_smooth_ridge,
     needs_square,
     needs_trace_norm_ball,
 )
@@ -83,7 +84,8 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
     4. For the rest: 2. without a limit, and the restarted primal-dual hybrid gradient, which may
        take a few times the cost of 3. after it.
 
-    A loss that is not compiled is solved by 2. and 4., which use only its prox and derivatives.
+    A loss that is not compiled is solved by 2. and 4., which use only its prox and derivatives,
+    or by L-BFGS, for a squared l2 penalty of more features than a Newton step can handle.
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_coefficients <= NEWTON.largest_working_set
@@ -104,6 +106,8 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
             trials.append(Try("dual-descent"))
     if by_newton and not at_once:
         trials.append(Try("multipliers"))
+    if needs_square(problem) and not (few_features or needs_smooth_ridge(problem)):
+        trials.append(Try("l-bfgs"))
     long = cost > SETTINGS.long_run
     own = _trials_over_ball(problem, long) if not needs_ball(problem) else []
     if not needs_function_of_norm(problem):

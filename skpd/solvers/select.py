@@ -37,7 +37,7 @@ from .robust.multipliers import method_of_multipliers as robust_multipliers
 from .run import Run
 from .structured.agm import structured_agm
 from .structured.bundle import bundle
-from .structured.smooth import smooth
+from .structured.smooth import quasi_newton, smooth
 
 
 class Choice(NamedTuple):
@@ -171,6 +171,8 @@ METHODS: dict[str, Method] = {
     ),
     "cutting-planes": Method("cutting-planes", bundle, need.needs_scores,
                              "a maximum over labelings"),
+    "l-bfgs": Method("l-bfgs", quasi_newton, need.needs_smooth_ridge,
+                     "a squared l2 penalty of more features than a Newton step can handle"),
     "smooth": Method("smooth", smooth, need.needs_scores, "a soft maximum over labelings"),
     # the default, and algorithms as published
     "auto": Method("auto", auto, lambda problem: "", "the fastest method known for a problem"),

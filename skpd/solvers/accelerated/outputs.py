@@ -30,7 +30,7 @@ def accelerated_gradients(run: Run, *, budget: float = inf) -> None:
     budget : float, default=inf
         A computing limit: the number of multiplications after which the method ends unfinished.
     """
-    model = _ByGram if _has_small_gram(run.problem) else _ByRows
+    model = _ByGram if _has_small_gram(run.problem) else ModelByRows
     proximal_gradients(model(run.problem), within(run, budget, SETTINGS.step_overhead))
 
 
@@ -72,7 +72,7 @@ class VectorModel(SmoothModel):
         return float(x @ (other / self.scale))
 
 
-class _ByRows(VectorModel):
+class ModelByRows(VectorModel):
     """The model of losses of the rows, with the derivatives of the losses at y as dual point."""
 
     def __init__(self, problem: Problem) -> None:
@@ -98,7 +98,7 @@ class _ByRows(VectorModel):
         return Result(primal, dual, lambda: Point(coef, intercept, theta))
 
 
-class _ByGram(_ByRows):
+class _ByGram(ModelByRows):
     """The model with images G x, G = X' C X, for the squared loss of outputs that share X.
 
     Iterations have no products with X; predictions are computed only for estimates of the gap.

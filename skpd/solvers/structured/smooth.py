@@ -1,4 +1,4 @@
-"""Gradient methods for soft maxima over labelings, such as conditional random fields.
+"""Gradient methods for soft maxima over labelings and for other losses without kinks.
 
 The gradient of L at a model is given by its marginals, which are also the dual point. With half
 the squared norm as penalty, the objective is smooth and strongly convex, and the gap of a model
@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...problems import Point, Problem
-from ..accelerated.outputs import VectorModel
+from ..accelerated.outputs import ModelByRows, VectorModel
 from ..accelerated.progress import Progress, Result
 from ..accelerated.proximal_gradient import proximal_gradients
 from ..run import Run
@@ -33,10 +33,23 @@ def smooth(run: Run) -> None:
     if others is None:
         run.monitor.method = "l-bfgs"
         with suppress(_Done):
-            _quasi_newton(run, run.problem.alpha * ridge)
+            _quasi_newton(run, _ScoresModel(run.problem), run.problem.alpha * ridge)
     else:
         run.monitor.method = "proximal-gradient"
         proximal_gradients(_ScoresModel(run.problem), run)
+
+
+def quasi_newton(run: Run) -> None:
+    """L-BFGS for a loss of each row without kinks and a squared l2 penalty.
+
+    Parameters
+    ----------
+    run : Run
+        An iteration is a step.
+    """
+    ridge, _, _ = run.problem.penalty.without_ridge()
+    with suppress(_Done):
+        _quasi_newton(run, ModelByRows(run.problem), run.problem.alpha * ridge)
 
 
 class _ScoresModel(VectorModel):
@@ -68,21 +81,23 @@ class _Done(Exception):
     """An exception that ends L-BFGS when the tolerance or a limit is reached."""
 
 
-def _quasi_newton(run: Run, ridge: float) -> None:
+def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
     """Minimise by L-BFGS, restarted as long as restarts decrease the objective."""
-    model, progress = _ScoresModel(run.problem), Progress(run)
-    x = np.array(run.first.coef)
+    problem, progress = run.problem, Progress(run)
+    x = problem.join(np.array(run.first.coef), run.first.intercept)
+    penalised = problem.join(np.full(problem.n_coefficients, ridge), 0.0)
     value, gradient_at = 0.0, np.zeros_like(x)
 
     def objective(x: Array) -> tuple[float, Array]:
         nonlocal value
         model.linearise(model.image(x))
-        value = model.loss + 0.5 * ridge * float(x @ x)
-        gradient_at[:] = model.slope + ridge * x
+        value = model.loss + 0.5 * float(x @ (penalised * x))
+        gradient_at[:] = model.slope + penalised * x
         return value, gradient_at.copy()
 
     def point(x: Array) -> Point:
-        return Point(x, 0.0, run.problem.dual_point_of(x, 0.0))
+        coef, intercept = problem.split(x)
+        return Point(coef, intercept, problem.dual_point_of(coef, intercept))
 
     def after_step(x: Array) -> None:
         # the last gradient of a line search is that of the point it accepts
