@@ -300,7 +300,8 @@ class ScoredFolds:
 
         problems = [each.of_rows(each.rows.with_design(design)) for each in fit.problems]
         held_out = None
-        if len(problems) == 1 and not problems[0].rows.of_outputs:
+        rows = problems[0].rows
+        if len(problems) == 1 and not (rows.of_outputs or rows.of_scores):
             y = test.y if fit.labels is None else np.where(test.y == fit.labels[1], 1.0, -1.0)
             weights, offset = test.of_score.get("sample_weight"), test.of_model.get("offset")
             held_out = X_test, np.asarray(y, dtype=float), weights, offset

@@ -9,7 +9,6 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike
@@ -116,6 +115,11 @@ class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
     penalty_weights: ArrayLike | None = None
     bounds: Any = None
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # where classes have no order
+        return tags
+
     def _get_loss(self) -> Any:
         raise TypeError("The loss of OrdinalPD is one of all labels, which are not known yet.")
 
@@ -152,16 +156,17 @@ class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
 
     @documented
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
-        """The scores x.w + offset, which `predict` compares with the thresholds.
+        """How far the score x.w + offset is inside the interval of each class.
 
-        {X_of_rows}
-        {offset_of_rows}
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
+        {scores_of_rows}
         """
-        return np.ravel(self._scores(X, offset))
+        z, t = self._scores(X, offset), self.thresholds_
+        if len(t) == 1:
+            return np.ravel(z - t)
+        above = np.hstack([np.full_like(z, np.inf), z - t])
+        below = np.hstack([t - z, np.full_like(z, np.inf)])
+        inside: Array = np.minimum(above, below)
+        return inside
 
     @documented
     def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
@@ -169,8 +174,7 @@ class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
 
         {labels_of_rows}
         """
-        check_is_fitted(self)
-        scores = self.decision_function(X, offset)
+        scores = self._scores(X, offset)[:, 0]
         return self.classes_[np.searchsorted(self.thresholds_, scores, side="left")]
 
     @available_if(_is_logistic)
@@ -183,10 +187,8 @@ class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
 
         {probabilities_of_rows}
         """
-        check_is_fitted(self)
-        scores = self.decision_function(X, offset)
-        above = expit(scores[:, np.newaxis] - self.thresholds_)
-        ends = np.ones((len(scores), 1)), np.zeros((len(scores), 1))
+        above = expit(self._scores(X, offset) - self.thresholds_)
+        ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
         found: Array = -np.diff(np.hstack([ends[0], above, ends[1]]), axis=1)
         return found
 

@@ -133,8 +133,9 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
         """
         fit = self._problems(X, y, sample_weight, offset, strata)
         fit_problems(self, fit, sample_weight)
-        labels, scores = fit.labels, fit.problems[0].rows.scores(self._dense_coef, 0.0)
-        self.baseline_ = _baselines(fit.problems[0].loss, scores, fit.y[0], labels)
+        time, _, names, places = fit.y
+        scores = fit.problems[0].rows.scores(self._dense_coef, 0.0)
+        self.baseline_ = _baselines(fit.problems[0].loss, scores, time, names, places)
         return self
 
     def _get_loss(self) -> Any:
@@ -143,7 +144,7 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
     def _problems(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None, strata: Any = None
     ) -> FitProblems:
-        """The validated data, with the times and events as targets and the strata as labels."""
+        """The validated data, with the times, events and strata as targets."""
         if y is None:
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
         self._find_groups(X)
@@ -163,7 +164,15 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
         loss = PartialLikelihood(time, event, weights, places, own, efron=self.ties == "efron")
         rows = RowsOfScores(Design(X), loss)
         columns = Columns(self._get_penalty(), float(self.alpha)).bound(X.shape[1])
-        return FitProblems(X, (time, event), [Problem(rows, columns)], (names, places))
+        return FitProblems(X, (time, event, names, places), [Problem(rows, columns)])
+
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
+        if len(self.baseline_) > 1:
+            raise ValueError(
+                "certify takes no strata, and CoxPD was fitted with "
+                f"{len(self.baseline_)} of them: its certificate_ is that of the fit."
+            )
+        return super()._fitted_problems(X, y, sample_weight, offset)
 
     def _last_points(self, fit: FitProblems) -> list[Point] | None:
         coef = self._dense_coef
@@ -295,10 +304,9 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
 
 
 def _baselines(
-    loss: PartialLikelihood, scores: Array, time: Array, strata: tuple[Any, Indices]
+    loss: PartialLikelihood, scores: Array, time: Array, names: Any, places: Indices
 ) -> list[tuple[Any, Array, Array]]:
     """For each stratum its label, the times of events, and the cumulative hazard there."""
-    names, places = strata
     rows, increments = loss.baseline(scores)
     found = []
     for k, name in enumerate(names.tolist()):

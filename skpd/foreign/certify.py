@@ -56,9 +56,10 @@ def certify(
         `TweedieRegressor` of scikit-learn, or one of their variants with cross-validation; a
         `Lasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso` or `LogisticRegression` of celer; a
         `Lasso`, `WeightedLasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso`,
-        `SparseLogisticRegression`, `LinearSVC` or `GeneralizedLinearEstimator` of skglm; a
+        `SparseLogisticRegression`, `LinearSVC`, `CoxEstimator` or `GeneralizedLinearEstimator` of
+        skglm; a
         `GeneralizedLinearRegressor` of glum; the result of a `GLM` of statsmodels without a
-        penalty; or an estimator of this package.
+        penalty; a `LogisticAT` of mord; or an estimator of this package.
         The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
         parameters, possibly nested, whose (last, best) estimator is one of these.
         Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and
@@ -142,6 +143,7 @@ def certify(
     PoissonRegressor, GammaRegressor,
     TweedieRegressor, those of glum             half the deviance   1
     GLM of statsmodels                          half the deviance   S
+    LogisticAT of mord                          its own             S
     HuberRegressor                              see below           2 S
     celer's LogisticRegression                  its own             S
     skglm's LinearSVC                           hinge               C S

@@ -28,6 +28,11 @@ class LinearFit:
     coef: Array
     intercept: Any
 
+    @property
+    def primal(self) -> float:
+        """The objective value of the model, rounded up."""
+        return primal_objective(self.problem, self.coef, self.intercept)
+
     def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
         """The certificate of the model, and the relative gap of the best model and lower bound.
 
@@ -35,8 +40,7 @@ class LinearFit:
         ``tol``, a solver finds a better model and dual point, and the lower bound is that of the
         solution.
         """
-        problem = self.problem
-        primal = primal_objective(problem, self.coef, self.intercept)
+        problem, primal = self.problem, self.primal
         theta = problem.dual_point_of(self.coef, self.intercept)
         point = best = Point(self.coef, self.intercept, theta)
         bound, solved = dual_bound(problem, theta, primal), None

@@ -1,25 +1,32 @@
-"""The objectives of generalised linear models of scikit-learn, glum and statsmodels.
+"""The objectives of generalised linear models of scikit-learn, glum, statsmodels and mord.
 
-Neither glum nor statsmodels is imported: estimators are recognised by the names of the library and
-the class. The objectives are those in the documentation of scikit-learn 1.9, glum 3.4 and
-statsmodels 0.15, with D the deviance of all rows and S the sum of the weights:
+Of these only scikit-learn is imported: the other estimators are recognised by the names of the
+library and the class. The objectives are those in the documentation of scikit-learn 1.9, glum 3.4,
+statsmodels 0.15 and mord 0.7, with D the deviance of all rows and S the sum of the weights:
 
     PoissonRegressor, GammaRegressor, TweedieRegressor    D / (2 S) + alpha ||w||^2 / 2
     GeneralizedLinearRegressor (glum)                     D / (2 S) + alpha sum_j R_j(w_j),
                         R_j(w) = l1_ratio P1_j |w| + (1 - l1_ratio) P2_j w^2 / 2
     GLM (statsmodels)                                     D / 2, without an intercept of its own
+    LogisticAT (mord)        sum_i s_i sum_k l(s_ik (x_i.w - t_k)) + alpha ||w||^2 / 2
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from .._typing import Array
-from ..losses import Gamma, Logistic, Loss, NegativeBinomial, Poisson, Squared, Tweedie
+from ..certificates import Certificate, primal_objective
+from ..losses import Gamma, Logistic, Loss, MarginLoss, NegativeBinomial, Poisson, Squared, Tweedie
+from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty, Separable, SquaredL2, for_features
-from .data import Data, fits
+from ..problems import Problem
+from ..problems.columns import Columns
+from ..problems.score_rows import RowsOfScores
+from .data import Data, coefficients, fits, positive
 from .families import Family, alpha, classes, given, targets
 from .fits import LinearFit
 
@@ -170,4 +177,44 @@ def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
     return fits(model, data, targets(model, data), loss, penalty, lambda total: 1.0)
 
 
+# Cox's partial likelihood in skglm, by the functions of `celer_skglm`, and mord's ordered classes
+
+
+@dataclass(frozen=True)
+class OrdinalFit(LinearFit):
+    """Coefficients and thresholds from any source, for `skpd.losses.ordinal`."""
+
+    thresholds: Array
+
+    @property
+    def primal(self) -> float:
+        """The objective value of the model with its own thresholds, rounded up."""
+        rows = self.problem.rows
+        own = replace(rows, loss=rows.loss.with_thresholds(self.thresholds))
+        return primal_objective(self.problem.of_rows(own), self.coef, 0.0)
+
+    def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
+        if rigorous:
+            raise ValueError("rigorous must be False for ordered classes of other libraries.")
+        return super().certify(tol, max_iter, rigorous)
+
+
+def ordinal_fit(
+    estimator: Any, data: Data, loss: MarginLoss, alpha: float, thresholds: Any
+) -> LinearFit:
+    """The fit of ordered classes with half the squared l2 norm."""
+    labels = data.labels(estimator.classes_)
+    (coef,), _ = coefficients(estimator, data.name, data.X.shape[1], 1)
+    rows = RowsOfScores(data.design, OrdinalLoss(labels, data.sample_weight, data.offset, loss))
+    problem = Problem(rows, Columns(SquaredL2(), positive(alpha, data.name)))
+    return OrdinalFit(problem, coef, 0.0, np.asarray(thresholds, dtype=np.float64))
+
+
+def _mord(estimator: Any, data: Data) -> list[LinearFit]:
+    """The fit of sum_i s_i sum_k l_ik + alpha ||w||^2 / 2 of LogisticAT."""
+    alpha = float(estimator.alpha) / float(np.sum(data.sample_weight))
+    return [ordinal_fit(estimator, data, Logistic(), alpha, estimator.theta_)]
+
+
+MORD = {"LogisticAT": _mord}
 STATSMODELS = {"GLMResultsWrapper": _statsmodels, "GLMResults": _statsmodels}

@@ -50,7 +50,7 @@ from .families import (
     targets,
 )
 from .fits import ConcomitantFit, LinearFit
-from .generalized import GAMMA, GLUM, POISSON, STATSMODELS, TWEEDIE
+from .generalized import GAMMA, GLUM, MORD, POISSON, STATSMODELS, TWEEDIE
 from .outputs import (
     COUPLED_LOSSES,
     by_hand_of_outputs,
@@ -259,6 +259,7 @@ BY_NAME = {  # libraries that are not imported
     "skglm": SKGLM,
     "glum": dict.fromkeys(["GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV"], GLUM),
     "statsmodels": STATSMODELS,
+    "mord": MORD,
 }
 
 

@@ -15,6 +15,7 @@ the thresholds satisfy this. A rounding error of the sum is removed by a factor 
 rows of the larger of both sides.
 """
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
@@ -69,8 +70,6 @@ class OrdinalLoss(StructuredLoss):
     offset : ndarray of shape (n_samples,) or None
         Numbers that are added to the scores.
     inner : MarginLoss
-    thresholds : ndarray of shape (K - 1,), default=None
-        The thresholds; the best ones by default.
     """
 
     linear_tails: ClassVar[bool] = False
@@ -78,11 +77,11 @@ class OrdinalLoss(StructuredLoss):
     of_classes: ClassVar[bool] = True
 
     def __init__(
-        self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss,
-        thresholds: Array | None = None,
-    ) -> None:  # fmt: skip
+        self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss
+    ) -> None:
         n, self.n_thresholds = len(labels), int(np.max(labels))
-        self.inner, self.thresholds = inner, thresholds
+        self.inner = inner
+        self.thresholds: Array | None = None  # given ones, in place of the best
         self.is_smooth = self.has_curvature = not inner.has_kinks  # type: ignore[misc]
         self.has_kinks = inner.has_kinks  # type: ignore[misc]
         self.weights = np.full(n, 1.0 / n)
@@ -103,6 +102,12 @@ class OrdinalLoss(StructuredLoss):
         ]
         # the last scores and their thresholds, from which the next search starts
         self._last = np.empty(0), np.zeros(self.n_thresholds)
+
+    def with_thresholds(self, thresholds: Array) -> "OrdinalLoss":
+        """The loss with given thresholds."""
+        other = copy(self)
+        other.thresholds = thresholds
+        return other
 
     def _shifted(self, z: Array) -> Array:
         own: Array = np.ascontiguousarray(z[self.counted])

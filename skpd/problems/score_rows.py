@@ -119,7 +119,7 @@ class RowsOfScores(Rows):
         """
         if penalty.free_level or len(penalty.free_features.columns):
             raise ValueError(
-                "The penalty must leave no coefficient free for a loss of all scores, got "
+                "A loss of all scores needs a penalty that leaves no coefficient free, got "
                 f"{penalty!r}."
             )
         return FreeConstant(self, penalty)

@@ -239,6 +239,56 @@ def multinomial_programme(X, labels, rows, l1, l2, fit_intercept):
     return _clarabel(cp, cp.Problem(cp.Minimize(objective)))
 
 
+def cox_programme(X, loss, penalty, alpha):
+    """The least partial likelihood of a `PartialLikelihood` plus a penalty, from its parts."""
+    import cvxpy as cp
+
+    w = cp.Variable(X.shape[1])
+    u = X[loss.order] @ w + (0.0 if loss.offset is None else loss.offset)
+    shares, log_s, starts = loss.shares, loss.log_s, loss.starts
+    end = len(shares)
+    value = -(shares @ u) - float(loss.constant)
+    for g in reversed(range(len(starts) - 1)):
+        if loss.last[g]:
+            end = starts[g + 1]
+        rows = np.arange(starts[g], end)
+        tied = np.flatnonzero(shares[starts[g] : starts[g + 1]] > 0)
+        d, total = len(tied), shares[starts[g] : starts[g + 1]].sum()
+        terms = d if loss.efron else min(d, 1)
+        for k in range(terms):
+            kept = np.zeros(len(rows))
+            kept[tied] = np.log1p(-k / terms)
+            value += total / terms * cp.log_sum_exp(u[rows] + log_s[rows] + kept)
+    value += alpha * _penalty(cp, penalty, w)
+    return _clarabel_at_last(cp, cp.Problem(cp.Minimize(value)))
+
+
+def ordinal_programme(X, y, rows, offset, loss, penalty, alpha):
+    """The least loss of ordered classes over coefficients and thresholds."""
+    import cvxpy as cp
+
+    w, t = cp.Variable(X.shape[1]), cp.Variable(int(np.max(y)))
+    value = alpha * _penalty(cp, penalty, w)
+    for k in range(int(np.max(y))):
+        margins = cp.multiply(np.where(y > k, 1.0, -1.0), X @ w + offset - t[k])
+        value += rows @ (cp.logistic(-margins) if loss == "logistic" else cp.pos(1 - margins))
+    return _clarabel_at_last(cp, cp.Problem(cp.Minimize(value)))
+
+
+def _penalty(cp, penalty, w):
+    """The value of one of a few penalties."""
+    kind = type(penalty).__name__
+    if kind == "GroupL2":
+        labels = group_labels(penalty.groups, w.shape[0])
+        members = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
+        return sum(np.sqrt(len(some)) * cp.norm2(w[some]) for some in members)
+    if kind == "ElasticNet":
+        ratio = penalty.l1_ratio
+        return ratio * cp.norm1(w) + (1 - ratio) * cp.sum_squares(w) / 2
+    norms = {"L1": cp.norm1, "LInf": cp.norm_inf, "SquaredL2": lambda w: cp.sum_squares(w) / 2}
+    return norms[kind](w)
+
+
 def concomitant_programme(X, y, rows, epsilon, l2, fit_intercept):
     """The least sum_i rows_i (sigma / 2 + sigma h(r_i / sigma)) + l2 ||w||^2 / 2.
 
@@ -279,10 +329,19 @@ def trace_norm_programme(X, Y, weights, alpha, radius, fit_intercept):
     return _clarabel(cp, cp.Problem(cp.Minimize(objective), [cp.normNuc(W) <= radius]))
 
 
-def _clarabel(cp, programme):
+def _clarabel_at_last(cp, programme):
+    """The value of `_clarabel`, for tolerances of which the tighter ones may be out of reach."""
+    for tolerances in ((1e-9, 1e-11), (1e-9, 1e-10), (1e-8, 1e-9)):
+        value = _clarabel(cp, programme, tolerances)
+        if value is not None:
+            return value
+    return None
+
+
+def _clarabel(cp, programme, tolerances=(1e-9, 1e-11)):
     """The value at two tolerances, None where they disagree: now and then it stops too early."""
     values = []
-    for tol in (1e-9, 1e-11):
+    for tol in tolerances:
         try:
             programme.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
         except cp.error.SolverError:

@@ -7,6 +7,7 @@ Other penalties use accelerated proximal gradients.
 """
 
 from contextlib import suppress
+from math import inf
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,8 +16,9 @@ from ..._typing import Array
 from ...certificates import dual_estimate
 from ...problems import Point, Problem
 from ..accelerated.outputs import ModelByRows, VectorModel
-from ..accelerated.progress import Progress, Result
+from ..accelerated.progress import Progress, Result, within
 from ..accelerated.proximal_gradient import proximal_gradients
+from ..accelerated.settings import GRADIENTS as STEPS
 from ..run import Run
 from .settings import GRADIENTS
 
@@ -39,15 +41,18 @@ def smooth(run: Run) -> None:
         proximal_gradients(_ScoresModel(run.problem), run)
 
 
-def quasi_newton(run: Run) -> None:
+def quasi_newton(run: Run, *, budget: float = inf) -> None:
     """L-BFGS for a loss of each row without kinks and a squared l2 penalty.
 
     Parameters
     ----------
     run : Run
         An iteration is a step.
+    budget : float, default=inf
+        A computing limit: the number of multiplications after which the method ends unfinished.
     """
     ridge, _, _ = run.problem.penalty.without_ridge()
+    run = within(run, budget, STEPS.step_overhead)
     with suppress(_Done):
         _quasi_newton(run, ModelByRows(run.problem), run.problem.alpha * ridge)
 

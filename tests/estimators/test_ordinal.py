@@ -1,0 +1,151 @@
+"""Ordered classes: against formulas, Clarabel and mord."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skpd import OrdinalPD, PathCV, certify, path
+from skpd.losses import Hinge, Logistic
+from skpd.losses.ordinal import OrdinalLoss
+from tests.oracles.reference import ordinal_programme
+
+N, D = 150, 4
+
+
+@parametrize_with_checks([OrdinalPD(), OrdinalPD(loss="hinge", tol=1e-10)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def data(rng):
+    X, offset = rng.normal(size=(N, D)), 0.5 * rng.normal(size=N)
+    score = 1.5 * X[:, 0] - X[:, 1] + offset + rng.logistic(size=N)
+    return X, np.digitize(score, [-2.0, 0.0, 1.5]), offset, rng.uniform(0.3, 2.0, N)
+
+
+@pytest.mark.parametrize("inner", [Logistic(), Hinge()], ids=str)
+def test_the_loss_its_thresholds_and_its_dual_points(inner, rng):
+    for trial in range(40):
+        n, K = int(rng.integers(6, 30)), int(rng.integers(2, 5))
+        labels = rng.integers(0, K, n)
+        labels[:K] = np.arange(K)
+        weights = rng.random(n) + 0.05
+        offset = rng.normal(size=n) if trial % 2 else None
+        loss = OrdinalLoss(labels, weights, offset, inner)
+        z = rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
+        value, rounding = loss.value(z)
+        u, c = z if offset is None else z + offset, weights / weights.sum()
+        thresholds = loss.best_thresholds(z)
+        assert np.all(np.diff(thresholds) >= 0.0)
+        total = 0.0
+        for k, t in enumerate(thresholds):
+            signs = np.where(labels > k, 1.0, -1.0)
+            near = [t, t + 1e-3, t - 1e-3, *(u - 1.0), *(u + 1.0)]
+            values = [c @ inner.value(signs, u - other) for other in near]
+            assert values[0] <= min(values) + 1e-12
+            total += values[0]
+        assert_allclose(value, total)
+        _, mixture = loss.mixture(z, 0.0)
+        constant, error = mixture.value(1.0)
+        theta = mixture.theta / n
+        assert abs(constant + theta @ z - value) <= error + rounding + 1e-9 * (1.0 + value)
+        for share in (1.0, 0.5, 0.0):
+            constant, error = (share * mixture).value(1.0)
+            for _ in range(3):
+                other = 3.0 * rng.normal(size=n)
+                most, rounding = loss.value(other)
+                assert constant - error + share * (theta @ other) <= most + rounding
+        if inner == Logistic():
+            gradient = approx_fprime(z, lambda q, loss=loss: loss.value(q)[0], 1e-6)
+            assert_allclose(loss.derivatives(z)[1] / n, gradient, atol=1e-5)
+
+
+def test_the_hessian(data, rng):
+    X, y, offset, weights = data
+    loss, w, h = OrdinalLoss(y, weights, offset, Logistic()), rng.normal(size=D), 1e-6
+
+    def gradient(w):
+        return X.T @ loss.derivatives(X @ w)[1] / N
+
+    differences = [(gradient(w + h * e) - gradient(w - h * e)) / (2 * h) for e in np.eye(D)]
+    assert_allclose(loss.hessian(X @ w, X.copy()), differences, atol=1e-8)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1", "group", "elasticnet"])
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_optima_of_clarabel(loss, penalty, data):
+    X, y, offset, weights = data
+    groups = 2 if penalty == "group" else None
+    model = OrdinalPD(0.02, loss=loss, penalty=penalty, groups=groups, tol=1e-8)
+    model.fit(X, y, weights, offset)
+    best = ordinal_programme(
+        X, y, weights / weights.sum(), offset, loss, model._get_penalty(), 0.02
+    )
+    assert_allclose(model.certificate_.primal, best, rtol=1e-7)
+    assert model.certificate_.dual <= best * (1.0 + 1e-8)
+    # the thresholds are those of the objective
+    margins = np.where(y[:, None] > np.arange(3), 1.0, -1.0)
+    margins *= (X @ model.coef_ + offset)[:, None] - model.thresholds_
+    each = np.logaddexp(0.0, -margins) if loss == "logistic" else np.maximum(1.0 - margins, 0.0)
+    value = weights / weights.sum() @ each.sum(axis=1) + 0.02 * model._get_penalty().value(
+        model.coef_
+    )
+    assert_allclose(value, model.certificate_.primal, rtol=1e-9)
+    sparse = OrdinalPD(0.02, loss=loss, penalty=penalty, groups=groups, tol=1e-8)
+    sparse.fit(sp.csr_array(X), y, weights, offset)
+    assert_allclose(sparse.certificate_.primal, best, rtol=1e-7)
+
+
+def test_models_of_mord(data):
+    mord = pytest.importorskip("mord")
+    X, y, _, weights = data
+    theirs = mord.LogisticAT(alpha=0.02 * weights.sum(), max_iter=100_000)
+    theirs.fit(X, y, sample_weight=weights)
+    ours = OrdinalPD(0.02, tol=1e-12).fit(X, y, weights)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    assert_allclose(ours.thresholds_, theirs.theta_, atol=1e-6)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    found = certify(theirs, X, y, weights)
+    assert found.relative_gap <= 1e-8
+    theirs.theta_ = theirs.theta_ + 0.1
+    assert certify(theirs, X, y, weights).gap > 1e-4
+
+
+def test_predictions_by_words_and_offsets(data):
+    X, y, offset, _ = data
+    words = np.array(["a poor", "b fair", "c good", "d best"])[y]
+    model = OrdinalPD(0.01).fit(X, words, offset=offset)
+    scores = X @ model.coef_ + offset
+    expected = model.classes_[(scores[:, None] > model.thresholds_).sum(axis=1)]
+    decisions = model.decision_function(X, offset)
+    assert_array_equal(model.classes_[decisions.argmax(axis=1)], expected)
+    assert_allclose(decisions[:, 0], model.thresholds_[0] - scores)
+    assert_array_equal(model.predict(X, offset), expected)
+    assert model.score(X, words, offset=offset) == np.mean(expected == words)
+    probabilities = model.predict_proba(X, offset)
+    assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert probabilities.min() >= 0.0
+    two = OrdinalPD(0.01).fit(X, y > 1)
+    assert two.thresholds_.shape == (1,)
+    assert_allclose(two.decision_function(X), X @ two.coef_ - two.thresholds_)
+    assert not hasattr(OrdinalPD(loss="hinge"), "predict_proba")
+    with pytest.raises(ValueError, match="of each class one with a positive sample_weight"):
+        OrdinalPD().fit(X, y, sample_weight=(y != 2) * 1.0)
+
+
+def test_paths_and_certificates(data):
+    X, y, _, _ = data
+    found = path(OrdinalPD(penalty="l1", tol=1e-9), X, y, alphas=[0.1, 0.01])
+    alone = OrdinalPD(0.01, penalty="l1", tol=1e-9).fit(X, y)
+    assert_allclose(found.coefs[1], alone.coef_, atol=1e-5)
+    assert_allclose(found.models[1].thresholds_, alone.thresholds_, atol=1e-4)
+    assert certify(alone, X, y).relative_gap <= 1e-9
+    search = PathCV(OrdinalPD(penalty="l1"), alphas=[0.1, 0.01]).fit(X, y)
+    assert search.best_score_ > 0.4
+    warm = OrdinalPD(0.01, warm_start=True).fit(X, y)
+    assert warm.fit(X, y).n_iter_ <= 1

@@ -1,0 +1,221 @@
+"""Proportional hazards: against formulas, Clarabel, lifelines and scikit-survival."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime
+from sklearn.model_selection import GridSearchCV
+
+from skpd import CoxPD, PathCV, certify, coef_table, path
+from skpd.estimators.concordance import concordance
+from skpd.losses.survival import PartialLikelihood
+from tests.oracles.reference import cox_programme
+
+N, D = 150, 4
+
+
+def censored(rng, n=N, d=D, ties=True, share=0.5):
+    """Features, times and events, of which about a share is censored."""
+    X = rng.normal(size=(n, d))
+    time = rng.exponential(np.exp(-0.8 * X[:, 0] + 0.4 * X[:, 1]))
+    end = np.quantile(time, 1.0 - share) * rng.uniform(0.5, 1.5, n) if share else np.inf
+    event = time <= end
+    event[np.argmin(np.minimum(time, end))] = True
+    time = np.minimum(time, end)
+    return X, np.ceil(8.0 * time) / 8.0 if ties else time, event
+
+
+def by_definition(time, event, weights, strata, u, efron):
+    """The loss, from one loop over all event times."""
+    c, total = weights / weights.sum(), 0.0
+    for stratum in np.unique(strata):
+        for t in np.unique(time[(strata == stratum) & event & (weights > 0)]):
+            tied = np.flatnonzero((strata == stratum) & event & (time == t) & (weights > 0))
+            at_risk = np.flatnonzero((strata == stratum) & (time >= t) & (weights > 0))
+            sums = np.sum(weights[at_risk] * np.exp(u[at_risk]))
+            own, d = np.sum(weights[tied] * np.exp(u[tied])), len(tied)
+            terms = [sums - k / d * own * efron for k in range(d)]
+            total += (
+                c[tied].mean() * np.sum(np.log(terms)) if efron else c[tied].sum() * np.log(sums)
+            )
+            total -= np.sum(c[tied] * (u[tied] + np.log(weights[tied])))
+    return total
+
+
+@pytest.mark.parametrize("efron", [True, False])
+def test_the_loss_and_its_dual_points(efron, rng):
+    for trial in range(60):
+        n = int(rng.integers(2, 25))
+        time = rng.integers(1, 8, n).astype(float) if trial % 2 else rng.random(n)
+        event = rng.random(n) < rng.choice([0.3, 0.9])
+        event[0] = True
+        weights = np.ones(n)
+        if trial % 3 == 0:
+            weights = rng.random(n) * (rng.random(n) < 0.8)
+            weights[0] = 0.5
+        strata = rng.integers(0, 3, n) if trial % 4 == 0 else np.zeros(n, dtype=int)
+        offset = rng.normal(size=n) if trial % 5 == 0 else None
+        z = rng.normal(size=n) * rng.choice([0.1, 1.0, 10.0])
+        loss = PartialLikelihood(time, event, weights, strata, offset, efron=efron)
+        u = z if offset is None else z + offset
+        value, rounding = loss.value(z)
+        expected = by_definition(time, event, weights, strata, u, efron)
+        if trial % 3:  # with other weights Efron's terms may need a constant to be at least 0
+            assert_allclose(value, expected, atol=1e-12)
+        assert value >= -rounding
+        _, theta, _ = loss.derivatives(z)
+        gradient = approx_fprime(z, lambda q, loss=loss: loss.value(q)[0], 1e-6)
+        assert_allclose(theta / n, gradient, atol=1e-5)
+        _, mixture = loss.mixture(z, 0.0)
+        at_z, error = mixture.value(1.0)
+        assert abs(at_z + theta @ z / n - value) <= error + rounding + 1e-13
+        for share in (1.0, 0.7, 1e-3, 0.0):
+            constant, error = mixture.value(share)
+            assert_allclose((share * mixture).value(1.0)[0], constant, atol=1e-14)
+            for _ in range(3):
+                other = rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
+                most, rounding = loss.value(other)
+                assert constant - error + share * (theta @ other) / n <= most + rounding
+
+
+@pytest.mark.parametrize("efron", [True, False])
+def test_the_hessian(efron, rng):
+    X, time, event = censored(rng)
+    weights, strata = rng.uniform(0.1, 2.0, N), rng.integers(0, 3, N)
+    loss = PartialLikelihood(time, event, weights, strata, rng.normal(size=N), efron=efron)
+    w, h = rng.normal(size=D), 1e-6
+
+    def gradient(w):
+        return X.T @ loss.derivatives(X @ w)[1] / N
+
+    differences = [(gradient(w + h * e) - gradient(w - h * e)) / (2 * h) for e in np.eye(D)]
+    assert_allclose(loss.hessian(X @ w, X.copy()), differences, atol=1e-8)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "group", "elasticnet", "linf"])
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
+def test_optima_of_clarabel(penalty, ties, share, rng):
+    X, time, event = censored(rng, share=share, n=60)
+    weights, offset = rng.uniform(0.5, 2.0, 60), 0.3 * rng.normal(size=60)
+    strata = rng.integers(0, 2, 60)
+    groups = 2 if penalty == "group" else None
+    model = CoxPD(0.04, penalty=penalty, groups=groups, ties=ties, tol=1e-8)
+    y = np.column_stack([time, event])
+    model.fit(X, y, sample_weight=weights, offset=offset, strata=strata)
+    loss = PartialLikelihood(time, event, weights, strata, offset, efron=ties == "efron")
+    best = cox_programme(X, loss, model._get_penalty(), 0.04)
+    assert_allclose(model.certificate_.primal, best, rtol=1e-7)
+    assert model.certificate_.dual <= best * (1.0 + 1e-8)
+    sparse = CoxPD(0.04, penalty=penalty, groups=groups, ties=ties, tol=1e-8)
+    sparse.fit(sp.csr_array(X), y, sample_weight=weights, offset=offset, strata=strata)
+    assert_allclose(sparse.certificate_.primal, best, rtol=1e-7)
+
+
+def test_coefficients_and_curves_of_scikit_survival(rng):
+    linear_model = pytest.importorskip("sksurv.linear_model")
+    X, time, event = censored(rng)
+    y = np.array(list(zip(event, time, strict=True)), dtype=[("event", bool), ("time", float)])
+    theirs = linear_model.CoxPHSurvivalAnalysis(alpha=0.05 * N, ties="efron", tol=1e-12).fit(X, y)
+    ours = CoxPD(0.05, penalty="l2", tol=1e-11).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    X, time, event = censored(rng, ties=False)
+    y = np.array(list(zip(event, time, strict=True)), dtype=[("event", bool), ("time", float)])
+    theirs = linear_model.CoxPHSurvivalAnalysis(alpha=0.05 * N, tol=1e-12).fit(X, y)
+    ours = CoxPD(0.05, penalty="l2", tol=1e-11).fit(X, y)
+    times = np.quantile(time, [0.3, 0.6])
+    curves = [f(times) for f in theirs.predict_survival_function(X[:5])]
+    assert_allclose(ours.predict_survival_function(X[:5], times), curves, atol=1e-6)
+    assert_allclose(ours.score(X, y), theirs.score(X, y))
+
+
+def test_coefficients_of_lifelines(rng):
+    lifelines = pytest.importorskip("lifelines")
+    X, time, event = censored(rng)
+    X /= X.std(axis=0, ddof=1)  # lifelines penalises features of standard deviation 1
+    table = pd.DataFrame(X).assign(time=time, event=event)
+    theirs = lifelines.CoxPHFitter(penalizer=0.05, l1_ratio=0.0)
+    theirs.fit(table, "time", "event", fit_options={"precision": 1e-12})
+    ours = CoxPD(0.05, penalty="l2", tol=1e-11).fit(X, np.column_stack([time, event]))
+    assert_allclose(ours.coef_, theirs.params_, atol=1e-6)
+
+
+def test_concordance_by_definition(rng):
+    for n in (30, 1500):  # within a block and over several
+        time = rng.integers(1, 20, n).astype(float)
+        event, scores = rng.random(n) < 0.6, np.round(rng.normal(size=n), 1)
+        weights, strata = rng.uniform(0.5, 2.0, n), rng.integers(0, 2, n)
+        earlier = time[:, None] < time
+        earlier |= (time[:, None] == time) & ~event
+        pairs = event[:, None] & earlier & (strata[:, None] == strata)
+        both = weights[:, None] * weights * pairs
+        order = 0.5 * (1.0 + np.sign(scores[:, None] - scores))
+        expected = np.sum(both * order) / np.sum(both)
+        assert_allclose(concordance(time, event, scores, weights, strata), expected)
+    assert np.isnan(concordance(np.ones(3), np.zeros(3, bool), np.ones(3), np.ones(3), None))
+
+
+def test_baselines_of_strata(rng):
+    X, time, event = censored(rng)
+    strata = np.where(rng.random(N) < 0.5, "north", "south")
+    y = np.column_stack([time, event])
+    model = CoxPD(0.01, ties="breslow", tol=1e-8).fit(X, y, strata=strata)
+    risk = np.exp(X @ model.coef_)
+    assert [label for label, _, _ in model.baseline_] == ["north", "south"]
+    for label, at, hazard in model.baseline_:
+        own = strata == label
+        steps = [event[own & (time == t)].sum() / risk[own & (time >= t)].sum() for t in at]
+        assert_allclose(hazard, np.cumsum(steps))
+    found = model.predict_survival_function(X[:3], [0.0, 0.5, 9.0], strata=strata[:3])
+    assert_array_equal(found[:, 0], 1.0)
+    assert np.all(np.diff(found, axis=1) <= 0.0)
+    with pytest.raises(ValueError, match="strata must be given"):
+        model.predict_survival_function(X[:3], [0.5])
+    with pytest.raises(ValueError, match="strata must hold one of"):
+        model.predict_survival_function(X[:3], [0.5], strata=["north", "east", "south"])
+    with pytest.raises(ValueError, match="certify takes no strata"):
+        certify(model, X, y)
+
+
+def test_paths_searches_and_warm_starts(rng):
+    X, time, event = censored(rng)
+    y = np.column_stack([time, event])
+    found = path(CoxPD(tol=1e-9), X, y, alphas=[0.1, 0.01])
+    assert_allclose(found.coefs[1], CoxPD(0.01, tol=1e-9).fit(X, y).coef_, atol=1e-5)
+    search = PathCV(CoxPD(), alphas=[0.1, 0.01], cv=3).fit(X, y)
+    grid = GridSearchCV(CoxPD(), {"alpha": [0.1, 0.01]}, cv=3).fit(X, y)
+    assert_allclose(search.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"])
+    model = CoxPD(0.01, warm_start=True).fit(X, y)
+    assert model.fit(X, y).n_iter_ <= 1
+    assert len(coef_table(model)) == D
+    assert certify(model, X, y).relative_gap <= model.tol
+
+
+def test_features_far_from_0_and_shifts_do_not_matter(rng):
+    X, time, event = censored(rng)
+    y = np.column_stack([time, event])
+    near = CoxPD(0.02, tol=1e-8).fit(X, y)
+    far = CoxPD(0.02, tol=1e-6).fit(X + 1e4, y)
+    assert_allclose(far.coef_, near.coef_, atol=1e-3)
+    assert far.converged_
+
+
+def test_what_is_refused(rng):
+    X, time, event = censored(rng)
+    y = np.column_stack([time, event])
+    with pytest.raises(ValueError, match="y must have an event"):
+        CoxPD().fit(X, np.column_stack([time, np.zeros(N)]))
+    with pytest.raises(ValueError, match="must be 0 or 1"):
+        CoxPD().fit(X, np.column_stack([time, 2.0 * event]))
+    with pytest.raises(ValueError, match="two columns, time and event, got the shape"):
+        CoxPD().fit(X, np.column_stack([time, event, event]))
+    with pytest.raises(ValueError, match="two fields, bools for events"):
+        CoxPD().fit(X, np.zeros(N, dtype=[("a", float), ("b", float)]))
+    with pytest.raises(ValueError, match="no coefficient free"):
+        CoxPD(penalty_weights=np.zeros(D)).fit(X, y)
+    with pytest.raises(ValueError, match=r"strata must have the shape \(150,\)"):
+        CoxPD().fit(X, y, strata=np.zeros(3))
+    with pytest.raises(ValueError, match="X has 150 samples, and y has 149"):
+        CoxPD().fit(X, y[1:])
