@@ -15,7 +15,16 @@ from tests.oracles.reference import ordinal_programme
 N, D = 150, 4
 
 
-@parametrize_with_checks([OrdinalPD(), OrdinalPD(loss="hinge", tol=1e-10)])
+def expected_to_fail(estimator):
+    """Predictions are the median class, which need not be that with the largest probability."""
+    if estimator.loss == "hinge":
+        return {}
+    return {"check_classifiers_train": "the median class is predicted, not the most probable one"}
+
+
+@parametrize_with_checks(
+    [OrdinalPD(), OrdinalPD(loss="hinge", tol=1e-10)], expected_failed_checks=expected_to_fail
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
