@@ -25,6 +25,7 @@ NAMES = {
     "gap_proofs": "what a gap says of predictions, decisions, rows and paths, beside optima",
     "kernels": "kernel machines beside scikit-learn's SVC, and three kernels on digits",
     "lasso_tests": "scikit-learn's own tests of Lasso and ElasticNet on the classes here",
+    "likelihoods": "random fits of counts, costs, times and ordered classes beside Clarabel",
     "memory": "peak memory of a fit over the size of its data",
     "multivariate": "F1 optimised as such beside LinearSVC, and small problems beside Clarabel",
     "noise_budget": "a budget of multipliers: certified, and beside the table of its paper",

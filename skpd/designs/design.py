@@ -88,6 +88,15 @@ class Design:
     def _by_rows(self, X) -> "Design":
         return self._like(X if sp.issparse(X) else np.ascontiguousarray(X))
 
+    def half_ranges(self, rows: Indices) -> Array:
+        """Half the differences of the largest and the least entry of every column in some rows."""
+        some = self._X[rows]
+        ends = [some.max(axis=0), some.min(axis=0)]
+        if sp.issparse(some):
+            ends = [np.ravel(end.toarray()) for end in ends]
+        half: Array = 0.5 * (ends[0].astype(np.float64) - ends[1])
+        return half
+
     @property
     def as_given(self) -> Any:
         """The array or sparse matrix itself."""

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_pinball_score
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike
@@ -14,6 +15,7 @@ from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import WarmStartParameters, WithSolver, declared
 from .posing import problem_of_outputs
+from .regression import PdproxRegressor
 from .regressor import PrimalDualRegressor
 
 
@@ -136,6 +138,37 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         quantiles : ndarray of shape (n_samples, n_quantiles)
         """
         return self._scores(X, offset)
+
+    def regressor(self, quantile: float) -> PdproxRegressor:
+        """The model of one of the quantiles as a fitted regressor, for libraries that want one.
+
+        Parameters
+        ----------
+        quantile : float
+            One of ``quantiles``.
+
+        Returns
+        -------
+        regressor : PdproxRegressor
+            With the coefficients of this quantile; its predictions are that column of `predict`.
+
+        Raises
+        ------
+        ValueError
+            If it is none of ``quantiles``.
+        """
+        check_is_fitted(self)
+        known = self._get_loss().quantiles
+        if quantile not in known:
+            raise ValueError(f"quantile must be one of {list(known)}, got {quantile!r}.")
+        place = list(known).index(quantile)
+        single = PdproxRegressor(self.alpha, loss="pinball", quantile=float(quantile))
+        single.coef_ = self._dense_coef[place]
+        single.intercept_ = float(self.intercept_[place])
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(single, name, getattr(self, name))
+        return single
 
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,

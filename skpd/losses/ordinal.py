@@ -18,7 +18,7 @@ rows of the larger of both sides.
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
+from math import log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -236,6 +236,20 @@ class OrdinalLoss(StructuredLoss):
         return found if np.isfinite(found).all() else None
 
     # Dual points
+
+    def distances_of_slopes(self, design: Any, gap: float) -> Array | None:
+        """See `StructuredLoss.distances_of_slopes`.
+
+        For smooth margin losses sum_ik c_i (theta_ik - theta_ik*)^2 <= 2 smoothness gap; the
+        Cauchy-Schwarz inequality over all rows and thresholds bounds the products.
+        """
+        if self.inner.has_kinks:
+            return None
+        weights = np.zeros(len(self.weights))
+        weights[self.counted] = self.shares
+        norms: Array = design.column_norms(weights)
+        most = 2.0 * self.inner.smoothness * self.n_thresholds * gap
+        return sqrt(most) * (1.0 + 1e-9) * norms
 
     def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
         if smoothing > 0.0:

@@ -174,6 +174,14 @@ class StructuredLoss(ABC):
         """The mixture of several: `Mixture.mixed` for the class of mixtures of this loss."""
         return Mixture.mixed(shares, mixtures)
 
+    def distances_of_slopes(self, design: Any, gap: float) -> Array | None:
+        """Bounds on the distances of the entries of A' diag(c) theta from those at an optimum.
+
+        They are for a dual point whose dual value is at most the gap below the optimum; None
+        where there are none.
+        """
+        return None
+
     def sensitivity(self, error: Array) -> float:
         """An upper bound on the change of L when no score z_i changes by more than error_i."""
         return float(self.weights @ (self.largest_theta * error)) * (1.0 + 1e-9)

@@ -208,6 +208,9 @@ class RowsOfScores(Rows):
         upper += problem.alpha * problem.penalty.value(point.coef)
         return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)
 
+    def distances_of_slopes(self, problem: Any, gap: float) -> Array | None:
+        return self.loss.distances_of_slopes(self.design, gap)
+
     def dual_point_of(self, coef: Array, intercept: Any) -> Mixture:
         return self.loss.mixture(self.scores(coef, intercept), 0.0)[1]
 

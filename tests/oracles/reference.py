@@ -116,10 +116,10 @@ def conic_programme(*arguments):
     return conic_solution(*arguments)[0]
 
 
-def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
+def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constraint=None):
     """Optimal value, coefficients and intercept by Clarabel through CVXPY.
 
-    The value is None where it does not solve to 1e-10.
+    There may be a `scipy.optimize.LinearConstraint` on the coefficients. The value is None where it does not solve to 1e-10.
     """
     import cvxpy as cp
 
@@ -212,6 +212,9 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept):
         ],
         "NonNegativeL1": lambda: [w >= 0],
     }.get(kind, list)()
+    if constraint is not None:
+        at = constraint.A @ w
+        constraints += [at >= constraint.lb, at <= constraint.ub]
     objective = weights @ losses[name]()
     if kind in penalties:
         objective = objective + alpha * penalties[kind]()

@@ -1,0 +1,134 @@
+"""Random fits of counts, costs, censored times and ordered classes, beside Clarabel.
+
+Every fit draws weights, offsets, an intercept or none, and an l1 norm, groups, an elastic net, a
+squared norm or linear constraints; Cox models ties, strata and a share of censored times from 0 to
+95 %. The objective must agree with the optimum of Clarabel's exponential cones to 1e-7, and the
+lower bound must not be above it. Problems that Clarabel does not solve to eight digits are drawn
+anew.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from scipy.optimize import LinearConstraint
+
+from skpd import CoxPD, GammaPD, OrdinalPD, PoissonPD, TweediePD
+from skpd.losses.shifted import of_targets, with_offset
+from skpd.losses.survival import PartialLikelihood
+from tests.oracles.reference import conic_programme, cox_programme, ordinal_programme
+
+AGREE = 1e-7
+ABOVE = 1e-8  # by how much a bound may be above Clarabel's optimum, the rounding of the latter
+KINDS = ("poisson", "gamma", "tweedie", "negative binomial", "cox", "logistic", "hinge")
+
+
+def features(rng):
+    n, d = int(rng.integers(12, 60)), 2 * int(rng.integers(1, 4))
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.4, 1.0]))
+    X[:, rng.integers(d)] += rng.choice([0.0, 2.0])
+    weights = rng.uniform(0.2, 2.0, n) if rng.random() < 0.5 else np.ones(n)
+    offset = 0.5 * rng.normal(size=n) if rng.random() < 0.5 else None
+    return X, weights, offset, np.exp(np.clip(X @ rng.normal(size=d) * 0.4, -3.0, 3.0))
+
+
+def penalty_of(rng, constrained=False):
+    kind = str(rng.choice(["l1", "group", "elasticnet", "l2"]))
+    options = {"penalty": kind, "alpha": float(10.0 ** rng.uniform(-2.0, 0.0)), "tol": 1e-9}
+    if kind == "group":
+        options["groups"] = 2
+    if constrained and kind != "group" and rng.random() < 0.2:
+        options["constraints"] = "sum"
+    return options
+
+
+def mean_model(rng, kind):
+    """The primal value and the bound of a fit, and the optimum."""
+    X, weights, offset, mean = features(rng)
+    options = penalty_of(rng, constrained=True)
+    constraint = None
+    if options.pop("constraints", None):
+        constraint = LinearConstraint(np.ones((1, X.shape[1])), -0.1, 0.1)
+        options["constraints"] = constraint
+    free = bool(rng.random() < 0.6)
+    y = rng.poisson(mean).astype(float)
+    if kind == "poisson":
+        model = PoissonPD(**options)
+    elif kind == "negative binomial":
+        model = PoissonPD(dispersion=float(rng.choice([0.1, 1.0])), **options)
+    elif kind == "tweedie":
+        model = TweediePD(power=float(rng.uniform(1.05, 1.95)), **options)
+        y = y * rng.gamma(2.0, size=len(y))
+    else:
+        model, y = GammaPD(**options), rng.gamma(2.0, mean)
+    y[0] = y[0] or 1.0
+    model.set_params(fit_intercept=free).fit(X, y, weights, offset)
+    loss = model._get_loss()
+    table = with_offset(loss, y, offset)
+    arguments = X, table, weights / weights.sum(), of_targets(loss, table)
+    best = conic_programme(*arguments, model._get_penalty(), options["alpha"], free, constraint)
+    return model.certificate_, best
+
+
+def cox_model(rng, kind):
+    X, weights, offset, mean = features(rng)
+    time, end = rng.exponential(1.0 / mean), np.inf
+    share = rng.choice([0.0, 0.3, 0.7, 0.95])
+    if share:
+        end = np.quantile(time, 1.0 - share) * rng.uniform(0.5, 1.5, len(time))
+    event = time <= end
+    time = np.minimum(time, end)
+    event[np.argmin(time)] = True
+    if rng.random() < 0.5:
+        time = np.ceil(6.0 * time) / 6.0
+    strata = rng.integers(0, int(rng.integers(1, 4)), len(time))
+    ties = str(rng.choice(["efron", "breslow"]))
+    options = penalty_of(rng)
+    model = CoxPD(ties=ties, **options)
+    model.fit(X, np.column_stack([time, event]), weights, offset, strata)
+    loss = PartialLikelihood(time, event, weights, strata, offset, efron=ties == "efron")
+    return model.certificate_, cox_programme(X, loss, model._get_penalty(), options["alpha"])
+
+
+def ordinal_model(rng, kind):
+    X, weights, offset, mean = features(rng)
+    K = int(rng.integers(2, 5))
+    y = np.digitize(np.log(mean) + rng.logistic(size=len(mean)), np.linspace(-1.0, 1.0, K - 1))
+    y[:K] = np.arange(K)
+    options = penalty_of(rng) | {"tol": 1e-8}
+    model = OrdinalPD(loss=kind, **options).fit(X, y, weights, offset)
+    shares = weights / weights.sum()
+    own = np.zeros(len(y)) if offset is None else offset
+    penalty = model._get_penalty()
+    best = ordinal_programme(X, y, shares, own, kind, penalty, options["alpha"])
+    return model.certificate_, best
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks likelihoods", description=__doc__)
+    parser.add_argument("--problems", type=int, default=500, help="of each loss")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    rng, wrong = np.random.default_rng(options.seed), 0
+    warnings.simplefilter("ignore")
+    for kind in KINDS:
+        draw = {"cox": cox_model, "logistic": ordinal_model, "hinge": ordinal_model}
+        start, solved, gave_up, worst, above, far = time.perf_counter(), 0, 0, 0.0, 0, 0
+        while solved < options.problems:
+            found, best = draw.get(kind, mean_model)(rng, kind)
+            if best is None:
+                gave_up += 1
+                continue
+            solved += 1
+            distance = abs(found.primal - best) / max(abs(best), 1e-3)
+            worst, far = max(worst, distance), far + (distance > AGREE)
+            above += found.dual > best + ABOVE * max(abs(best), 1e-3)
+        wrong += far + above
+        print(
+            f"{kind:17} {solved} problems, largest distance {worst:.0e}, {far} further than "
+            f"{AGREE:g}, {above} bounds above the optimum, {gave_up} drawn anew, "
+            f"{time.perf_counter() - start:.0f} s",
+            flush=True,
+        )
+    raise SystemExit(1 if wrong else 0)
