@@ -24,14 +24,17 @@ from skpd import DRSVMClassifier, TraceNormPD, certify
 from skpd.losses import (
     Absolute,
     EpsilonInsensitive,
+    Gamma,
     Hinge,
     Huber,
     Logistic,
     ModifiedHuber,
     Pinball,
+    Poisson,
     Squared,
     SquaredEpsilonInsensitive,
     SquaredHinge,
+    Tweedie,
 )
 from skpd.penalties import L1, ElasticNet, SquaredL2
 from tests.oracles.reference import (
@@ -142,6 +145,18 @@ def _huber(rng, n, exact):
     )
 
 
+def _deviance(rng, n, exact):
+    options = {"tol": 1e-10, "max_iter": 10_000} if exact else {"max_iter": 1}
+    options["alpha"] = _strength(rng) / 5
+    kind = rng.integers(3)
+    if kind == 2:
+        return lm.TweedieRegressor(
+            power=float(rng.uniform(1.1, 1.9)), link="log", solver="newton-cholesky", **options
+        )
+    regressor = (lm.PoissonRegressor, lm.GammaRegressor)[kind]
+    return regressor(solver="newton-cholesky", **options)
+
+
 def _trace_norm(rng, n, exact):
     options = {"tol": 1e-9, "max_iter": 3000} if exact else {"tol": 0.0, "max_iter": 2}
     return TraceNormPD(_strength(rng) / 5, radius=2.0 * _strength(rng), random_state=0, **options)
@@ -155,7 +170,16 @@ def _robust(rng, n, exact):
     )  # fmt: skip
 
 
-REGRESSORS = [_lasso, _ridge, _linear_svr, _sgd_regressor, _quantile, _huber, _trace_norm]
+REGRESSORS = [
+    _lasso,
+    _ridge,
+    _linear_svr,
+    _sgd_regressor,
+    _quantile,
+    _huber,
+    _trace_norm,
+    _deviance,
+]
 CLASSIFIERS = [
     _linear_svc, _liblinear_logistic, _logistic, _ridge_classifier, _sgd_classifier, _robust,
 ]  # fmt: skip
@@ -174,6 +198,8 @@ def random_model(rng, build, fit):
         X[:, rng.integers(d)] *= 10.0 ** rng.integers(-2, 3)
     if build in REGRESSORS:
         y = X @ rng.normal(size=d) + rng.normal(size=n) + rng.integers(-2, 3)
+        if build is _deviance:
+            y = np.ceil(4.0 * rng.gamma(2.0, np.exp(0.3 * np.clip(y, -6.0, 6.0))))
         if build is _trace_norm:
             y = np.outer(y, rng.normal(size=3)) + rng.normal(size=(n, 3))
     else:
@@ -230,6 +256,10 @@ def stated(estimator, X, y, sample_weight):
     if kind == "QuantileRegressor":
         loss = Pinball(quantile=estimator.quantile)
         return [_linear(X, y, s / s.sum(), loss, 1.0, estimator.alpha, free)]
+    if kind in ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"):
+        loss = {"PoissonRegressor": Poisson(), "GammaRegressor": Gamma()}.get(kind)
+        loss = loss or Tweedie(power=estimator.power)
+        return [_linear(X, y, s / s.sum(), loss, 0.0, estimator.alpha, free)]
     if kind == "HuberRegressor":
         arguments = (X, y, 2 * s, estimator.epsilon, 2 * estimator.alpha, free)
         if estimator.epsilon == 1.0:  # the derivative in the scale is never negative: it is 0
@@ -341,7 +371,7 @@ def excesses(estimator, X, y, sample_weight, optimum=None, **options):
         if value is None:
             return None
         value /= rows.sum()  # from scikit-learn's units
-        unit = certificate.gap / certificate.relative_gap if certificate.gap else 1.0
+        unit = certificate.gap / certificate.relative_gap if certificate.relative_gap else 1.0
         found.append((
             (certificate.dual - value) / unit,
             (value - certificate.dual) / unit,

@@ -90,7 +90,7 @@ class Design:
 
     def half_ranges(self, rows: Indices) -> Array:
         """Half the differences of the largest and the least entry of every column in some rows."""
-        some = self._X[rows]
+        some = self._X if len(rows) == self.shape[0] else self._X[rows]
         ends = [some.max(axis=0), some.min(axis=0)]
         if sp.issparse(some):
             ends = [np.ravel(end.toarray()) for end in ends]

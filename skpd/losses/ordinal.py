@@ -237,7 +237,7 @@ class OrdinalLoss(StructuredLoss):
 
     # Dual points
 
-    def distances_of_slopes(self, design: Any, gap: float) -> Array | None:
+    def distances_of_slopes(self, design: Any) -> Array | None:
         """See `StructuredLoss.distances_of_slopes`.
 
         For smooth margin losses sum_ik c_i (theta_ik - theta_ik*)^2 <= 2 smoothness gap; the
@@ -248,8 +248,7 @@ class OrdinalLoss(StructuredLoss):
         weights = np.zeros(len(self.weights))
         weights[self.counted] = self.shares
         norms: Array = design.column_norms(weights)
-        most = 2.0 * self.inner.smoothness * self.n_thresholds * gap
-        return sqrt(most) * (1.0 + 1e-9) * norms
+        return sqrt(2.0 * self.inner.smoothness * self.n_thresholds) * (1.0 + 1e-9) * norms
 
     def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
         if smoothing > 0.0:

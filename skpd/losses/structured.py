@@ -174,11 +174,11 @@ class StructuredLoss(ABC):
         """The mixture of several: `Mixture.mixed` for the class of mixtures of this loss."""
         return Mixture.mixed(shares, mixtures)
 
-    def distances_of_slopes(self, design: Any, gap: float) -> Array | None:
+    def distances_of_slopes(self, design: Any) -> Array | None:
         """Bounds on the distances of the entries of A' diag(c) theta from those at an optimum.
 
-        They are for a dual point whose dual value is at most the gap below the optimum; None
-        where there are none.
+        They are to be multiplied by the root of a gap, for a dual point whose dual value is at
+        most the gap below the optimum; None where there are none.
         """
         return None
 

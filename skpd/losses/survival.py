@@ -220,7 +220,7 @@ class PartialLikelihood(StructuredLoss):
 
     # Dual points
 
-    def distances_of_slopes(self, design: Any, gap: float) -> Array | None:
+    def distances_of_slopes(self, design: Any) -> Array | None:
         """See `StructuredLoss.distances_of_slopes`.
 
         The dual value is smaller than the optimal one by the sum over the terms of c times a
@@ -229,7 +229,7 @@ class PartialLikelihood(StructuredLoss):
         sum to 0, a product with a column is at most half its range times that.
         """
         half_ranges: Array = design.half_ranges(self.order)
-        return sqrt(2.0 * self.total * gap) * (1.0 + 1e-9) * half_ranges
+        return sqrt(2.0 * self.total) * (1.0 + 1e-9) * half_ranges
 
     def mixture(self, z: Array, smoothing: float) -> tuple[float, RiskMixture]:
         u = self._shifted(z)

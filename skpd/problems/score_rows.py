@@ -209,7 +209,12 @@ class RowsOfScores(Rows):
         return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)
 
     def distances_of_slopes(self, problem: Any, gap: float) -> Array | None:
-        return self.loss.distances_of_slopes(self.design, gap)
+        distances = self._distances
+        return None if distances is None else sqrt(max(gap, 0.0)) * (1.0 + MARGIN) * distances
+
+    @cached_property
+    def _distances(self) -> Array | None:
+        return self.loss.distances_of_slopes(self.design)
 
     def dual_point_of(self, coef: Array, intercept: Any) -> Mixture:
         return self.loss.mixture(self.scores(coef, intercept), 0.0)[1]

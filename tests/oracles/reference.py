@@ -119,7 +119,8 @@ def conic_programme(*arguments):
 def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constraint=None):
     """Optimal value, coefficients and intercept by Clarabel through CVXPY.
 
-    There may be a `scipy.optimize.LinearConstraint` on the coefficients. The value is None where it does not solve to 1e-10.
+    There may be a `scipy.optimize.LinearConstraint` on the coefficients. The value is None where
+    it does not solve to 1e-10.
     """
     import cvxpy as cp
 
