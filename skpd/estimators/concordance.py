@@ -6,8 +6,6 @@ import numpy as np
 
 from .._typing import Array
 
-BLOCK = 512  # rows that are compared at once
-
 
 def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: Any) -> float:
     """The share of comparable pairs in order; nan if no pair is comparable.
@@ -27,31 +25,24 @@ def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: 
 
 
 def _pairs(time: Array, event: Any, scores: Array, weights: Array) -> tuple[float, float]:
-    """The weights of the comparable pairs that are in order, and of all comparable ones."""
-    # events come before censored samples of the same time, later times first
-    order = np.lexsort((event, -time))
-    time, event, scores, weights = time[order], event[order], scores[order], weights[order]
+    """The weights of the comparable pairs that are in order, and of all comparable ones.
+
+    The highest bit in which the ranks of two times differ tells which of them is later. For each
+    bit, blocks of ranks with the same higher bits hold the scores of both halves in order.
+    """
+    n = len(time)
+    # complex numbers are in the order of their real parts, and of equal ones in that of imaginary
+    rank, place = (np.unique(x, return_inverse=True)[1] for x in (time - 1j * event, scores))
     in_order = comparable = 0.0
-    seen, mass = np.empty(0), np.zeros(1)  # the scores before a block in order, and their sums
-    for first in range(0, len(time), BLOCK):
-        block = slice(first, first + BLOCK)
-        t, own, w, z = time[block], event[block], weights[block], scores[block]
-        # pairs with samples before the block, without events of the same time
-        low = mass[np.searchsorted(seen, z, side="left")]
-        high = mass[np.searchsorted(seen, z, side="right")]
-        in_order += float(np.sum((own * w) * 0.5 * (low + high)))
-        comparable += float(np.sum(own * w)) * float(mass[-1])
-        later = (t[np.newaxis] > t[:, np.newaxis]) | ((t[np.newaxis] == t[:, np.newaxis]) & ~own)
-        both = (own * w)[:, np.newaxis] * w * later
-        z_ahead = np.sign(z[:, np.newaxis] - z)
-        in_order += float(np.sum(both * 0.5 * (1.0 + z_ahead)))
-        comparable += float(np.sum(both))
-        ties = (time[:first] == t[0]) & event[:first] if first else np.zeros(0, dtype=bool)
-        for k in np.flatnonzero(own & (t == t[0])) if ties.any() else ():
-            tied, mates = w[k] * weights[:first][ties], scores[:first][ties]
-            in_order -= float(np.sum(tied * 0.5 * (1.0 + np.sign(z[k] - mates))))
-            comparable -= float(np.sum(tied))
-        places = np.argsort(scores[: first + len(t)], kind="stable")
-        seen = scores[places]
-        mass = np.append(0.0, np.cumsum(weights[places]))
+    for bit in range(int(np.max(rank, initial=0)).bit_length()):
+        block, later = rank >> (bit + 1), (rank >> bit) % 2 == 1
+        keys = block * n + place
+        order = np.argsort(keys, kind="stable")
+        mass = np.append(0.0, np.cumsum((weights * later)[order]))
+        rows = np.flatnonzero(event & ~later)
+        ordered, first = keys[order], block[rows] * n
+        start, end = (mass[np.searchsorted(ordered, key)] for key in (first, first + n))
+        below, up_to = (mass[np.searchsorted(ordered, keys[rows], s)] for s in ("left", "right"))
+        in_order += float(weights[rows] @ (0.5 * (below + up_to) - start))
+        comparable += float(weights[rows] @ (end - start))
     return in_order, comparable
