@@ -160,19 +160,29 @@ def compare(name, X, y, exposure, family, penalty, alpha):
     return best / own
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks generalized", description=__doc__)
-    parser.parse_args(arguments)
+def of_motor():
     X, exposure, counts, costs = motor()
-    ratios = []
     for penalty, alpha in (("l2", 1e-4), ("l1", 1e-4)):
         for name, table in (("motor", X), ("dense", X.toarray())):
-            ratios.append(compare(name, table, counts, exposure, "Poisson", penalty, alpha))
-        ratios.append(compare("motor", X, costs, None, "Gamma", penalty, alpha))
+            yield compare(name, table, counts, exposure, "Poisson", penalty, alpha)
+        yield compare("motor", X, costs, None, "Gamma", penalty, alpha)
+
+
+def of_sparse():
     X, counts, costs = sparse()
     for penalty, alpha in (("l2", 1e-3), ("l1", 1e-3)):
-        ratios.append(compare("sparse", X, counts, None, "Poisson", penalty, alpha))
-        ratios.append(compare("sparse", X, costs, None, "Gamma", penalty, alpha))
+        yield compare("sparse", X, counts, None, "Poisson", penalty, alpha)
+        yield compare("sparse", X, costs, None, "Gamma", penalty, alpha)
+
+
+TABLES = {"motor": of_motor, "sparse": of_sparse}
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks generalized", description=__doc__)
+    parser.add_argument("--tables", nargs="*", choices=TABLES, default=list(TABLES))
+    options = parser.parse_args(arguments)
+    ratios = [ratio for name in options.tables for ratio in TABLES[name]()]
     known = [ratio for ratio in ratios if np.isfinite(ratio)]
     mean = np.exp(np.mean(np.log(known)))
     print(f"least {min(known):.1f}, geometric mean {mean:.1f}, of {len(known)}")

@@ -70,20 +70,26 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
         std::vector<Place> place_of(n_columns, none), places;
         std::vector<double> entries;
         for (std::size_t a = 0; a < m; ++a) place_of[static_cast<std::size_t>(columns[a])] = static_cast<Place>(a);
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            if (h[i] == 0.0) continue;
-            const std::size_t length = matrix.length(i);
-            if (places.size() < length) {
-                places.resize(length);
-                entries.resize(length);
+        // a few rows are read before the first is visited: what was just written is not yet there to be read
+        constexpr std::size_t rows_at_once = 64;
+        std::size_t ends[rows_at_once + 1] = {};
+        for (std::size_t top = 0; top < n_rows; top += rows_at_once) {
+            const std::size_t n = std::min(rows_at_once, n_rows - top);
+            for (std::size_t r = 0, k = 0; r < n; ++r, ends[r] = k) {
+                if (h[top + r] == 0.0) continue;
+                if (places.size() < k + matrix.length(top + r)) {
+                    places.resize(2 * k + matrix.length(top + r));
+                    entries.resize(places.size());
+                }
+                matrix.for_each(top + r, [&](std::size_t j, double x) {  // no branches: they would be guesses
+                    places[k] = place_of[j];
+                    entries[k] = x;
+                    k += static_cast<std::size_t>((place_of[j] != none) & (x != 0.0));
+                });
             }
-            std::size_t k = 0;
-            matrix.for_each(i, [&](std::size_t j, double x) {  // no branches: they would be guesses
-                places[k] = place_of[j];
-                entries[k] = x;
-                k += static_cast<std::size_t>((place_of[j] != none) & (x != 0.0));
-            });
-            visit(i, k, places.data(), entries.data());
+            for (std::size_t r = 0; r < n; ++r)
+                if (h[top + r] != 0.0)
+                    visit(top + r, ends[r + 1] - ends[r], places.data() + ends[r], entries.data() + ends[r]);
         }
         return;
     }

@@ -143,6 +143,7 @@ class _Rounds:
         iterate.w = w
         self.envelope.restart(w, other.envelope.sigma)
         iterate.all_rows.begin_from(w, self.envelope.sigma)
+        self.steps.sample = other.iterate.all_rows
 
     @property
     def is_over(self) -> bool:

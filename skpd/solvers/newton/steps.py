@@ -7,6 +7,7 @@ from ...kernels import dot
 from ...problems import Problem
 from .envelope import Envelope
 from .iterate import Iterate
+from .rows import RowSide
 from .quadratic import QuadraticModel, quadratic_model
 from .settings import SETTINGS
 from .working_set import Chosen
@@ -26,12 +27,16 @@ class NewtonSteps:
     ----------
     is_chord : bool
         Whether the next step may use the last Gram matrix.
+    sample : RowSide or None
+        The rows of a sample on which the problem was solved before: the first step has their
+        curvature, as it starts where the curvature of all rows is no more accurate.
     """
 
     def __init__(self, problem: Problem, envelope: Envelope, tol: float) -> None:
         self.problem, self.envelope = problem, envelope
         self.target = tol * problem.objective_unit
         self.is_chord = False
+        self.sample: RowSide | None = None
         self._last_gap = np.inf
 
     def expect_chord(self, gap: float) -> None:
@@ -54,7 +59,9 @@ class NewtonSteps:
             columns, np.arange(problem.n_coefficients, problem.n_variables)
         )
         ridge = envelope.ridge(inside)
-        model = quadratic_model(rows.curvature(columns, *ridge, self.is_chord))
+        curved = self.sample if self.sample is not None and envelope.exact else rows
+        model = quadratic_model(curved.curvature(columns, *ridge, self.is_chord))
+        self.sample = None
         iterate.near_solution = envelope.exact and (self.is_chord or quadratic)
         self.is_chord = False
         w = iterate.w[inside]
