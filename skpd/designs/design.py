@@ -185,6 +185,12 @@ class Design:
         """
         return self.matrix.rmatvec_some(rows, columns)
 
+    def rmatvec_at(self, rows: Array, columns: Indices) -> Array:
+        """The product of `rmatvec_some`, for any layout."""
+        if self.work_on(columns) < 1.0:
+            return self.rmatvec_some(rows, columns)
+        return self.rmatvec(rows)[columns]
+
     def work_on(self, columns: Indices) -> float:
         """The estimated time of `rmatvec_some`, relative to that of `rmatvec`."""
         if not sp.issparse(self._X):

@@ -30,6 +30,7 @@ from .base import _depth
 from .margin import MarginLoss
 from .structured import Mixture, StructuredLoss
 
+NEGLIGIBLE = 1e-8  # a step for a threshold whose square is a rounding error, relative to it
 NEWTON_STEPS = 100  # most steps for a threshold, which takes a few
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 
@@ -80,7 +81,7 @@ class OrdinalLoss(StructuredLoss):
         self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss
     ) -> None:
         n, self.n_thresholds = len(labels), int(np.max(labels))
-        self.inner = inner
+        self.inner, self._given = inner, (labels, sample_weight, offset)
         self.thresholds: Array | None = None  # given ones, in place of the best
         self.is_smooth = self.has_curvature = not inner.has_kinks  # type: ignore[misc]
         self.has_kinks = inner.has_kinks  # type: ignore[misc]
@@ -101,13 +102,26 @@ class OrdinalLoss(StructuredLoss):
             for above in self.signs > 0.0
         ]
         # the last scores and their thresholds, from which the next search starts
-        self._last = np.empty(0), np.zeros(self.n_thresholds)
+        at_null = np.array([-inner._best_constant(*own) for own in self.masses])
+        self._last = np.empty(0), at_null
+        self._expanded: tuple[Array, Any, list] = self._last[0], None, []
 
     def with_thresholds(self, thresholds: Array) -> "OrdinalLoss":
         """The loss with given thresholds."""
         other = copy(self)
         other.thresholds = thresholds
         return other
+
+    @property
+    def n_exchangeable(self) -> int:  # type: ignore[override]
+        return len(self.counted)
+
+    def sample(self, rows: Indices) -> tuple[Indices, "OrdinalLoss"]:
+        labels, sample_weight, offset = self._given
+        _, first = np.unique(labels[self.counted], return_index=True)
+        rows = np.union1d(rows, self.counted[first])  # each class has a row
+        own = None if offset is None else offset[rows]
+        return rows, OrdinalLoss(labels[rows], sample_weight[rows], own, self.inner)
 
     def _shifted(self, z: Array) -> Array:
         own: Array = np.ascontiguousarray(z[self.counted])
@@ -137,15 +151,15 @@ class OrdinalLoss(StructuredLoss):
 
     def _by_newton(self, u: Array, k: int) -> float:
         """The root of the slope in a threshold, by Newton's method with bisections."""
-        signs, c = self.signs[k], self.shares
+        signs = self.signs[k]
         low, high = float(np.min(u)), float(np.max(u))
         reach = abs(self.inner._best_constant(*self.masses[k]))
         low, high = low - reach, high + reach  # where the slopes of all rows have one sign
         t = min(max(self._last[1][k], low), high)
         moved = high - low
         for _ in range(NEWTON_STEPS):
-            first, second = self._derivatives(u, t, signs)
-            slope, curvature = -kernels.dot(c, first), kernels.dot(c, second)
+            _, gradient, diagonal = self._expansion(u, t, signs)
+            slope, curvature = -float(np.sum(gradient)), float(np.sum(diagonal))
             low, high = (low, t) if slope > 0.0 else (t, high)
             step = -slope / curvature if curvature > 0.0 else np.inf
             if abs(step) <= 2.0 * EPSILON * (1.0 + abs(t)):
@@ -153,19 +167,29 @@ class OrdinalLoss(StructuredLoss):
             inside = low < t + step < high and 2.0 * abs(step) <= moved
             after = t + step if inside else 0.5 * (low + high)
             moved, t = abs(after - t), after
-            if moved <= EPSILON * (1.0 + abs(t)):
+            # the error after a Newton step is about the square of the step
+            if moved <= (NEGLIGIBLE if inside else EPSILON) * (1.0 + abs(t)):
                 break
         return float(t)
 
-    def _derivatives(self, u: Array, t: float, signs: Array) -> tuple[Array, Array]:
-        """The first and second derivatives of the losses of a threshold in the scores."""
-        n = len(u)
-        first, others, second = np.empty(n), np.empty(n), np.empty(n)
+    def _expansion(self, u: Array, t: float, signs: Array) -> tuple[float, Array, Array]:
+        """The mean loss of a threshold, with its gradient and diagonal Hessian in the scores."""
         z = u - t
-        self.inner.evaluator.smoothed_derivatives(
-            signs, np.ones(n), z, z, np.inf, first, others, second
+        derivative, gradient, diagonal = np.empty((3, len(u)))
+        value, _ = self.inner.evaluator.smoothed_derivatives(
+            signs, self.shares, z, z, np.inf, derivative, gradient, diagonal
         )
-        return first, second
+        return value, gradient, diagonal
+
+    def _at_thresholds(self, u: Array) -> list[tuple[float, Array, Array]]:
+        """The expansions at all thresholds."""
+        thresholds = self._thresholds(u)
+        last = self._expanded
+        if last[1] is not thresholds or not kernels.equal(u, last[0]):
+            pairs = zip(thresholds, self.signs, strict=True)
+            last = u, thresholds, [self._expansion(u, t, signs) for t, signs in pairs]
+            self._expanded = last
+        return last[2]
 
     def _by_breakpoints(self, u: Array, k: int) -> float:
         """The middle of the thresholds with the least hinge loss."""
@@ -180,12 +204,13 @@ class OrdinalLoss(StructuredLoss):
 
     def _value_of(self, u: Array, thresholds: Array) -> tuple[float, float]:
         """The loss, and a bound on its rounding error."""
-        value = rounding = 0.0
-        for signs, t in zip(self.signs, thresholds, strict=True):
-            z = u - t
-            errors = 2.0 * EPSILON * (np.abs(u) + abs(t))
-            value += float(np.sum(self.shares * self.inner.value(signs, z)))
-            rounding += self.inner.lipschitz * kernels.dot(self.shares, errors)
+        margins = self.signs * (u - thresholds[:, np.newaxis])
+        losses = self.inner._phi(np.ravel(margins)).reshape(margins.shape)
+        value = float(np.sum(losses @ self.shares))
+        sizes = self.n_thresholds * kernels.dot(self.shares, np.abs(u)) + np.sum(
+            np.abs(thresholds)
+        )
+        rounding = 2.0 * EPSILON * self.inner.lipschitz * float(sizes)
         return value, rounding + (_depth(len(u)) + ROUNDINGS) * EPSILON * (1.0 + value)
 
     def value(self, z: Array) -> Sum:
@@ -207,32 +232,22 @@ class OrdinalLoss(StructuredLoss):
 
         The bound is that for fixed thresholds, a diagonal matrix.
         """
-        u = self._shifted(z)
-        thresholds = self._thresholds(u)
-        value, _ = self._value_of(u, thresholds)
-        pairs = [
-            self._derivatives(u, t, signs) for signs, t in zip(self.signs, thresholds, strict=True)
-        ]
-        first, second = (self.shares * sum(parts) for parts in zip(*pairs, strict=True))
-        return value, self._rows(first), self._rows(second)
+        values, first, second = zip(*self._at_thresholds(self._shifted(z)), strict=True)
+        return sum(values), self._rows(sum(first)), self._rows(sum(second))
 
-    def hessian(self, z: Array, table: Array) -> Array | None:
-        """The Hessian of the loss in the coefficients of the columns of a table.
+    def hessian(self, z: Array, design: Any, columns: Indices) -> Array | None:
+        """The Hessian of the loss in the coefficients of some columns.
 
         Each threshold follows the mean of the rows, weighted by their curvature, which takes a
         product of this mean off the Hessian for fixed thresholds.
         """
-        u, table = self._shifted(z), table[self.counted]
-        found = np.zeros((table.shape[1],) * 2)
-        total = np.zeros(len(u))
-        for signs, t in zip(self.signs, self._thresholds(u), strict=True):
-            _, second = self._derivatives(u, t, signs)
-            second = self.shares * second
-            total += second
-            mean = second @ table
-            found -= np.outer(mean, mean / max(float(np.sum(second)), np.finfo(float).tiny))
-        table *= np.sqrt(total)[:, np.newaxis]
-        found += table.T @ table
+        second = [
+            self.weights * self._rows(own) for _, _, own in self._at_thresholds(self._shifted(z))
+        ]
+        sums = np.array([design.rmatvec_at(own, columns) for own in second])
+        masses = np.maximum([np.sum(own) for own in second], np.finfo(float).tiny)
+        found: Array = design.gram(np.sum(second, axis=0), columns, False)
+        found -= (sums.T / masses) @ sums
         return found if np.isfinite(found).all() else None
 
     # Dual points

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array, Sum
+from .._typing import Array, Indices, Sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +110,8 @@ class StructuredLoss(ABC):
         Whether it is a soft maximum, with a gradient everywhere.
     has_curvature : bool
         Whether `derivatives` gives a diagonal upper bound on the Hessian, and `hessian` itself.
+    hessian_by_table : bool
+        Whether the latter needs a table of the rows.
     ignores_constants : bool
         Whether a constant added to all scores does not change the loss.
     entropy_range : float
@@ -117,6 +119,8 @@ class StructuredLoss(ABC):
     opposed : tuple of Mixture
         Mixtures whose theta have sums of both signs, which bound an intercept; empty for losses of
         models without an intercept.
+    n_exchangeable : int
+        The number of scores of which a sample could stand for the others, or 0 if none could.
     largest_target : float
         The size of targets, for bounds on the rounding of an intercept.
     """
@@ -125,6 +129,7 @@ class StructuredLoss(ABC):
     largest_theta: Array
     is_smooth: ClassVar[bool] = False
     has_curvature: ClassVar[bool] = False
+    hessian_by_table: ClassVar[bool] = False
     ignores_constants: ClassVar[bool] = False
     entropy_range: float
     linear_tails: ClassVar[bool] = True  # this and the next ones are said by every loss
@@ -137,6 +142,7 @@ class StructuredLoss(ABC):
     smoothness: ClassVar[float] = inf
     is_log_likelihood: ClassVar[bool] = False
     opposed: ClassVar[tuple[Mixture, ...]] = ()
+    n_exchangeable: int = 0
     largest_target: ClassVar[float] = 1.0
 
     @property
@@ -173,6 +179,10 @@ class StructuredLoss(ABC):
     def mixed(self, shares: Array, mixtures: Sequence[Any]) -> Any:
         """The mixture of several: `Mixture.mixed` for the class of mixtures of this loss."""
         return Mixture.mixed(shares, mixtures)
+
+    def sample(self, rows: Indices) -> "tuple[Indices, StructuredLoss]":
+        """The indices of some rows, perhaps with a few others, and the loss of these rows."""
+        raise NotImplementedError
 
     def distances_of_slopes(self, design: Any) -> Array | None:
         """Bounds on the distances of the entries of A' diag(c) theta from those at an optimum.

@@ -91,6 +91,7 @@ class PartialLikelihood(StructuredLoss):
     linear_tails: ClassVar[bool] = False
     has_kinks: ClassVar[bool] = False
     has_curvature: ClassVar[bool] = True
+    hessian_by_table: ClassVar[bool] = True
     ignores_constants: ClassVar[bool] = True
 
     def __init__(
@@ -175,14 +176,14 @@ class PartialLikelihood(StructuredLoss):
         marginals = self.sets.marginals(u, log_sums)
         return value, self._rows(marginals - self.shares), self._rows(marginals)
 
-    def hessian(self, z: Array, table: Array) -> Array | None:
-        """The Hessian of the loss in the coefficients of the columns of a table.
+    def hessian(self, z: Array, design: Any, columns: Indices) -> Array | None:
+        """The Hessian of the loss in the coefficients of some columns.
 
         It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
         products of mean rows from the diagonal bound. None where scores differ so much that
         sums underflow.
         """
-        u, table = self._shifted(z), table[self.order]
+        u, table = self._shifted(z), design.table(columns)[self.order]
         log_sums, _, _ = self.sets.log_sums(u)
         marginals = self.sets.marginals(u, log_sums)
         shift = float(np.max(u + self.log_s))

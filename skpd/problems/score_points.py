@@ -59,7 +59,7 @@ class StructuredPoint(DualPoint):
         Shares that differ by at most 4 units in the last place give a sum of exactly 0.
     """
 
-    linear, quadratic, only_precise = True, False, True
+    linear, quadratic = True, False
 
     def __init__(self, rows: Any, mixture: Mixture, beyond: float = 0.0) -> None:
         self.rows, self.theta, self.is_balanced = rows, mixture, beyond > 0.0
@@ -78,7 +78,9 @@ class StructuredPoint(DualPoint):
     def products(self, precise: bool) -> tuple[Array, Array]:
         rows, mixture = self.rows, self.theta
         theta = np.ascontiguousarray(mixture.theta)
-        products, errors = rows.design.rmatvec_compensated(rows.loss.weights, theta)
+        design = rows.design
+        product = design.rmatvec_compensated if precise else design.rmatvec_bounded
+        products, errors = product(rows.loss.weights, theta)
         largest = float(np.max(rows.loss.largest_theta))
         missing = mixture.theta_error + 2.0 * self._moved * largest
         return products, errors + missing * rows.column_norms

@@ -27,6 +27,7 @@ from .._values import attribute_of_part
 from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint, Sum
 from ..designs import WeightedGram
+from ..designs.sampling import uniform_by_place
 from ..losses.structured import Mixture, StructuredLoss
 from ..penalties import Penalty
 from .columns import Columns
@@ -81,8 +82,12 @@ class RowsOfScores(Rows):
 
     @property
     def n_weighty(self) -> int:
-        """No number of rows of which a sample could stand for the others."""
-        return 0
+        return self.loss.n_exchangeable
+
+    def random_sample(self, size: int) -> Self:
+        places = uniform_by_place(np.arange(self.loss.n_scores))
+        rows, loss = self.loss.sample(np.flatnonzero(places < size / self.n_weighty))
+        return replace(self, design=self.design.rows(rows), loss=loss)
 
     @property
     def absorbs_shifts(self) -> bool:  # type: ignore[override]
@@ -190,7 +195,7 @@ class RowsOfScores(Rows):
     def null_may_be_optimal(self, problem: Any) -> bool:
         return True
 
-    @property
+    @cached_property
     def null_gradient(self) -> Array:
         """A gradient of the loss at the best constant."""
         theta = self.null_point.dual_coef.theta
@@ -202,8 +207,9 @@ class RowsOfScores(Rows):
         return self.slope_of(self.null_point.dual_coef)[0]
 
     def estimated_gap(self, problem: Any, point: Point) -> float:
-        mixture = point.dual_coef
-        gradient = self.design.rmatvec(self.loss.weights * mixture.theta)
+        mixture, gradient = point.dual_coef, self.null_gradient
+        if mixture is not self.null_point.dual_coef:
+            gradient = self.design.rmatvec(self.loss.weights * mixture.theta)
         upper = self.loss.value(self.scores(point.coef, point.intercept))[0]
         upper += problem.alpha * problem.penalty.value(point.coef)
         return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)

@@ -101,16 +101,27 @@ SKPD_CLONES void dense_dots(const Four<T>& x, const V* v, std::size_t n, double*
     out[3] = sum_d;
 }
 
-// out += sum_k v_k x_k
-template <class T>
+// The functions of a matrix entry that products use.
+struct Identity {
+    static double of(double x) { return x; }
+};
+struct Absolute {
+    static double of(double x) { return std::fabs(x); }
+};
+struct Square {
+    static double of(double x) { return x * x; }
+};
+
+// out += sum_k v_k map(x_k)
+template <class Map = Identity, class T>
 SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T>& x, double* out,
                              std::size_t n) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     const double v_a = v[0], v_b = v[1], v_c = v[2], v_d = v[3];
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j)
-        out[j] += (v_a * static_cast<double>(a[j]) + v_b * static_cast<double>(b[j])) +
-                  (v_c * static_cast<double>(c[j]) + v_d * static_cast<double>(d[j]));
+        out[j] += (v_a * Map::of(static_cast<double>(a[j])) + v_b * Map::of(static_cast<double>(b[j]))) +
+                  (v_c * Map::of(static_cast<double>(c[j])) + v_d * Map::of(static_cast<double>(d[j])));
 }
 
 // A sum of terms and the sum of their magnitudes

@@ -19,17 +19,6 @@
 
 namespace skpd {
 
-// The functions of a matrix entry that products use.
-struct Identity {
-    static double of(double x) { return x; }
-};
-struct Absolute {
-    static double of(double x) { return std::fabs(x); }
-};
-struct Square {
-    static double of(double x) { return x * x; }
-};
-
 // The places where a vector is not zero. None where they are too many for a product that reads only
 // these places of a dense row to be faster.
 inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
@@ -113,15 +102,12 @@ void over_nonzeros(const M& matrix, const double* v, Fours fours, Single single)
 // out[j] += sum_k v_k map(x_kj)
 template <class Map, class M>
 void scatter(const M& matrix, const double* v, double* out) {
-    if constexpr (std::is_same_v<Map, Identity>) {
-        over_nonzeros(
-            matrix, v,
-            [&](const auto& entries, const auto& x) { dense_axpys(entries, x, out, matrix.n_minor); },
-            [&](std::size_t k) { matrix.axpy(k, v[k], out); });
-    } else {
-        for (std::size_t k = 0; k < matrix.n_major; ++k)
-            if (v[k] != 0.0) matrix.for_each(k, [&](std::size_t j, double x) { out[j] += v[k] * Map::of(x); });
-    }
+    over_nonzeros(
+        matrix, v, [&](const auto& entries, const auto& x) { dense_axpys<Map>(entries, x, out, matrix.n_minor); },
+        [&](std::size_t k) {
+            if constexpr (std::is_same_v<Map, Identity>) matrix.axpy(k, v[k], out);
+            else matrix.for_each(k, [&](std::size_t j, double x) { out[j] += v[k] * Map::of(x); });
+        });
 }
 
 // Entries of a product and bounds on their errors, which are sums of the magnitudes of the terms

@@ -42,15 +42,17 @@ class ScoreRows(InMemory):
         return loss, loss - dot(self._gradient, self.z)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        if len(self.h) * len(columns) > SETTINGS.largest_score_table:
+        given, size = self._given, len(self.h) * len(columns)
+        if again and given is not None and np.array_equal(columns, given[0]):
+            hessian = given[1]
+        elif self.evaluator.hessian_by_table and size > SETTINGS.largest_score_table:
             return super().curvature(columns, scale, ridge, again)
-        given = self._given
-        if not (again and given is not None and np.array_equal(columns, given[0])):
-            hessian = self.evaluator.hessian(self.z, self.design.table(columns))
+        else:
+            hessian = self.evaluator.hessian(self.z, self.design, columns)
             if hessian is None:
                 return super().curvature(columns, scale, ridge, again)
-            given = self._given = columns.copy(), hessian
-        H = given[1].copy()
+            self._given = columns.copy(), hessian
+        H = hessian.copy()
         H.ravel()[:: len(H) + 1] *= 1.0 + ROUNDING
         return MatrixCurvature(H)
 

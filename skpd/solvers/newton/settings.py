@@ -60,10 +60,9 @@ class MultiplierSettings:
     # For a quadratic loss and sparse rows, the largest cost of a Gram matrix in products with the
     # data, if it suffices for half of the features: few steps on many features then cost least
     gram_products: float = 4.0
-    # The largest rows times features for which a loss of all scores forms its Hessian
+    # The largest rows times features of a table from which a loss of all scores forms its Hessian
     largest_score_table: int = 1_500_000
     # The most features of a working set if as many rows have curvature, 128 MB
-    largest_score_table: int = 1_500_000
     largest_working_set: int = 4000
     # The step of the proximal gradients that measure violations of optimality, as a share of the
     # step that would change the largest coefficient by its size: small, so that nearly all

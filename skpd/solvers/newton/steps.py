@@ -7,8 +7,8 @@ from ...kernels import dot
 from ...problems import Problem
 from .envelope import Envelope
 from .iterate import Iterate
-from .rows import RowSide
 from .quadratic import QuadraticModel, quadratic_model
+from .rows import RowSide
 from .settings import SETTINGS
 from .working_set import Chosen
 
