@@ -210,7 +210,7 @@ class OrdinalLoss(StructuredLoss):
         sizes = self.n_thresholds * kernels.dot(self.shares, np.abs(u)) + np.sum(
             np.abs(thresholds)
         )
-        rounding = 2.0 * EPSILON * self.inner.lipschitz * float(sizes)
+        rounding = 2.0 * EPSILON * self.inner.lipschitz * sizes
         return value, rounding + (_depth(len(u)) + ROUNDINGS) * EPSILON * (1.0 + value)
 
     def value(self, z: Array) -> Sum:

@@ -196,16 +196,15 @@ class PartialLikelihood(StructuredLoss):
             ends = np.flatnonzero(self.last)
             beyond = np.vstack([sums[ends[:-1] + 1], np.zeros((1, table.shape[1]))])
             sums -= beyond[np.cumsum(self.last) - self.last]
-        some = np.flatnonzero(terms)
-        counts = terms[some]
-        groups = np.repeat(np.arange(len(some)), counts)
-        weights = (np.add.reduceat(self.shares, places)[some] / counts)[groups]
-        sums = sums[some][groups]
+        groups = np.repeat(np.arange(len(terms)), terms)  # of each term
+        counts = terms[groups]
+        weights = np.add.reduceat(self.shares, places)[groups] / counts
+        sums = sums[groups]
         if self.sets.most_terms > 1:
             rows[self.shares == 0.0] = 0.0
-            tied = np.add.reduceat(rows, places, axis=0)[some][groups]
-            first = (np.cumsum(counts) - counts)[groups]
-            sums -= ((np.arange(len(sums)) - first) / counts[groups])[:, np.newaxis] * tied
+            tied = np.add.reduceat(rows, places, axis=0)[groups]
+            first = (np.cumsum(terms) - terms)[groups]
+            sums -= ((np.arange(len(sums)) - first) / counts)[:, np.newaxis] * tied
         with np.errstate(over="ignore", invalid="ignore"):
             sums *= (np.sqrt(weights) * np.exp(shift - log_sums))[:, np.newaxis]
             table *= np.sqrt(marginals)[:, np.newaxis]
