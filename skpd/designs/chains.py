@@ -5,6 +5,8 @@ by those of the transitions T, of shape (n_labels, n_labels). The scores are X W
 followed by T itself.
 """
 
+from typing import Any
+
 import numpy as np
 
 from .._typing import Array
@@ -63,13 +65,20 @@ class ChainsDesign:
         none = np.zeros(self.n_transitions)
         return np.append(high, transitions), np.append(low, none), np.append(error, none)
 
-    def rmatvec_compensated(self, weights: Array, scores: Array) -> tuple[Array, Array]:
+    def rmatvec_bounded(self, weights: Array, scores: Array) -> tuple[Array, Array]:
         """The transpose of `matvec` on weights * scores, and a bound on its rounding error."""
+        return self._rmatvec(self.tokens.rmatvec_bounded, weights, scores)
+
+    def rmatvec_compensated(self, weights: Array, scores: Array) -> tuple[Array, Array]:
+        """The product of `rmatvec_bounded` in twice the working precision."""
+        return self._rmatvec(self.tokens.rmatvec_compensated, weights, scores)
+
+    def _rmatvec(self, product: Any, weights: Array, scores: Array) -> tuple[Array, Array]:
         (tokens, transitions), (c, own) = self._split(scores), self._split(weights)
-        product, error = self.tokens.rmatvec_compensated(c, tokens)
+        of_tokens, error = product(c, tokens)
         last = own * transitions
         rounding = np.finfo(float).eps * np.abs(last) + np.finfo(float).tiny
-        return np.append(product, last), np.append(error, rounding)
+        return np.append(of_tokens, last), np.append(error, rounding)
 
     def column_norms(self, weights: Array) -> Array:
         """The norms sqrt(sum_i c_i a_ij^2) of the columns, one for each coefficient."""

@@ -298,10 +298,12 @@ def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:
 
 def _order_of_soft_maxima(problem: Any, warm: bool) -> list[Try]:
     """Newton steps for losses with a bound on the Hessian, gradient methods for the rest."""
-    few_features = problem.n_coefficients <= NEWTON.largest_working_set
-    by_newton = not needs_in_parts(problem) and (few_features or not problem.penalty.is_quadratic)
-    last = [Try("smooth")]
-    return [Try("multipliers"), *last] if by_newton and problem.loss.has_curvature else last
+    loss, n_features, last = problem.loss, problem.n_coefficients, [Try("smooth")]
+    if not loss.has_curvature or needs_in_parts(problem):
+        return last
+    n_entries = n_features * loss.n_scores if loss.hessian_by_table else 0
+    few = n_features <= NEWTON.score_features and n_entries <= NEWTON.largest_score_table
+    return last if problem.penalty.is_quadratic and not few else [Try("multipliers"), *last]
 
 
 def _order_of_robust(problem: Any, warm: bool) -> list[Try]:

@@ -39,12 +39,15 @@ class VectorModel(SmoothModel):
 
     Attributes
     ----------
+    squares : ndarray
+        The weighted sums of the squares of the columns.
     scale : ndarray
         Relative step sizes of the variables, one for each feature if the penalty allows it.
     """
 
     def __init__(self, problem: Problem, weights: Array, squares: Array) -> None:
         super().__init__(problem, weights)
+        self.squares = squares
         scale = 1.0 / np.where(squares > 0.0, squares, np.max(squares, initial=0.0) or 1.0)
         d = problem.n_coefficients
         self.scale = np.append(problem.penalty.step_sizes(scale[:d]), scale[d:])

@@ -62,6 +62,8 @@ class MultiplierSettings:
     gram_products: float = 4.0
     # The largest rows times features of a table from which a loss of all scores forms its Hessian
     largest_score_table: int = 1_500_000
+    # The most features with which a loss of all scores and a squared l2 penalty take Newton steps
+    score_features: int = 500
     # The most features of a working set if as many rows have curvature, 128 MB
     largest_working_set: int = 4000
     # The step of the proximal gradients that measure violations of optimality, as a share of the

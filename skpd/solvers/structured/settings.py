@@ -47,6 +47,9 @@ class GradientSettings:
     # Pairs of steps and gradients that L-BFGS keeps; fewer require more gradients, and more hardly
     # save any.
     memory: int = 20
+    # The second derivative of a loss for the units of the variables, that of logistic losses at 0:
+    # in the units of the data, a gamma model of words takes eight times as many steps
+    curvature: float = 0.25
     # The most restarts of L-BFGS when rounding errors end its line search too early
     restarts: int = 20
 

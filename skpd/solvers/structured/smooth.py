@@ -87,18 +87,23 @@ class _Done(Exception):
 
 
 def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
-    """Minimise by L-BFGS, restarted as long as restarts decrease the objective."""
+    """Minimise by L-BFGS in scaled variables, restarted while restarts decrease the objective."""
     problem, progress = run.problem, Progress(run)
     x = problem.join(np.array(run.first.coef), run.first.intercept)
     penalised = problem.join(np.full(problem.n_coefficients, ridge), 0.0)
     value, gradient_at = 0.0, np.zeros_like(x)
+    # variables in units in which the diagonal of the Hessian is about 1
+    diagonal = GRADIENTS.curvature * model.squares + penalised
+    units = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    x = x / units
 
-    def objective(x: Array) -> tuple[float, Array]:
+    def objective(scaled: Array) -> tuple[float, Array]:
         nonlocal value
+        x = scaled * units
         model.linearise(model.image(x))
         value = model.loss + 0.5 * float(x @ (penalised * x))
         gradient_at[:] = model.slope + penalised * x
-        return value, gradient_at.copy()
+        return value, units * gradient_at
 
     def point(x: Array) -> Point:
         coef, intercept = problem.split(x)
@@ -108,7 +113,7 @@ def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
         # the last gradient of a line search is that of the point it accepts
         gap = float(gradient_at @ gradient_at) / (2.0 * ridge)
         progress.n_iter += 1
-        progress.report(Result(value, value - gap, lambda: point(x.copy())))
+        progress.report(Result(value, value - gap, lambda: point(x * units)))
         if progress.is_over:
             raise _Done
 
@@ -123,4 +128,4 @@ def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
         ).x
         if progress.n_iter == before:
             break
-    run.monitor.check(progress.n_iter, point(x))
+    run.monitor.check(progress.n_iter, point(x * units))
