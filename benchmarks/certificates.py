@@ -187,7 +187,8 @@ def solution(problem, X):
     )  # fmt: skip
     names = {type(p).__name__ for p in [*POLYHEDRAL_PENALTIES, TotalVariation()]} | {"WeightedL1"}
     losses = {type(loss).__name__ for loss in POLYHEDRAL_LOSSES}
-    if type(problem.penalty).__name__ in names and type(problem.loss).__name__ in losses:
+    loss = getattr(problem.loss, "inner", problem.loss)  # of `Shifted`
+    if type(problem.penalty).__name__ in names and type(loss).__name__ in losses:
         return linear_solution(*arguments)
     return conic_solution(*arguments)
 

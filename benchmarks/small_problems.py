@@ -73,6 +73,7 @@ def random_rows(rng, loss):
     if rng.random() < 0.3:
         X[-1] = X[0]
     z = np.sin(2.0 * X[:, 0]) + 0.5 * rng.normal(size=n)
+    z = np.exp(z) if loss.has_log_link else z
     y = np.where(z > 0.0, 1.0, -1.0) if isinstance(loss, MarginLoss) else z
     weights = rng.integers(0, 4, size=n) + 1e-3 if rng.random() < 0.5 else np.ones(n)
     return X, y, weights / weights.sum()

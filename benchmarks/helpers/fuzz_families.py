@@ -218,6 +218,22 @@ def regressor(rng):
     return linear(rng, model, X, y, loss, penalty, degree)
 
 
+def means(rng):
+    X = features(rng)
+    penalty, degree = some_penalty(rng, X.shape[1])
+    power = pick(rng, [1.0, 1.0, 1.5, 1.9, 2.0])
+    y = np.exp(np.clip(signal(rng, X), -5.0, 5.0)) * rng.choice([1.0, 1.0, 1e-8, 1e8])
+    if power < 2.0:
+        y[1:] = np.where(rng.random(len(y) - 1) < 0.3, 0.0, y[1:])
+    options = {"penalty": penalty, "fit_intercept": bool(rng.random() < 0.6), **common(rng)}
+    alpha = weight_of_penalty(rng, X, degree)
+    if power == 1.0:
+        model = skpd.PoissonPD(alpha, **options)
+    else:
+        model = skpd.TweediePD(alpha, power=power, **options)
+    return linear(rng, model, X, y, power, penalty, degree)
+
+
 def constrained(rng):
     """Linear constraints that some coefficients near the data's own scale obey."""
     X = features(rng)
@@ -340,6 +356,7 @@ def huber_with_scale(rng):
 LINEAR = {
     "PdproxSVC": classifier,
     "PdproxRegressor": regressor,
+    "PoissonPD": means,
     "constraints": constrained,
     "noise_budget": noise_budget,
     "overlapping": overlapping,

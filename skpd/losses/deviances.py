@@ -6,7 +6,7 @@ from math import expm1, inf, log
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import expit, xlogy
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
@@ -66,16 +66,43 @@ class Deviance(Loss):
             return most
 
     @abstractmethod
+    def _origin(self, y: Array) -> Array:
+        """The numbers u for which the loss is a function of y and z - u, rounded to doubles."""
+
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
-        """The number of which the loss is a function for each y, and its rounding error."""
+        """The difference z - u, and its rounding error."""
+        origin = self._origin(y)
+        r, missed = kernels.sum_and_rest(np.ascontiguousarray(z), -origin)
+        r, rest = sum_and_rest(r, z_low)
+        return r, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * np.abs(origin)
 
     @abstractmethod
     def _least_at(self, y: Array) -> Array:
-        """The argument at which the loss is least."""
+        """The difference z - u at which the loss is least."""
 
     @abstractmethod
     def _of_argument(self, y: Array, r: Array) -> Array:
-        """The loss as a function of y and of the number of `_argument`, or an upper bound."""
+        """The loss as a function of y and z - u, or an upper bound."""
+
+    @abstractmethod
+    def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        """l*(y, theta) - theta u, and a bound on its rounding error in EPSILON."""
+
+    def conjugate(self, y: Array, theta: Array) -> Array:
+        return self._conjugate_and_size(y, theta)[0] + theta * self._origin(y)
+
+    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
+        origin = self._origin(y)
+        linear, error = kernels.compensated_dot(weights, theta, origin)
+        error += 2.0 * EPSILON * kernels.dot(weights, np.abs(theta * origin))
+        values = []
+        for scale in scales:
+            found, size = self._conjugate_and_size(y, scale * theta)
+            value = -float(np.sum(weights * found)) - scale * linear
+            size = (_depth(len(theta)) + 2.0) * kernels.dot(weights, size)
+            rounding = scale * error + EPSILON * (size + 2.0 * scale * abs(linear))
+            values.append((value, rounding))
+        return values
 
     def _clip(self, y: Array, theta: Array) -> Array:
         lower, upper = self.dual_bounds(y)
@@ -123,7 +150,11 @@ class PowerDeviance(Deviance):
         return y if self.power == 1.0 else y ** (2.0 - self.power)
 
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
-        return self._of_argument(y, (z - _log(y)) + z_low)
+        return self._of_argument(y, (z - self._origin(y)) + z_low)
+
+    def _origin(self, y: Array) -> Array:
+        """The logarithm of positive targets, and 0 for others."""
+        return np.log(np.where(y > 0.0, y, 1.0))
 
     def _least_at(self, y: Array) -> Array:
         return np.where(y > 0.0, 0.0, -inf)
@@ -132,7 +163,7 @@ class PowerDeviance(Deviance):
         return self.evaluator.values(self._scales(y), np.ascontiguousarray(r))
 
     def gradient(self, y: Array, z: Array) -> Array:
-        r = np.ascontiguousarray(z - _log(y))
+        r = np.ascontiguousarray(z - self._origin(y))
         return self.evaluator.derivatives(self._scales(y), r)
 
     def constant_beside(self, y: Array, weights: Array, offset: Array) -> float:
@@ -150,37 +181,14 @@ class PowerDeviance(Deviance):
         lower = -np.asarray(y) if self.power == 1.0 else np.where(y > 0.0, -inf, 0.0)
         return lower, np.full(len(y), self.conjugate_domain[1])
 
-    def conjugate(self, y: Array, theta: Array) -> Array:
-        return self._beside_log(y, theta) + theta * _log(y)
-
-    def _beside_log(self, y: Array, theta: Array) -> Array:
-        theta = np.ascontiguousarray(theta, dtype=np.float64)
-        return self.evaluator.conjugates(self._scales(y), theta)
-
-    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
-        log_y = _log(y)
-        linear, error = kernels.compensated_dot(weights, theta, log_y)
-        error += 2.0 * EPSILON * kernels.dot(weights, np.abs(theta * log_y))
-        values = []
-        for scale in scales:
-            scaled = scale * theta
-            found = self._beside_log(y, scaled)
-            sizes = kernels.dot(weights, np.abs(found) + np.abs(scaled))
-            rounding = _depth(len(theta)) * EPSILON * sizes + scale * error
-            value = -float(np.sum(weights * found)) - scale * linear
-            values.append((value, rounding + 2.0 * EPSILON * (scale * abs(linear) + sizes)))
-        return values
-
-    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
-        log_y = _log(y)
-        r, missed = kernels.sum_and_rest(np.ascontiguousarray(z), -log_y)
-        r, rest = sum_and_rest(r, z_low)
-        return r, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * np.abs(log_y)
+    def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
+        found = self.evaluator.conjugates(self._scales(y), np.ascontiguousarray(theta))
+        return found, np.abs(found) + np.abs(theta)
 
     def strata(self, y: Array, weights: Array) -> Strata:
         """One stratum, of the rows with y > 0, whose losses are y^a times one function of r."""
         scaled = weights * self._scales(y)
-        total, log_y = float(np.sum(scaled)), _log(y)
+        total, log_y = float(np.sum(scaled)), self._origin(y)
         mean, error = kernels.compensated_dot(scaled, log_y)
         error += 2.0 * EPSILON * kernels.dot(scaled, np.abs(log_y))
         some = total or 1.0  # a block of rows may have no weight
@@ -315,20 +323,17 @@ class NegativeBinomial(Deviance):
         return value + ROUNDINGS * EPSILON * size
 
     def gradient(self, y: Array, z: Array) -> Array:
-        found, others = np.empty(len(z)), (np.empty(len(z)), np.empty(len(z)))
-        rows = (np.ascontiguousarray(x, dtype=np.float64) for x in (y, np.ones(len(z)), z, z))
-        self.evaluator.smoothed_derivatives(*rows, inf, found, *others)
-        return found
+        t = z - log(self.k)
+        slope: Array = self.k * expit(t) - y * expit(-t)
+        return slope
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         return -np.asarray(y), np.full(len(y), self.k)
 
-    def conjugate(self, y: Array, theta: Array) -> Array:
-        value, _ = self._conjugate_and_size(y, theta)
-        return value + theta * log(self.k)
+    def _origin(self, y: Array) -> Array:
+        return np.full(len(y), log(self.k))
 
     def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
-        """l*(y, theta) - theta log(k), and the sum of the sizes of its terms."""
         total, up, down = y + self.k, y + theta, self.k - theta
         with np.errstate(invalid="ignore"):
             first, second = xlogy(up, up / total), xlogy(down, down / total)
@@ -336,24 +341,6 @@ class NegativeBinomial(Deviance):
         least = self._least(y)
         value = np.where(inside, first + second + least, inf)
         return value, np.where(inside, np.abs(first) + np.abs(second) + least + total, 0.0)
-
-    def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
-        linear, error = kernels.compensated_dot(weights, theta)
-        linear *= log(self.k)
-        error = error * abs(log(self.k)) + 4.0 * EPSILON * abs(linear)
-        values = []
-        for scale in scales:
-            found, sizes = self._conjugate_and_size(y, scale * theta)
-            value = -float(np.sum(weights * found)) - scale * linear
-            rounding = _depth(len(theta)) * EPSILON * kernels.dot(weights, sizes)
-            values.append((value, rounding + scale * error + 2.0 * EPSILON * scale * abs(linear)))
-        return values
-
-    def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Array]:
-        log_k = log(self.k)
-        t, missed = kernels.sum_and_rest(np.ascontiguousarray(z), np.full(len(z), -log_k))
-        t, rest = sum_and_rest(t, z_low)
-        return t, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * abs(log_k)
 
     def strata(self, y: Array, weights: Array) -> Strata:
         """The rows with the weights of both terms.
@@ -381,8 +368,3 @@ class NegativeBinomial(Deviance):
         log_k = log(self.k)
         room = 4.0 * EPSILON * abs(log_k)
         return ends[0] + log_k - room, log_k - ends[1] + room
-
-
-def _log(y: Array) -> Array:
-    """The logarithm of positive targets, and 0 for others."""
-    return np.log(np.where(y > 0.0, y, 1.0))

@@ -155,7 +155,7 @@ def test_random_problems_hold_the_optimum(loss, drawn):
         assert found.converged
         if drawn is random.weighted_l1 and type(loss) in map(type, random.POLYHEDRAL_LOSSES):
             value = linear_programme(
-                X, problem.y, problem.weights, loss, problem.penalty, problem.alpha,
+                X, problem.y, problem.weights, problem.loss, problem.penalty, problem.alpha,
                 problem.fit_intercept,
             )  # fmt: skip
             assert found.certificate.dual - 1e-9 <= value <= found.certificate.primal + 1e-9

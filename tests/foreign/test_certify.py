@@ -134,7 +134,7 @@ def scipy_optimum(programme, arguments):
             options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 5000, "maxfun": 10000},
         )  # fmt: skip
         best = min(best, objective(polished.x, slack=False)[0])
-    return best * total
+    return best * total if np.isfinite(best) else None  # an exponential overflowed
 
 
 BUILDERS = [build for build in random.BUILDERS if build is not random._trace_norm]

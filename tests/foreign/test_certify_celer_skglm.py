@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy import log1p
 from numpy.testing import assert_allclose
+from scipy.special import xlogy
 from sklearn.base import BaseEstimator
 
 from skpd import certify
@@ -149,7 +150,8 @@ def huber(r, delta):
 def test_generalised_models_by_formula(data, rng):
     X, y, Y, labels, _ = data
     w, b = rng.normal(size=FEATURES), 0.3
-    r, signs, sample = y - X @ w - b, np.where(labels == "b", 1.0, -1.0), rng.random(60)
+    z, counts = X @ w + b, rng.poisson(1.0, 60).astype(float)
+    r, signs, sample = y - z, np.where(labels == "b", 1.0, -1.0), rng.random(60)
     grouped = part(
         "WeightedGroupL2", alpha=0.1, weights=BY_GROUP, positive=False,
         grp_ptr=np.array([0, 2, 5, 8]), grp_indices=np.concatenate(GROUPS),
@@ -168,6 +170,13 @@ def test_generalised_models_by_formula(data, rng):
         (part("Logistic"), l1, labels, logistic(X, signs, w, b) + 0.1 * enet(w, 1)),
         (part("LogisticGroup"), grouped, labels,
          logistic(X, signs, w, b) + 0.1 * group_norms(w, BY_GROUP)),
+        (part("Poisson"), l1, counts,
+         np.mean(np.exp(z) - counts * z + xlogy(counts, counts) - counts) + 0.1 * enet(w, 1)),
+        (part("PoissonGroup"), grouped, counts,
+         np.mean(np.exp(z) - counts * z + xlogy(counts, counts) - counts)
+         + 0.1 * group_norms(w, BY_GROUP)),
+        (part("Gamma"), l1, counts + 1.0,
+         np.mean((counts + 1) * np.exp(-z) + z - np.log(counts + 1) - 1) + 0.1 * enet(w, 1)),
     ]  # fmt: skip
     assert {type(case[0]).__name__ for case in cases} == set(DATAFITS)
     assert {type(case[1]).__name__ for case in cases} == set(PENALTIES)
@@ -190,8 +199,8 @@ def test_generalised_models_by_formula(data, rng):
 
 def test_what_is_not_known_is_named(data):
     X, y, w = *data[:2], np.zeros(FEATURES)
-    with pytest.raises(ValueError, match=r"datafit of Quadratic, .* got Poisson with L1"):
-        certify(generalised(part("Poisson"), part("L1", alpha=0.1), w), X, y)
+    with pytest.raises(ValueError, match=r"datafit of Quadratic, .* got Cox with L1"):
+        certify(generalised(part("Cox"), part("L1", alpha=0.1), w), X, y)
     with pytest.raises(ValueError, match=r"penalty of L1, .* got Quadratic with MCPenalty"):
         certify(generalised(part("Quadratic"), part("MCPenalty", alpha=0.1), w), X, y)
     model = stand_in("skglm", "GroupLasso", alpha=0.1, groups=4, positive=True, coef_=w)
@@ -199,7 +208,9 @@ def test_what_is_not_known_is_named(data):
         certify(model, X, y)
     with pytest.raises(TypeError, match=r"does not know what skglm.inside.MCPRegression"):
         certify(stand_in("skglm", "MCPRegression", alpha=0.1, coef_=w), X, y)
-    with pytest.raises(TypeError, match=r"celer's ElasticNet, .*; of skglm's ElasticNet"):
+    with pytest.raises(
+        TypeError, match=r"celer's ElasticNet, .*; of skglm's CoxEstimator, ElasticNet"
+    ):
         certify(stand_in("other", "Thing", trees_=1), X, y)
     with pytest.raises(TypeError, match="does not know what other"):  # of the name of a known one
         certify(stand_in("other", "Lasso", alpha=0.1, coef_=w), X, y)

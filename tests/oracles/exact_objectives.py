@@ -97,8 +97,13 @@ def deviance_conjugate(power, y, theta):
 
 
 def scalar_losses(name, y, z):
-    """The losses of targets and predictions of any shape, one after the other."""
+    """The losses of targets and predictions of any shape, one after the other.
+
+    The name of a deviance is its power.
+    """
     pairs = zip(np.ravel(exact(y)), np.ravel(z), strict=True)
+    if isinstance(name, float):
+        return [deviance(name, t, p) for t, p in pairs]
     if name in MARGIN:
         return [MARGIN[name](t * p) for t, p in pairs]
     return [RESIDUAL[name](p - t) for t, p in pairs]

@@ -10,8 +10,10 @@ from scipy.special import xlogy
 
 def linear_pieces(loss, y):
     """Pairs (slope, offset) with l(y_i, z) = max over the pairs of slope_i z + offset_i."""
-    one = np.ones_like(y)
     name = type(loss).__name__
+    if name == "Shifted":  # a loss of z plus the second column of y
+        return [(a, b + a * y[:, 1]) for a, b in linear_pieces(loss.inner, y[:, 0])]
+    one = np.ones_like(y)
     if name == "Hinge":
         return [(0 * y, 0 * y), (-y, one)]
     if name == "GeneralizedHinge":

@@ -150,10 +150,10 @@ def test_weak_duality_on_awkward_problems(loss):
         assert max(certificates) <= min(primals) * (1 + 1e-13)
         if polyhedral and k < 3:
             value = linear_programme(
-                X, problem.y, problem.weights, loss, problem.penalty, problem.alpha,
+                X, problem.y, problem.weights, problem.loss, problem.penalty, problem.alpha,
                 problem.fit_intercept,
             )  # fmt: skip
-            at_zero = problem.weights @ loss.value(problem.y, np.zeros_like(problem.y))
+            at_zero = problem.weights @ problem.loss.value(problem.y, np.zeros(len(problem.y)))
             assert max(certificates) <= value + 1e-9 * max(at_zero, 1.0)
 
 
