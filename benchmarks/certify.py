@@ -371,7 +371,8 @@ def excesses(estimator, X, y, sample_weight, optimum=None, **options):
         if value is None:
             return None
         value /= rows.sum()  # from scikit-learn's units
-        unit = certificate.gap / certificate.relative_gap if certificate.relative_gap else 1.0
+        known = 0.0 < certificate.relative_gap < np.inf
+        unit = certificate.gap / certificate.relative_gap if known else 1.0
         found.append((
             (certificate.dual - value) / unit,
             (value - certificate.dual) / unit,

@@ -66,7 +66,7 @@ class RowEvidence:
     reasons: dict[str, str] = field(default_factory=dict)
 
     def without_decisions(self, reason: str) -> "RowEvidence":
-        """The same evidence for another model of the same problem."""
+        """The evidence for another model of the problem."""
         reasons = {**self.reasons, "decisions_that_may_differ": reason}
         return replace(self, decisions=None, inactive=None, reasons=reasons)
 

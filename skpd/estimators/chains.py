@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -183,7 +182,6 @@ class ChainCRF(_ChainEstimator):
     _loss: ClassVar[type[ChainLogLoss]] = ChainLogLoss
 
     alpha: float = 1e-2
-    _: KW_ONLY
 
     def predict_marginals(self, X: Any) -> list[Array]:
         """The probabilities of the labels of each token.
@@ -257,7 +255,6 @@ class ChainM3N(WithSolver, _ChainEstimator):
     _own_constraints: ClassVar[dict] = {"solver": [StrOptions({"auto", "agm"})]}
 
     alpha: float = 1e-2
-    _: KW_ONLY
 
 
 # Sequences of tokens, which are stacked to one array

@@ -24,6 +24,7 @@ from .docstrings import documented
 from .offsets import offset_columns, required
 from .overlapping import with_sums
 from .posing import FitProblems
+from .predictions import ScoredPredictions
 from .validation import checked_weights, given_weights
 
 
@@ -37,7 +38,7 @@ def _has_probabilities(estimator: Any) -> bool:
     )
 
 
-class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
+class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimator):
     """Base class of classifiers, one-vs-rest for more than two classes."""
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
@@ -134,26 +135,8 @@ class PrimalDualClassifier(ClassifierMixin, PrimalDualEstimator):
         """
         return self._log_probabilities(X, **required(self, offset))
 
-    @documented
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
-        """The accuracy of the predictions (`sklearn.metrics.accuracy_score`).
-
-        {X_of_rows}
-        y : array-like of shape (n_samples,)
-            The class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; 1 by default.
-        {offset_of_rows}
-
-        Returns
-        -------
-        score : float
-        """
-        predicted = self.predict(X, **required(self, offset))
-        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _gives_probabilities(self) -> bool:
         """Whether the loss is a negative log likelihood."""

@@ -11,35 +11,23 @@ from .._compat import Interval
 from .._typing import ArrayLike
 from ..losses import Gamma, Poisson, Tweedie
 from ..losses.deviances import Deviance, NegativeBinomial
-from ..penalties import Penalty
 from .docstrings import documented
-from .parameters import SolverParameters, declared, shared
+from .parameters import PenaltyParameters, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 
 @shared
-class MeanRegressor(SolverParameters, PrimalDualRegressor):
+class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
     """Base class of regressors whose predictions are exp(x.w + b), the mean of y."""
 
     _takes_blocks: ClassVar[bool] = True
 
-    penalty: str | Penalty = "l1"
-    l1_ratio: float | None = None
-    groups: Any = None
-    penalty_weights: ArrayLike | None = None
-    bounds: Any = None
     constraints: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
-
-    @property
-    def _power(self) -> float:
-        """The power of the Tweedie deviance of `score`."""
-        loss: Any = self._get_loss()
-        return float(getattr(loss, "power", 1.0))
 
     @documented
     def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
@@ -55,28 +43,10 @@ class MeanRegressor(SolverParameters, PrimalDualRegressor):
         with np.errstate(over="ignore"):
             return np.exp(super().predict(X, offset))
 
-    @documented
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
-        """The share of the deviance that the model explains (`d2_tweedie_score`).
-
-        {X_of_rows}
-        y : array-like of shape (n_samples,)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; 1 by default.
-        {offset_of_rows}
-
-        Returns
-        -------
-        score : float
-            1 for predictions that equal y, 0 for the mean of y.
-        """
-        means = self.predict(X, offset)
-        found = d2_tweedie_score(y, means, sample_weight=sample_weight, power=self._power)
-        return float(found)
+    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        loss: Any = self._get_loss()  # that of counts whatever their dispersion
+        power = float(getattr(loss, "power", 1.0))
+        return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=power)
 
 
 @declared

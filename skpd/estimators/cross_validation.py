@@ -10,12 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils import metadata_routing as routing
 
 from .. import kernels
 from .._compat import Interval
@@ -100,13 +95,13 @@ class PathCrossValidation(PrimalDualRegressor):
             If all folds were finished, ``coef_`` and the like are the best model of all data so
             far.
         """
-        _raise_for_params(params, self, "fit")
+        routing._raise_for_params(params, self, "fit")
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         fit = self._problems(X, y, sample_weight, **required(self, offset))
         X, y, (problem,), *_ = fit
         split = {}
-        if _routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+        if routing._routing_enabled():
+            routed = routing.process_routing(self, "fit", sample_weight=sample_weight, **params)
             split = routed.splitter.split
         folds = self._folds(X, y, problem, split)
         others = self._penalties(problem)[1:]
@@ -258,7 +253,7 @@ class PathCrossValidation(PrimalDualRegressor):
         self._chosen, place = (int(i) for i in np.unravel_index(np.argmin(mean), mean.shape))
         self.alpha_ = float(grids[self._chosen, place])
 
-    def get_metadata_routing(self) -> MetadataRouter:
+    def get_metadata_routing(self) -> routing.MetadataRouter:
         """The metadata that `fit` takes and passes on to the splitter.
 
         Returns
@@ -266,7 +261,7 @@ class PathCrossValidation(PrimalDualRegressor):
         routing : MetadataRouter
             Requests of `fit` and of the splitter's ``split``.
         """
-        router = MetadataRouter(owner=self).add_self_request(self)
+        router = routing.MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=check_cv(self.cv), method_mapping=called_by_fit("split"))
 
 

@@ -122,7 +122,7 @@ def last_points(estimator: Any, fit: FitProblems) -> list[Point] | None:
     if copies is not None:
         coef = np.stack([copies.shares(w) for w in coef])
     return [
-        Point(problem.completed(w, float(b)), float(b), theta)
+        Point(problem.completed(w, float(b)), float(b), None if first.rows.of_scores else theta)
         for problem, w, b, theta in zip(fit.problems, coef, intercepts, duals, strict=True)
     ]
 

@@ -1,7 +1,6 @@
 """Kernel machines with any convex loss, fitted with a certificate."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -143,7 +142,6 @@ class KernelPdproxSVC(KernelClassifier, _OneKernel):
     """
 
     alpha: float = 1e-3
-    _: KW_ONLY
 
 
 @declared
@@ -197,4 +195,3 @@ class KernelPdproxRegressor(KernelRegressor, _OneKernel):
     """
 
     alpha: float = 1e-3
-    _: KW_ONLY

@@ -1,7 +1,6 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -175,7 +174,6 @@ class MKLClassifier(KernelClassifier, SeveralKernels):
     """
 
     alpha: float = 1e-2
-    _: KW_ONLY
 
 
 @declared
@@ -231,4 +229,3 @@ class MKLRegressor(KernelRegressor, SeveralKernels):
     """
 
     alpha: float = 1e-2
-    _: KW_ONLY

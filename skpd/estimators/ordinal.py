@@ -16,15 +16,15 @@ from ..designs import Design
 from ..losses import Hinge, Logistic, MarginLoss
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty
-from ..problems import Point, Problem, Solution
-from ..problems.columns import Columns
-from ..problems.score_rows import RowsOfScores
+from ..problems import Point, Solution
+from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
 from .docstrings import documented
 from .offsets import offset_columns
-from .parameters import WarmStartParameters, declared
+from .parameters import PenaltyParameters, WarmStartParameters, declared
 from .posing import FitProblems
+from .predictions import ScoredPredictions
 from .validation import checked_weights, validated
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
@@ -37,7 +37,9 @@ def _is_logistic(estimator: Any) -> bool:
 
 
 @declared
-class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
+class OrdinalPD(
+    PenaltyParameters, WarmStartParameters, ScoredPredictions, ClassifierMixin, PrimalDualEstimator
+):
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
 
     Minimises, over the coefficients and the thresholds t, the weighted mean over the samples of
@@ -110,10 +112,6 @@ class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
     _: KW_ONLY
     loss: str = "logistic"
     penalty: str | Penalty = "l2"
-    l1_ratio: float | None = None
-    groups: Any = None
-    penalty_weights: ArrayLike | None = None
-    bounds: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,13 +135,9 @@ class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
                 f"positive sample_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
             )
         (own,) = offset_columns(offset, len(y), 1)
-        rows = RowsOfScores(Design(X), OrdinalLoss(labels, weights, own, LOSSES[self.loss]))
-        columns = Columns(self._get_penalty(), float(self.alpha)).bound(X.shape[1])
-        return FitProblems(X, y, [Problem(rows, columns)], classes)
-
-    def _last_points(self, fit: FitProblems) -> list[Point] | None:
-        coef = self._dense_coef
-        return [Point(coef, 0.0, None)] if coef.shape == fit.problems[0].rows.coef_shape else None
+        loss = OrdinalLoss(labels, weights, own, LOSSES[self.loss])
+        problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
+        return FitProblems(X, y, [problem], classes)
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         rows, coef = fit.problems[0].rows, points[0].coef
@@ -192,22 +186,5 @@ class OrdinalPD(WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
         found: Array = -np.diff(np.hstack([ends[0], above, ends[1]]), axis=1)
         return found
 
-    @documented
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
-        """The accuracy of the predictions (`sklearn.metrics.accuracy_score`).
-
-        {X_of_rows}
-        y : array-like of shape (n_samples,)
-            The class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; 1 by default.
-        {offset_of_rows}
-
-        Returns
-        -------
-        score : float
-        """
-        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        return accuracy_score(y, predicted, sample_weight=sample_weight)

@@ -1,6 +1,6 @@
 """Parameters of constructors: their validation, their declaration, and those that are shared."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from inspect import get_annotations, signature
 from numbers import Integral, Real
@@ -205,7 +205,7 @@ def declared(kind: Any) -> Any:
     the entries that it shares with others (`skpd.estimators.docstrings.documented`).
     """
     text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
-    first = {name: own[name] for name in own if name not in inherited}
+    first = {name: own[name] for name in own if name not in inherited} | {"_": KW_ONLY}
     kind.__annotations__ = first | inherited | {n: own[n] for n in inherited if n in own}
     kind._shared_parameters = {}  # a derived class declares all of its own
     kind = dataclass(eq=False, repr=False)(kind)
@@ -254,6 +254,17 @@ class WithSolver:
 
     solver: str = "auto"
     solver_options: dict[str, Any] | None = None
+
+
+@shared
+class PenaltyParameters:
+    """The penalty, with weights and bounds of features or groups."""
+
+    penalty: str | Penalty = "l1"
+    l1_ratio: float | None = None
+    groups: Any = None
+    penalty_weights: ArrayLike | None = None
+    bounds: Any = None
 
 
 @shared

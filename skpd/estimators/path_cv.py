@@ -15,14 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
-from sklearn.utils.metadata_routing import (
-    UNUSED,
-    MetadataRouter,
-    _raise_for_params,
-    _routing_enabled,
-    get_routing_for_object,
-    process_routing,
-)
+from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
@@ -56,6 +49,8 @@ from .path import problems_of_path, split_pipeline, warn_of_missed
 from .progress import subtask
 from .score_bounds import may_be_best, name_of_score
 from .wrappers import BestEstimator
+
+_OF_ROWS = "sample_weight", "offset"  # for the estimator and the scorer
 
 
 @declared
@@ -173,8 +168,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     """
 
     # the weights are for the estimator and the scorer, which say whether they want them
-    __metadata_request__fit: ClassVar[dict] = {"sample_weight": UNUSED, "offset": UNUSED}
-    __metadata_request__score: ClassVar[dict] = {"sample_weight": UNUSED, "offset": UNUSED}
+    __metadata_request__fit: ClassVar[dict] = dict.fromkeys(_OF_ROWS, routing.UNUSED)
+    __metadata_request__score: ClassVar[dict] = dict.fromkeys(_OF_ROWS, routing.UNUSED)
     _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
@@ -245,7 +240,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             ``alpha_`` the choice among the alphas that were tried on every fold, if there is
             one; there is no ``best_estimator_``.
         """
-        _raise_for_params(params, self, "fit", allow=["groups"])
+        routing._raise_for_params(params, self, "fit", allow=["groups"])
         X, y = indexable(X, y)
         scorer = self._scorer()
         samples, split = self._samples(X, y, scorer, _given(sample_weight), params)
@@ -303,14 +298,14 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
 
     def _samples(self, X, y, scorer, weights, params) -> tuple[Samples, dict[str, Any]]:
         """The samples with the metadata that belongs to them, and the metadata of the splitter."""
-        if not _routing_enabled():
+        if not routing._routing_enabled():
             return Samples(X, y, {}, weights, weights if takes_weights(scorer) else {}), params
-        routed = process_routing(self, "fit", **weights, **params)
+        routed = routing.process_routing(self, "fit", **weights, **params)
         steps, model = split_pipeline(self.estimator)
         of_fit = routed.estimator.fit
 
         def consumed(part, method):
-            wanted = get_routing_for_object(part).consumes(method, of_fit.keys())
+            wanted = routing.get_routing_for_object(part).consumes(method, of_fit.keys())
             return {name: of_fit[name] for name in wanted}
 
         of_steps = {} if steps is None else consumed(steps, "fit_transform")
@@ -382,13 +377,13 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         score : float
         """
         check_is_fitted(self)
-        _raise_for_params(params, self, "score")
+        routing._raise_for_params(params, self, "score")
         params |= _given(sample_weight)
-        if _routing_enabled():
-            params = process_routing(self, "score", **params).scorer.score
+        if routing._routing_enabled():
+            params = routing.process_routing(self, "score", **params).scorer.score
         return self.scorer_(predicting_with(self.best_estimator_, offset), X, y, **params)
 
-    def get_metadata_routing(self) -> MetadataRouter:
+    def get_metadata_routing(self) -> routing.MetadataRouter:
         """The metadata that `fit` and `score` pass on to the estimator, scorer and splitter.
 
         Returns
@@ -397,7 +392,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         """
         scoring = called_by_fit("score").add(caller="score", callee="score")
         return (
-            MetadataRouter(owner=self)
+            routing.MetadataRouter(owner=self)
             .add(estimator=self.estimator, method_mapping=called_by_fit("fit"))
             .add(scorer=self._scorer(), method_mapping=scoring)
             .add(splitter=check_cv(self.cv), method_mapping=called_by_fit("split"))

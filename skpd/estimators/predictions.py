@@ -6,8 +6,41 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
+from .docstrings import documented
+from .offsets import required
+
+
+class ScoredPredictions:
+    """Base class of models whose score compares targets with predictions."""
+
+    @documented
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """The score of the predictions, larger for better ones.
+
+        It is the accuracy of classifiers (`sklearn.metrics.accuracy_score`), R^2 of regressors
+        (`r2_score`), the share of the deviance that models of means explain (`d2_tweedie_score`),
+        and the mean over the quantiles of the share of the pinball loss (`d2_pinball_score`).
+
+        {X_of_rows}
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets or class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; 1 by default.
+        {offset_of_rows}
+
+        Returns
+        -------
+        score : float
+            At most 1.
+        """
+        own: Any = self
+        predicted = own.predict(X, **required(self, offset))
+        return float(own._score(y, predicted, sample_weight))
 
 
 def linear_predictions(X: Any, coef: Any, intercept: Any) -> Array:

@@ -170,29 +170,8 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
                 setattr(single, name, getattr(self, name))
         return single
 
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
-        """Mean over the quantiles of D^2, the share of the pinball loss that is explained.
-
-        D^2 of a quantile is 1 minus its loss over that of the best constant on the given data
-        (`sklearn.metrics.d2_pinball_score`): at most 1, and 0 for that constant.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-        offset : array-like of shape (n_samples,), default=None
-            Offsets of the predictions.
-
-        Returns
-        -------
-        score : float
-        """
-        pairs = zip(self._get_loss().quantiles, self.predict(X, offset).T, strict=True)
+    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        pairs = zip(self._get_loss().quantiles, predicted.T, strict=True)
         scores = [
             d2_pinball_score(y, z, sample_weight=sample_weight, alpha=quantile)
             for quantile, z in pairs

@@ -15,13 +15,14 @@ from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import PrimalDualEstimator
 from .docstrings import documented
-from .offsets import offset_columns, required
+from .offsets import offset_columns
 from .overlapping import with_sums
 from .posing import FitProblems, require_finite, shards_problem
+from .predictions import ScoredPredictions
 from .validation import checked_weights, finite_targets, given_weights
 
 
-class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
+class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator):
     """Base class of regressors, for one target or for several with a model each."""
 
     _takes_outputs: ClassVar[bool] = False  # whether y may have a column for each of several
@@ -77,24 +78,5 @@ class PrimalDualRegressor(RegressorMixin, PrimalDualEstimator):
         predictions = self._scores(X, offset)
         return predictions if np.ndim(self.intercept_) else predictions[:, 0]
 
-    @documented
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
-        """The coefficient of determination R^2 of the predictions (`sklearn.metrics.r2_score`).
-
-        {X_of_rows}
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples; 1 by default.
-        {offset_of_rows}
-
-        Returns
-        -------
-        score : float
-            1 for predictions that equal y, 0 for the mean of y.
-        """
-        predicted = self.predict(X, **required(self, offset))
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
+    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        return r2_score(y, predicted, sample_weight=sample_weight)

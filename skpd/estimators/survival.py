@@ -12,24 +12,22 @@ from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Indices
 from ..designs import Design
 from ..losses.survival import PartialLikelihood
-from ..penalties import Penalty
 from ..problems import Point, Solution
-from ..problems.columns import Columns
 from ..problems.problem import Problem
-from ..problems.score_rows import RowsOfScores
+from ..problems.score_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance import concordance
 from .docstrings import documented
 from .fits import fit_problems
 from .offsets import offset_columns
-from .parameters import WarmStartParameters, declared
+from .parameters import PenaltyParameters, WarmStartParameters, declared
 from .posing import FitProblems
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, validated
 
 
 @declared
-class CoxPD(WarmStartParameters, PrimalDualRegressor):
+class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
     """Cox's proportional hazards for censored times, with any penalty and a certificate.
 
     The hazard of a sample is a function of time, which all samples of a stratum share, times
@@ -40,6 +38,10 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
     ----------
     alpha : float, default=1e-2
         Weight of the penalty beside the likelihood over the number of samples, greater than 0.
+    ties : {"efron", "breslow"}, default="efron"
+        How events at the same time are treated. With Efron's method each of them has the mean of
+        their weights in the sums over samples at risk: a weight of 2 is then not the same as two
+        equal samples, as it is with Breslow's.
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`. It must leave no coefficient free.
@@ -47,10 +49,6 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
     {groups_of_names}
     {penalty_weights_and_bounds}
-    ties : {"efron", "breslow"}, default="efron"
-        How events at the same time are treated. With Efron's method each of them has the mean of
-        their weights in the sums over samples at risk: a weight of 2 is then not the same as two
-        equal samples, as it is with Breslow's.
     {tol}
     max_iter : int, default=50_000
         Maximum number of iterations.
@@ -106,11 +104,6 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
 
     alpha: float = 1e-2
     _: KW_ONLY
-    penalty: str | Penalty = "l1"
-    l1_ratio: float | None = None
-    groups: Any = None
-    penalty_weights: ArrayLike | None = None
-    bounds: Any = None
     ties: str = "efron"
 
     @fit_method
@@ -162,9 +155,8 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
             )
         (own,) = offset_columns(offset, len(time), 1)
         loss = PartialLikelihood(time, event, weights, places, own, efron=self.ties == "efron")
-        rows = RowsOfScores(Design(X), loss)
-        columns = Columns(self._get_penalty(), float(self.alpha)).bound(X.shape[1])
-        return FitProblems(X, (time, event, names, places), [Problem(rows, columns)])
+        problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
+        return FitProblems(X, (time, event, names, places), [problem])
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         if len(self.baseline_) > 1:
@@ -173,10 +165,6 @@ class CoxPD(WarmStartParameters, PrimalDualRegressor):
                 f"{len(self.baseline_)} of them: its certificate_ is that of the fit."
             )
         return super()._fitted_problems(X, y, sample_weight, offset)
-
-    def _last_points(self, fit: FitProblems) -> list[Point] | None:
-        coef = self._dense_coef
-        return [Point(coef, 0.0, None)] if coef.shape == fit.problems[0].rows.coef_shape else None
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         return {"coef_": points[0].coef, "intercept_": 0.0}

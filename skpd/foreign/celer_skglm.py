@@ -31,9 +31,7 @@ from ..estimators.survival import times_and_events
 from ..losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
 from ..losses.survival import PartialLikelihood
 from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1
-from ..problems import Problem
-from ..problems.columns import Columns
-from ..problems.score_rows import RowsOfScores
+from ..problems.score_rows import scores_problem
 from .data import Data, coefficients, fits, positive, signed
 from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, targets
 from .fits import LinearFit
@@ -140,8 +138,8 @@ def _cox(estimator: Any, data: Data) -> list[LinearFit]:
     )  # fmt: skip
     (coef,), _ = coefficients(estimator, data.name, data.X.shape[1], 1)
     penalty = elastic_net(float(estimator.l1_ratio))
-    columns = Columns(penalty, positive(float(estimator.alpha), data.name)).bound(len(coef))
-    return [LinearFit(Problem(RowsOfScores(data.design, loss), columns), coef, 0.0)]
+    alpha = positive(float(estimator.alpha), data.name)
+    return [LinearFit(scores_problem(data.design, loss, penalty, alpha), coef, 0.0)]
 
 
 GROUP_LASSO = Family(lambda e: Squared(), _groups, alpha, targets)

@@ -23,9 +23,7 @@ from ..certificates import Certificate, primal_objective
 from ..losses import Gamma, Logistic, Loss, MarginLoss, NegativeBinomial, Poisson, Squared, Tweedie
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty, Separable, SquaredL2, for_features
-from ..problems import Problem
-from ..problems.columns import Columns
-from ..problems.score_rows import RowsOfScores
+from ..problems.score_rows import scores_problem
 from .data import Data, coefficients, fits, positive
 from .families import Family, alpha, classes, given, targets
 from .fits import LinearFit
@@ -205,8 +203,8 @@ def ordinal_fit(
     """The fit of ordered classes with half the squared l2 norm."""
     labels = data.labels(estimator.classes_)
     (coef,), _ = coefficients(estimator, data.name, data.X.shape[1], 1)
-    rows = RowsOfScores(data.design, OrdinalLoss(labels, data.sample_weight, data.offset, loss))
-    problem = Problem(rows, Columns(SquaredL2(), positive(alpha, data.name)))
+    own = OrdinalLoss(labels, data.sample_weight, data.offset, loss)
+    problem = scores_problem(data.design, own, SquaredL2(), positive(alpha, data.name))
     return OrdinalFit(problem, coef, 0.0, np.asarray(thresholds, dtype=np.float64))
 
 

@@ -285,4 +285,5 @@ def scores_problem(
         If the penalty leaves coefficients free, or if there is an intercept although a constant
         added to all scores does not change the predicted labels.
     """
-    return Problem(RowsOfScores(design, loss, fit_intercept, n_labels), Columns(penalty, alpha))
+    columns = Columns(penalty, alpha).bound(design.shape[1])
+    return Problem(RowsOfScores(design, loss, fit_intercept, n_labels), columns)

@@ -10,24 +10,11 @@ import numpy as np
 from ..designs import newton_cost
 from ..penalties import Structure
 from ..problems import Problem
+from . import needs as need
 from .frank_wolfe.l1_ball import is_well_conditioned
 from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
-from .needs import (
-    needs_ball,
-    needs_classes,
-    needs_cones,
-    needs_function_of_norm,
-    needs_in_parts,
-    needs_largest_size,
-    needs_separate_outputs,
-    needs_singular_values,
-    needs_smooth_outputs,
-    needs_smooth_ridge,
-    needs_square,
-    needs_trace_norm_ball,
-)
 from .newton.settings import SETTINGS as NEWTON
 from .robust.settings import SELECTION as ROBUST
 from .settings import SETTINGS
@@ -89,7 +76,7 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
     """
     penalty, design = problem.penalty, problem.design
     few_features = problem.n_coefficients <= NEWTON.largest_working_set
-    by_newton = not needs_in_parts(problem)
+    by_newton = not need.needs_in_parts(problem)
     by_newton &= few_features or not penalty.is_quadratic
     cost = expected_cost(problem)
     # small data on which the Newton steps of other methods may converge slowly
@@ -97,7 +84,7 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
     at_once &= cost < inf
     at_once &= problem.loss.linear_tails or _is_far_without_intercept(problem)
     trials: list[Try] = []
-    if not needs_square(problem):
+    if not need.needs_square(problem):
         few_rows = problem.n_samples < SETTINGS.many_rows * problem.n_variables
         promising = problem.loss.linear_tails and few_rows
         if not penalty.is_quadratic:
@@ -106,15 +93,15 @@ def _order_of_values(problem: Problem, warm: bool) -> list[Try]:
             trials.append(Try("dual-descent"))
     if by_newton and not at_once:
         trials.append(Try("multipliers"))
-    if needs_square(problem) and not (few_features or needs_smooth_ridge(problem)):
+    if need.needs_square(problem) and not (few_features or need.needs_smooth_ridge(problem)):
         trials.append(Try("l-bfgs"))
     long = cost > SETTINGS.long_run
-    own = _trials_over_ball(problem, long) if not needs_ball(problem) else []
-    if not needs_function_of_norm(problem):
+    own = _trials_over_ball(problem, long) if not need.needs_ball(problem) else []
+    if not need.needs_function_of_norm(problem):
         own = [Try("slopes-of-norm")]
     if not (by_newton or own) and long and cost < inf:
         trials.append(Try("hybrid-gradient"))
-    if cost == inf and not needs_largest_size(problem):
+    if cost == inf and not need.needs_largest_size(problem):
         trials.append(Try("interior-point-faces"))
     if cost == inf:
         return [*own, *trials, Try("hybrid-gradient", use=LAST)]
@@ -189,7 +176,7 @@ def _order_of_constraints(problem: Problem, warm: bool) -> list[Try]:
     if not problem.penalty.has_cones:
         raise ValueError(f"constraints need a penalty of skpd.penalties, got {problem.penalty!r}.")
     most, unknowns = INTERIOR.largest_system, len(constraints)
-    if needs_cones(problem) or unknowns > most:
+    if need.needs_cones(problem) or unknowns > most:
         raise ValueError(
             f"constraints need at most {most} rows, and data of at most {most} samples or "
             f"features (features, with this penalty), got {unknowns} rows, {n} samples and {d} "
@@ -213,10 +200,10 @@ def _order_of_shards(problem: Problem, warm: bool) -> list[Try]:
         If the penalty is not a sum over features or groups, or if it does not set features to 0
         and there are too many features for Newton steps.
     """
-    if not needs_ball(problem):
+    if not need.needs_ball(problem):
         return [Try("multiplier-search")]
     few_features = problem.n_coefficients <= NEWTON.largest_working_set
-    if not needs_in_parts(problem) and (few_features or not problem.penalty.is_quadratic):
+    if not need.needs_in_parts(problem) and (few_features or not problem.penalty.is_quadratic):
         return [Try("multipliers")]
     raise ValueError(
         "X in blocks or chunks needs a penalty of single features or of groups, and at most "
@@ -248,29 +235,29 @@ def _order_of_outputs(problem: Problem, warm: bool) -> list[Try]:
         # separate problems take a fraction of the time, and often suffice
         use = "quantiles that do not cross by themselves are optimal"
         alone = [Try("output by output", use=use, options={"rounds": 1})]
-        alone = [] if needs_separate_outputs(problem) else alone
-        if problem.n_outputs <= SETTINGS.few_quantiles and not needs_in_parts(problem):
+        alone = [] if need.needs_separate_outputs(problem) else alone
+        if problem.n_outputs <= SETTINGS.few_quantiles and not need.needs_in_parts(problem):
             alone.append(Try("multipliers", budget=SETTINGS.most_runs * cost))
         return [*alone, *methods]
     if cost < inf:
         last.insert(0, Try("interior-point"))
-    if not needs_trace_norm_ball(problem):
+    if not need.needs_trace_norm_ball(problem):
         return [Try("line-search-frank-wolfe"), *last]
-    if not needs_separate_outputs(problem):
+    if not need.needs_separate_outputs(problem):
         return [Try("output by output"), *last]
-    if not needs_in_parts(problem):
+    if not need.needs_in_parts(problem):
         methods = [Try("multipliers", budget=SETTINGS.most_runs * cost), *last]
         if cost < inf:
             methods.insert(2, Try("multipliers", use=AGAIN))
         if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
             methods = [methods[1], methods[0], *methods[2:]]
         few_features = problem.n_coefficients <= NEWTON.largest_working_set
-        if needs_classes(problem) or (problem.fit_intercept and few_features):
+        if need.needs_classes(problem) or (problem.fit_intercept and few_features):
             return methods
         return [Try("dual-descent of classes"), *methods]
-    if not needs_singular_values(problem):
+    if not need.needs_singular_values(problem):
         return [Try("singular-gradient"), *last]
-    if not needs_smooth_outputs(problem):
+    if not need.needs_smooth_outputs(problem):
         return [Try("accelerated-gradient", budget=SETTINGS.trial_budget(cost, warm)), *last]
     return _gradients_before_long_runs(cost, warm)
 
@@ -299,7 +286,7 @@ def _order_of_entries(problem: Problem, warm: bool) -> list[Try]:
 def _order_of_soft_maxima(problem: Any, warm: bool) -> list[Try]:
     """Newton steps for losses with a bound on the Hessian, gradient methods for the rest."""
     loss, n_features, last = problem.loss, problem.n_coefficients, [Try("smooth")]
-    if not loss.has_curvature or needs_in_parts(problem):
+    if not loss.has_curvature or need.needs_in_parts(problem):
         return last
     n_entries = n_features * loss.n_scores if loss.hessian_by_table else 0
     few = n_features <= NEWTON.score_features and n_entries <= NEWTON.largest_score_table

@@ -217,8 +217,24 @@ def test_what_is_not_known_is_named(data):
     named = {(library, name) for library, name, *_ in [*TARGETS, *CLASSIFIERS]}
     every = {*(("celer", name) for name in CELER), *(("skglm", name) for name in SKGLM)}
     assert {name for _, name in every - named} == {
-        "MultiTaskLasso", "MultiTaskLassoCV", "GeneralizedLinearEstimator"
+        "MultiTaskLasso", "MultiTaskLassoCV", "GeneralizedLinearEstimator", "CoxEstimator"
     }  # fmt: skip
+
+
+def test_cox_by_formula(data, rng):
+    """Without ties -1/n sum over the events of z_i - log(sum over times from t_i on of exp(z))."""
+    X, w = data[0], rng.normal(size=FEATURES)
+    time, event, z = rng.permutation(60) + 1.0, rng.random(60) < 0.6, X @ w
+    at_risk = time >= time[:, np.newaxis]
+    likelihood = np.sum((z - np.log(at_risk @ np.exp(z)))[event]) / 60
+    y = np.column_stack([time, event])
+    for ratio, method in ((1.0, "breslow"), (0.4, "efron")):
+        model = stand_in(
+            "skglm", "CoxEstimator", alpha=0.1, l1_ratio=ratio, method=method, coef_=w
+        )
+        found = certify(model, X, y)
+        assert_allclose(found.primal, -likelihood + 0.1 * enet(w, ratio), rtol=1e-12)
+        assert 0.0 < found.dual < found.primal
 
 
 def is_optimal(model, X, y):

@@ -10,7 +10,6 @@ from scipy.optimize import brentq
 from ..._floats import EPSILON
 from ...losses import Loss
 from ...losses.numerical import constant_between
-from ...losses.shifted import Shifted
 from ...losses.strata import Stratum
 from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
@@ -144,8 +143,9 @@ class NullSums:
 
 def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
     """The constant with nearly the least mean loss."""
-    if isinstance(loss, Shifted):
-        constant = _best_constant(shards, loss.inner, targets)
+    if loss.has_offset:
+        shifted: Any = loss
+        constant = _best_constant(shards, shifted.inner, targets)
         return constant_between(
             constant, targets.offsets, lambda b: float(shards.sums(constant_sums, b)["slope"])
         )
