@@ -107,8 +107,8 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
         {results_of_fit}
         """
-        offset = required(self, offset)
-        return fit_problems(self, self._problems(X, y, sample_weight, **offset), sample_weight)
+        fit = self._problems(X, y, sample_weight, **required(self, offset))
+        return fit_problems(self, fit, sample_weight)
 
     @abstractmethod
     def _get_loss(self) -> Loss:

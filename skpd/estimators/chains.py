@@ -61,7 +61,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         """
         return fit_problems(self, self._problems(X, y, None))
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The validated data, the one problem, and the classes."""
         X, lengths = stacked(X)
         X = validated(self, X, **_DATA)

@@ -129,7 +129,7 @@ class KernelModel(PrimalDualEstimator):
     def _coefficients_of(self, weights: Array, classes: Any) -> Array:
         """``support_coef_``, from the weights for each output, kernel and row in ``support_``."""
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Any) -> Array:  # type: ignore[override]
         """The values of the functions with the intercepts, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = validated(self, X, reset=False, **self._data_options)

@@ -178,7 +178,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         """
         return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The data, the one problem, and the labels of rows and columns."""
         labels, places, y = pairs_and_ratings(self, X, y)
         self.n_features_in_ = 2
@@ -189,7 +189,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         make = self._of_levels if self.loss == "hinge" else self._of_ratings
         return FitProblems(X, y, [make(labels, places, y, weights, loss)], labels)
 
-    def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+    def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:  # type: ignore[override]
         posed = self._problems(X, y, sample_weight)
         self._seen = (posed.labels,)  # for `certify`, which compares them with those of the model
         return posed.problems

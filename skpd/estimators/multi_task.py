@@ -123,7 +123,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The validated data and the one problem of all outputs or tasks."""
         if self.tasks is not None:
             return self._problem_of_tasks(X, y, sample_weight)

@@ -149,5 +149,5 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
     def _gives_probabilities(self) -> bool:
         return LOSSES[self.loss].is_log_likelihood
 
-    def _log_probabilities(self, X: Any) -> Array:
+    def _log_probabilities(self, X: Any) -> Array:  # type: ignore[override]
         return log_softmax(self._scores(X), axis=1)

@@ -201,7 +201,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             "threshold_": training.threshold(point),
         }
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The validated data, the one problem, and the training data for `_model`."""
         if sample_weight is not None:
             raise ValueError(

@@ -166,7 +166,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
             ridge=self.alpha, fit_intercept=bool(self.fit_intercept), total_weight=total_weight,
         )  # fmt: skip
 
-    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:
+    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:  # type: ignore[override]
         problems = self._problems(X, y, sample_weight).problems
         return problems if self.epsilon > 0.0 else [plain_problem(each) for each in problems]
 

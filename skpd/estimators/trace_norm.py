@@ -113,7 +113,7 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
             "leave the radius out, or fit a model for each alpha, with warm_start=True."
         )
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:
+    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y, sample_weight = finite_targets(y, self), checked_weights(sample_weight, X)

@@ -254,7 +254,7 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
 }  # fmt: skip
 
 
-BY_NAME = {  # libraries that are not imported
+BY_NAME: dict[str, dict[str, Callable[[Any, Data], list]]] = {  # libraries that are not imported
     "celer": CELER,
     "skglm": SKGLM,
     "glum": dict.fromkeys(["GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV"], GLUM),

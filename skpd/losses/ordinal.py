@@ -56,7 +56,7 @@ class ThresholdMixture(Mixture):
 
     def __rmul__(self, scale: float) -> "ThresholdMixture":
         scaled = scale * Mixture(self.theta, 0.0, self.theta_error)
-        means = {"theta": scaled.theta, "theta_error": scaled.theta_error}
+        means: dict[str, Any] = {"theta": scaled.theta, "theta_error": scaled.theta_error}
         return replace(self, **means, table=scale * self.table)
 
 

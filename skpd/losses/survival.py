@@ -65,7 +65,7 @@ class RiskMixture(Mixture):
 
     def __rmul__(self, scale: float) -> "RiskMixture":
         scaled = scale * Mixture(self.theta, 0.0, self.theta_error)
-        means = {"theta": scaled.theta, "theta_error": scaled.theta_error}
+        means: dict[str, Any] = {"theta": scaled.theta, "theta_error": scaled.theta_error}
         return replace(self, **means, share=scale * self.share)
 
 

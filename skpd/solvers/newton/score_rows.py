@@ -20,7 +20,7 @@ class ScoreRows(InMemory):
     out products of mean rows, small for features of mean 0.
     """
 
-    _given: tuple[Array, Array] | None = None  # columns, and the Hessian on these
+    _given: tuple[Indices, Array] | None = None  # columns, and the Hessian on these
 
     @classmethod
     def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
