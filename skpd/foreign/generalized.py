@@ -214,5 +214,8 @@ def _mord(estimator: Any, data: Data) -> list[LinearFit]:
     return [ordinal_fit(estimator, data, Logistic(), alpha, estimator.theta_)]
 
 
-MORD = {"LogisticAT": _mord}
-STATSMODELS = {"GLMResultsWrapper": _statsmodels, "GLMResults": _statsmodels}
+MORD: dict[str, Callable[[Any, Data], list]] = {"LogisticAT": _mord}
+STATSMODELS: dict[str, Callable[[Any, Data], list]] = {
+    "GLMResultsWrapper": _statsmodels,
+    "GLMResults": _statsmodels,
+}
