@@ -77,8 +77,11 @@ for k, name in enumerate(("low", "middle", "high")):
         label=f"{name}, observed",
     )
 axes.set(xlabel="time", ylabel="share without the event", ylim=(0, 1))
-axes.legend(
-    title="predicted hazard", ncols=3, fontsize="small", loc="upper right"
+fig.legend(
+    title="predicted hazard",
+    ncols=3,
+    fontsize="small",
+    loc="outside upper center",
 )
 plt.show()
 

@@ -85,6 +85,8 @@ ALSO_KNOWN_AS = {
     "1se": ("one_standard_error",),
     "one_se": ("one_standard_error",),
 }
+# estimators for losses that have one of their own
+ELSEWHERE = {"poisson": "PoissonPD", "gamma": "GammaPD", "tweedie": "TweediePD"}
 
 
 class ParameterValidation(PickledWithVersion):
@@ -136,6 +138,7 @@ class ParameterValidation(PickledWithVersion):
         longer = [other for other in known if name and other.startswith(name.lower())]
         near = also or longer or get_close_matches(name.lower(), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = f" {ELSEWHERE[name]} has this {parameter}." if name in ELSEWHERE else hint
         others = " or an object" if len(constraints) > len(lists) else ""
         raise InvalidParameterError(
             f"The {parameter!r} parameter of {type(self).__name__} must be a str among "
