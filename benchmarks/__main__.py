@@ -21,7 +21,7 @@ NAMES = {
     " with --newer of all newer models, objectives recomputed exactly",
     "first_fit": "time of import, of the first fit in a process and of the second",
     "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",
-    "generalized": "counts and costs beside scikit-learn, glum and skglm",
+    "generalized": "counts, costs, times and orders beside other packages",
     "gap_proofs": "what a gap says of predictions, decisions, rows and paths, beside optima",
     "kernels": "kernel machines beside scikit-learn's SVC, and three kernels on digits",
     "lasso_tests": "scikit-learn's own tests of Lasso and ElasticNet on the classes here",

@@ -372,7 +372,7 @@ def excesses(estimator, X, y, sample_weight, optimum=None, **options):
             return None
         value /= rows.sum()  # from scikit-learn's units
         known = 0.0 < certificate.relative_gap < np.inf
-        unit = certificate.gap / certificate.relative_gap if known else 1.0
+        unit = certificate.gap / certificate.relative_gap if known else max(1.0, abs(value))
         found.append((
             (certificate.dual - value) / unit,
             (value - certificate.dual) / unit,

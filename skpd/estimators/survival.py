@@ -209,8 +209,8 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_times)
-            exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the stratum
-            (Breslow, 1974).
+            The numbers exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the
+            stratum (Breslow, 1974).
         """
         check_is_fitted(self)
         scores, times = self.predict(X, offset), np.ravel(np.asarray(times, dtype=np.float64))
