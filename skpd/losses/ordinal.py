@@ -28,7 +28,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Sum
 from .base import _depth
 from .margin import MarginLoss
-from .structured import Mixture, StructuredLoss
+from .structured import LossOfRows, Mixture
 
 NEGLIGIBLE = 1e-8  # a step for a threshold whose square is a rounding error, relative to it
 NEWTON_STEPS = 100  # most steps for a threshold, which takes a few
@@ -55,12 +55,10 @@ class ThresholdMixture(Mixture):
         return self.loss.dual_value(self.table, scale)
 
     def __rmul__(self, scale: float) -> "ThresholdMixture":
-        scaled = scale * Mixture(self.theta, 0.0, self.theta_error)
-        means: dict[str, Any] = {"theta": scaled.theta, "theta_error": scaled.theta_error}
-        return replace(self, **means, table=scale * self.table)
+        return replace(super().__rmul__(scale), table=scale * self.table)
 
 
-class OrdinalLoss(StructuredLoss):
+class OrdinalLoss(LossOfRows):
     """The loss of ordered classes.
 
     Parameters
@@ -86,15 +84,15 @@ class OrdinalLoss(StructuredLoss):
         self.is_smooth = self.has_curvature = not inner.has_kinks  # type: ignore[misc]
         self.has_kinks = inner.has_kinks  # type: ignore[misc]
         self.weights = np.full(n, 1.0 / n)
-        self.counted = np.flatnonzero(sample_weight > 0.0)
-        own = sample_weight[self.counted]
+        self.places = np.flatnonzero(sample_weight > 0.0)
+        own = sample_weight[self.places]
         self.shares = own / float(np.sum(own))
-        self.offset = None if offset is None else np.ascontiguousarray(offset[self.counted])
-        above = labels[self.counted] > np.arange(self.n_thresholds)[:, np.newaxis]
+        self.offset = None if offset is None else np.ascontiguousarray(offset[self.places])
+        above = labels[self.places] > np.arange(self.n_thresholds)[:, np.newaxis]
         self.signs = np.where(above, 1.0, -1.0)
         most = self.n_thresholds * max(-inner.conjugate_domain[0], 0.0)
         self.largest_theta = np.zeros(n)
-        self.largest_theta[self.counted] = n * self.shares * most
+        self.largest_theta[self.places] = n * self.shares * most
         self.entropy_range = self.n_thresholds * log(2.0)
         # the weights of the rows above and below each threshold
         self.masses = [
@@ -114,25 +112,14 @@ class OrdinalLoss(StructuredLoss):
 
     @property
     def n_exchangeable(self) -> int:  # type: ignore[override]
-        return len(self.counted)
+        return len(self.places)
 
     def sample(self, rows: Indices) -> tuple[Indices, "OrdinalLoss"]:
         labels, sample_weight, offset = self._given
-        _, first = np.unique(labels[self.counted], return_index=True)
-        rows = np.union1d(rows, self.counted[first])  # each class has a row
+        _, first = np.unique(labels[self.places], return_index=True)
+        rows = np.union1d(rows, self.places[first])  # each class has a row
         own = None if offset is None else offset[rows]
         return rows, OrdinalLoss(labels[rows], sample_weight[rows], own, self.inner)
-
-    def _shifted(self, z: Array) -> Array:
-        own: Array = np.ascontiguousarray(z[self.counted])
-        return own if self.offset is None else own + self.offset
-
-    def _rows(self, values: Array) -> Array:
-        """Values of the rows with positive weights, as those of all rows over their weights."""
-        found = np.zeros(len(self.weights))
-        found[self.counted] = values
-        found *= len(found)
-        return found
 
     # The loss
 
@@ -218,14 +205,9 @@ class OrdinalLoss(StructuredLoss):
         return self._value_of(u, self._thresholds(u))
 
     def sensitivity(self, error: Array) -> float:
-        own = np.broadcast_to(error, len(self.weights))[self.counted]
+        own = np.broadcast_to(error, len(self.weights))[self.places]
         change = self.n_thresholds * self.inner.lipschitz * kernels.dot(self.shares, own)
         return change * (1.0 + 1e-9)
-
-    def value_and_theta(self, z: Array) -> tuple[float, Array]:
-        """The loss and its gradient over the weights, by plain sums."""
-        value, theta, _ = self.derivatives(z)
-        return value, theta
 
     def derivatives(self, z: Array) -> tuple[float, Array, Array]:
         """The loss, its gradient over the weights, and an upper bound on its Hessian.
@@ -261,7 +243,7 @@ class OrdinalLoss(StructuredLoss):
         if self.inner.has_kinks:
             return None
         weights = np.zeros(len(self.weights))
-        weights[self.counted] = self.shares
+        weights[self.places] = self.shares
         norms: Array = design.column_norms(weights)
         return sqrt(2.0 * self.inner.smoothness * self.n_thresholds) * (1.0 + 1e-9) * norms
 

@@ -18,7 +18,7 @@ A soft maximum in place of the largest adds the entropy of q, as in conditional 
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, inf
 from typing import Any, ClassVar, Self
 
@@ -61,11 +61,13 @@ class Mixture:
 
     def __rmul__(self, scale: float) -> Self:
         """The mixture of this one, with the probability ``scale``, and the true labeling."""
-        return type(self)(
-            scale * self.theta,
-            scale * self.mean_loss,
-            scale * self.theta_error + EPSILON * float(np.max(np.abs(self.theta), initial=0.0)),
-            scale * self.mean_loss_error + EPSILON * abs(self.mean_loss),
+        error = EPSILON * float(np.max(np.abs(self.theta), initial=0.0))
+        return replace(
+            self,
+            theta=scale * self.theta,
+            mean_loss=scale * self.mean_loss,
+            theta_error=scale * self.theta_error + error,
+            mean_loss_error=scale * self.mean_loss_error + EPSILON * abs(self.mean_loss),
         )
 
     @classmethod
@@ -195,3 +197,39 @@ class StructuredLoss(ABC):
     def sensitivity(self, error: Array) -> float:
         """An upper bound on the change of L when no score z_i changes by more than error_i."""
         return float(self.weights @ (self.largest_theta * error)) * (1.0 + 1e-9)
+
+
+class LossOfRows(StructuredLoss):
+    """A smooth or piecewise linear loss with a score for each row.
+
+    Attributes
+    ----------
+    places : ndarray of int
+        The rows with positive weights, in the order of the loss.
+    offset : ndarray or None
+        Numbers that are added to the scores of these rows.
+    """
+
+    places: Indices
+    offset: Array | None
+
+    @abstractmethod
+    def derivatives(self, z: Array) -> tuple[float, Array, Array]:
+        """The loss, its gradient over the weights, and an upper bound on its Hessian."""
+
+    def value_and_theta(self, z: Array) -> tuple[float, Array]:
+        """The loss and its gradient over the weights, by plain sums."""
+        value, theta, _ = self.derivatives(z)
+        return value, theta
+
+    def _shifted(self, z: Array) -> Array:
+        """The scores of the rows with weights, with their offsets."""
+        own: Array = np.ascontiguousarray(z[self.places])
+        return own if self.offset is None else own + self.offset
+
+    def _rows(self, values: Array) -> Array:
+        """Values of the rows with weights, as those of all rows over their weights 1 / n."""
+        found = np.zeros(len(self.weights))
+        found[self.places] = values
+        found *= len(found)
+        return found

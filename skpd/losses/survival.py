@@ -29,7 +29,7 @@ from scipy.special import gammaln, xlogy
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Sum
-from .structured import Mixture, StructuredLoss
+from .structured import LossOfRows, Mixture
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
 
@@ -64,12 +64,10 @@ class RiskMixture(Mixture):
         return self.loss.entropy(self, scale * self.share)
 
     def __rmul__(self, scale: float) -> "RiskMixture":
-        scaled = scale * Mixture(self.theta, 0.0, self.theta_error)
-        means: dict[str, Any] = {"theta": scaled.theta, "theta_error": scaled.theta_error}
-        return replace(self, **means, share=scale * self.share)
+        return replace(super().__rmul__(scale), share=scale * self.share)
 
 
-class PartialLikelihood(StructuredLoss):
+class PartialLikelihood(LossOfRows):
     """The negative log partial likelihood of Cox's proportional hazards.
 
     Parameters
@@ -101,7 +99,7 @@ class PartialLikelihood(StructuredLoss):
         n = len(time)
         self.weights = np.full(n, 1.0 / n)
         order = np.lexsort((time, strata))
-        self.order = order = order[sample_weight[order] > 0.0]
+        self.places = order = order[sample_weight[order] > 0.0]
         self.offset = None if offset is None else np.ascontiguousarray(offset[order])
         s, happens = sample_weight[order], event[order]
         self.sum_of_weights, self.efron = float(np.sum(s)), efron
@@ -134,11 +132,6 @@ class PartialLikelihood(StructuredLoss):
 
     # The loss
 
-    def _shifted(self, z: Array) -> Array:
-        """The scores of the rows in order, with their offsets."""
-        own: Array = np.ascontiguousarray(z[self.order])
-        return own if self.offset is None else own + self.offset
-
     @property
     def _roundings(self) -> float:
         """The relative rounding error of a term; ties subtract nearly equal sums."""
@@ -156,14 +149,9 @@ class PartialLikelihood(StructuredLoss):
         return value, rounding
 
     def sensitivity(self, error: Array) -> float:
-        own = np.broadcast_to(error, len(self.weights))[self.order]
+        own = np.broadcast_to(error, len(self.weights))[self.places]
         change = self.total * float(np.max(own, initial=0.0)) + kernels.dot(self.shares, own)
         return change * (1.0 + 1e-9)
-
-    def value_and_theta(self, z: Array) -> tuple[float, Array]:
-        """The loss and its gradient over the weights, by plain sums."""
-        value, theta, _ = self.derivatives(z)
-        return value, theta
 
     def derivatives(self, z: Array) -> tuple[float, Array, Array]:
         """The loss, its gradient over the weights, and an upper bound on its Hessian.
@@ -183,14 +171,14 @@ class PartialLikelihood(StructuredLoss):
         products of mean rows from the diagonal bound. None where scores differ so much that
         sums underflow.
         """
-        u, table = self._shifted(z), design.table(columns)[self.order]
+        u, table = self._shifted(z), design.table(columns)[self.places]
         log_sums, _, _ = self.sets.log_sums(u)
         marginals = self.sets.marginals(u, log_sums)
         shift = float(np.max(u + self.log_s))
         rows = np.exp(u + self.log_s - shift)[:, np.newaxis] * table
-        places, terms = self.starts[:-1], self.terms
-        distinct = len(places) == len(rows)  # no two rows have the same time
-        sums = rows if distinct else np.add.reduceat(rows, places, axis=0)
+        starts, terms = self.starts[:-1], self.terms
+        distinct = len(starts) == len(rows)  # no two rows have the same time
+        sums = rows if distinct else np.add.reduceat(rows, starts, axis=0)
         sums = np.cumsum(sums[::-1], axis=0)[::-1]
         if np.sum(self.last) > 1:  # the sums of other strata are not of the risk set
             ends = np.flatnonzero(self.last)
@@ -198,11 +186,11 @@ class PartialLikelihood(StructuredLoss):
             sums -= beyond[np.cumsum(self.last) - self.last]
         groups = np.repeat(np.arange(len(terms)), terms)  # of each term
         counts = terms[groups]
-        weights = np.add.reduceat(self.shares, places)[groups] / counts
+        weights = np.add.reduceat(self.shares, starts)[groups] / counts
         sums = sums[groups]
         if self.sets.most_terms > 1:
             rows[self.shares == 0.0] = 0.0
-            tied = np.add.reduceat(rows, places, axis=0)[groups]
+            tied = np.add.reduceat(rows, starts, axis=0)[groups]
             first = (np.cumsum(terms) - terms)[groups]
             sums -= ((np.arange(len(sums)) - first) / counts)[:, np.newaxis] * tied
         with np.errstate(over="ignore", invalid="ignore"):
@@ -210,13 +198,6 @@ class PartialLikelihood(StructuredLoss):
             table *= np.sqrt(marginals)[:, np.newaxis]
             found: Array = table.T @ table - sums.T @ sums
         return found if np.isfinite(found).all() else None
-
-    def _rows(self, values: Array) -> Array:
-        """Values of the rows in order, as those of all rows over their weights."""
-        found = np.zeros(len(self.weights))
-        found[self.order] = values
-        found *= len(found)
-        return found
 
     # Dual points
 
@@ -228,7 +209,7 @@ class PartialLikelihood(StructuredLoss):
         sum of c ||p - p*||_1 is at most the root of 2 sum(c) gap, and as the entries of p - p*
         sum to 0, a product with a column is at most half its range times that.
         """
-        half_ranges: Array = design.half_ranges(self.order)
+        half_ranges: Array = design.half_ranges(self.places)
         return sqrt(2.0 * self.total) * (1.0 + 1e-9) * half_ranges
 
     def mixture(self, z: Array, smoothing: float) -> tuple[float, RiskMixture]:
@@ -277,10 +258,10 @@ class PartialLikelihood(StructuredLoss):
             The sums over the terms of each of these groups of weight over sum.
         """
         log_sums, _, _ = self.sets.log_sums(self._shifted(z))
-        places = self.starts[:-1]
-        totals = np.add.reduceat(self.shares, places)
+        starts = self.starts[:-1]
+        totals = np.add.reduceat(self.shares, starts)
         some = np.flatnonzero(self.terms)
         terms = self.terms[some]
         each = np.repeat(totals[some] / terms, terms) * self.sum_of_weights * np.exp(-log_sums)
         first = np.cumsum(terms) - terms
-        return self.order[places[some]], np.add.reduceat(each, first)
+        return self.places[starts[some]], np.add.reduceat(each, first)

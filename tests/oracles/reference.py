@@ -250,7 +250,7 @@ def cox_programme(X, loss, penalty, alpha):
     import cvxpy as cp
 
     w = cp.Variable(X.shape[1])
-    u = X[loss.order] @ w + (0.0 if loss.offset is None else loss.offset)
+    u = X[loss.places] @ w + (0.0 if loss.offset is None else loss.offset)
     shares, log_s, starts = loss.shares, loss.log_s, loss.starts
     end = len(shares)
     value = -(shares @ u) - float(loss.constant)
