@@ -30,17 +30,17 @@ print(f"{y[:, 1].mean():.0%} of the patients had the event")
 # pairs of which the patient with the earlier event has the larger predicted
 # hazard.
 
-model = CoxPD(penalty="group", groups=pathway, tol=1e-6)
-search = PathCV(model, alphas=15, eps=0.1).fit(X, y)
+model = CoxPD(penalty="group", groups=pathway, tol=1e-4)
+search = PathCV(model, alphas=8, eps=0.3).fit(X, y)
 best = search.best_estimator_
 norms = np.linalg.norm(best.coef_.reshape(50, 40), axis=1)
 proven = best.certificate_.proven_zero.reshape(50, 40).all(axis=1)
 print("pathways in the model:", *np.flatnonzero(norms))
 print(f"{proven.sum()} pathways are proven to be in no optimal model")
 print(f"concordance on other patients: {search.score(X_test, y_test):.2f}")
-lasso = PathCV(
-    CoxPD(tol=1e-6), alphas=15, eps=0.1, rule="one_standard_error"
-).fit(X, y)
+lasso = PathCV(CoxPD(tol=1e-4), alphas=8, eps=0.3, rule="one_standard_error").fit(
+    X, y
+)
 print(f"with the l1 norm of single genes: {lasso.score(X_test, y_test):.2f}")
 
 # %%

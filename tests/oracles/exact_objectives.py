@@ -90,7 +90,7 @@ def deviance_conjugate(power, y, theta):
         low *= 2
     while slope(high) < 0:
         high *= 2
-    for _ in range(700):
+    for _ in range(420):  # a digit of 400 each
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return theta * low - deviance(power, y, low)
