@@ -44,8 +44,8 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
             return np.exp(super().predict(X, offset))
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        loss: Any = self._get_loss()  # that of counts whatever their dispersion
-        power = float(getattr(loss, "power", 1.0))
+        loss: Any = self._get_loss()
+        power = float(loss.power)
         return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=power)
 
 

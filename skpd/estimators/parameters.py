@@ -138,7 +138,8 @@ class ParameterValidation(PickledWithVersion):
         longer = [other for other in known if name and other.startswith(name.lower())]
         near = also or longer or get_close_matches(name.lower(), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        hint = f" {ELSEWHERE[name]} has this {parameter}." if name in ELSEWHERE else hint
+        if parameter == "loss" and name in ELSEWHERE:
+            hint = f" {ELSEWHERE[name]} has this loss."
         others = " or an object" if len(constraints) > len(lists) else ""
         raise InvalidParameterError(
             f"The {parameter!r} parameter of {type(self).__name__} must be a str among "
@@ -203,9 +204,9 @@ def shared(kind: Any) -> Any:
 def declared(kind: Any) -> Any:
     """Complete an estimator whose parameters are the annotated names in the body of its class.
 
-    The constructor takes these in their order, then the `shared` ones of its bases, and does
-    nothing but keep them. The docstring gets
-    the entries that it shares with others (`skpd.estimators.docstrings.documented`).
+    The constructor takes these in their order, then by keyword the `shared` ones of its bases,
+    and does nothing but keep them. The docstring gets the entries that it shares with others
+    (`skpd.estimators.docstrings.documented`).
     """
     text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
     first = {name: own[name] for name in own if name not in inherited} | {"_": KW_ONLY}

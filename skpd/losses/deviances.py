@@ -182,7 +182,7 @@ class PowerDeviance(Deviance):
         return lower, np.full(len(y), self.conjugate_domain[1])
 
     def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
-        found = self.evaluator.conjugates(self._scales(y), np.ascontiguousarray(theta))
+        found = self.evaluator.conjugates(self._scales(y), np.ascontiguousarray(theta, np.float64))
         return found, np.abs(found) + np.abs(theta)
 
     def strata(self, y: Array, weights: Array) -> Strata:
@@ -291,6 +291,7 @@ class NegativeBinomial(Deviance):
     """
 
     dispersion: float = number(1.0, above=0.0)
+    power: ClassVar[float] = 1.0  # of the deviance by which predictions are scored
 
     @property
     def k(self) -> float:

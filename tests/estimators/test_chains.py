@@ -356,3 +356,12 @@ def test_data_that_do_not_fit_are_refused():
         model.fit([np.full_like(X[0], np.nan), *X[1:]], y)
     with pytest.raises(TypeError, match="sample_weight"):
         model.fit(X, y, sample_weight=np.ones(4))
+
+
+def test_squares_of_features_that_overflow(rng):
+    """Steps are in units of the data then, and coefficients stay finite."""
+    X = [1e200 * rng.normal(size=(5, 3)) for _ in range(6)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ChainCRF(alpha=1.0).fit(X, [["a", "b", "a", "b", "b"]] * 6)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.transitions_).all()

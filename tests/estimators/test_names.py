@@ -83,6 +83,8 @@ def test_every_name_makes_a_certified_model(diabetes, penalty):
         ({"penalty": "lasso"}, "Did you mean 'l1'"),
         ({"loss": "quantile"}, "Did you mean 'pinball'"),
         ({"loss": "squared_error"}, "Did you mean 'squared'"),
+        ({"loss": "poisson"}, "Got 'poisson' instead. PoissonPD has this loss"),
+        ({"penalty": "poisson"}, r"Got 'poisson' instead\.$"),
         ({"loss": "Pinball"}, "'absolute', 'epsilon_insensitive'.* Did you mean 'pinball'"),
         ({"solver": "pdprox"}, "Got 'pdprox' instead. Did you mean 'pdprox-dual'"),
     ],

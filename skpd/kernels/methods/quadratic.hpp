@@ -70,7 +70,7 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
         std::vector<Place> place_of(n_columns, none), places;
         std::vector<double> entries;
         for (std::size_t a = 0; a < m; ++a) place_of[static_cast<std::size_t>(columns[a])] = static_cast<Place>(a);
-        // a few rows are read before the first is visited: what was just written is not yet there to be read
+        // rows are read in blocks before they are visited, as a load that soon follows a store waits for it
         constexpr std::size_t rows_at_once = 64;
         std::size_t ends[rows_at_once + 1] = {};
         for (std::size_t top = 0; top < n_rows; top += rows_at_once) {

@@ -94,7 +94,7 @@ def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
     value, gradient_at = 0.0, np.zeros_like(x)
     # variables in units in which the diagonal of the Hessian is about 1
     diagonal = GRADIENTS.curvature * model.squares + penalised
-    units = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    units = 1.0 / np.sqrt(np.where((diagonal > 0.0) & (diagonal < inf), diagonal, 1.0))
     x = x / units
 
     def objective(scaled: Array) -> tuple[float, Array]:
