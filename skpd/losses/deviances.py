@@ -99,8 +99,8 @@ class Deviance(Loss):
         for scale in scales:
             found, size = self._conjugate_and_size(y, scale * theta)
             value = -float(np.sum(weights * found)) - scale * linear
-            size = (_depth(len(theta)) + 2.0) * kernels.dot(weights, size)
-            rounding = scale * error + EPSILON * (size + 2.0 * scale * abs(linear))
+            total_size = (_depth(len(theta)) + 2.0) * kernels.dot(weights, size)
+            rounding = scale * error + EPSILON * (total_size + 2.0 * scale * abs(linear))
             values.append((value, rounding))
         return values
 

@@ -263,19 +263,19 @@ class OrdinalLoss(LossOfRows):
         theta = self.inner._phi_derivative(signs * z)
         kink = np.abs(1.0 - signs * z) <= 1e-9 * (1.0 + np.abs(z))
         if self.inner.has_kinks and kink.any():  # any number between the slopes at the kink
-            lower = np.where(kink, -1.0, theta)
-            upper = np.where(kink, 0.0, theta)
-            bounds = [np.where(signs > 0.0, a, -b) for a, b in ((lower, upper), (upper, lower))]
+            least, most = np.where(kink, -1.0, theta), np.where(kink, 0.0, theta)
+            lower = np.where(signs > 0.0, least, -most)
+            upper = np.where(signs > 0.0, most, -least)
             point = kernels.project_box_hyperplane(
-                0.5 * (bounds[0] + bounds[1]), *bounds, self.shares, self.shares, 0.0
+                0.5 * (lower + upper), lower, upper, self.shares, self.shares, 0.0
             )
             theta = signs * point if np.isfinite(point).all() else theta
         above = signs > 0.0
         sums = [float(np.sum((self.shares * theta)[side])) for side in (above, ~above)]
-        least = max(sums)  # both are at most 0
+        larger = max(sums)  # both are at most 0
         for side, total in zip((above, ~above), sums, strict=True):
-            if total < least:
-                theta[side] *= least / total
+            if total < larger:
+                theta[side] *= larger / total
         return theta
 
     def _of_table(self, table: Array) -> Mixture:
