@@ -1,6 +1,7 @@
 """Classifiers of ordered classes (`OrdinalPD`)."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
@@ -12,11 +13,12 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike
+from .._warn import warn
 from ..designs import Design
 from ..losses import Hinge, Logistic, MarginLoss
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty
-from ..problems import Point, Solution
+from ..problems import Point, Problem, Solution
 from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
@@ -50,6 +52,9 @@ class OrdinalPD(
     ----------
     alpha : float, default=1e-3
         Weight of the penalty beside the *mean* loss, greater than 0.
+    classes : array-like of shape (n_classes,), default=None
+        The classes in increasing order. By default that of an ordered categorical of pandas, or
+        else of numbers or of the alphabet.
     loss : {"logistic", "hinge"}, default="logistic"
         The margin loss. "logistic" gives probabilities.
     penalty : str or Penalty, default="l2"
@@ -67,7 +72,7 @@ class OrdinalPD(
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes in increasing order.
+        The classes of y in increasing order.
     coef_ : ndarray of shape (n_features,)
         Coefficients.
     thresholds_ : ndarray of shape (n_classes - 1,)
@@ -106,10 +111,13 @@ class OrdinalPD(
     """
 
     fit_intercept = False
-    _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(LOSSES))]}
+    _own_constraints: ClassVar[dict] = {
+        "classes": ["array-like", None], "loss": [StrOptions(set(LOSSES))],
+    }  # fmt: skip
 
     alpha: float = 1e-3
     _: KW_ONLY
+    classes: ArrayLike | None = None
     loss: str = "logistic"
     penalty: str | Penalty = "l2"
 
@@ -124,10 +132,13 @@ class OrdinalPD(
     def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
         """The validated data, the one problem, and the classes."""
         self._find_groups(X)
+        order = getattr(y, "dtype", None)  # where y is an ordered categorical of pandas
+        order = order.categories if getattr(order, "ordered", False) else None
         X, y = validated(self, X, y, **_DATA)
-        classes = checked_classes(y)
+        classes = self._in_order(checked_classes(y), order)
         weights = checked_weights(sample_weight, X)
-        labels = np.searchsorted(classes, y)
+        alphabet = np.argsort(classes)
+        labels = alphabet[np.searchsorted(classes, y, sorter=alphabet)]
         mass = np.bincount(labels, weights)
         if len(classes) < 2 or not np.all(mass > 0.0):
             raise ValueError(
@@ -138,6 +149,38 @@ class OrdinalPD(
         loss = OrdinalLoss(labels, weights, own, LOSSES[self.loss])
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         return FitProblems(X, y, [problem], classes)
+
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
+        fitted = copy(self)
+        fitted.classes = self.classes_  # whose order may be that of another y
+        return super(OrdinalPD, fitted)._fitted_problems(X, y, sample_weight, offset)
+
+    def _in_order(self, found: np.ndarray, order: Any) -> np.ndarray:
+        """The classes of y in increasing order, of which words have none of their own.
+
+        Parameters
+        ----------
+        found : ndarray of shape (n_classes,)
+            The classes as numpy sorts them.
+        order : array-like or None
+            An order that y comes with.
+        """
+        order = order if self.classes is None else self.classes
+        if order is not None:
+            known = np.asarray(order)
+            if len(np.unique(known)) < known.size or not np.isin(found, known).all():
+                raise ValueError(
+                    "The 'classes' parameter of OrdinalPD must hold every class of y, once and in "
+                    f"order, got {known.tolist()!r} for the classes {found.tolist()!r}."
+                )
+            return found[np.argsort([np.flatnonzero(known == each)[0] for each in found])]
+        if len(found) > 2 and found.dtype.kind not in "biuf":
+            warn(
+                "OrdinalPD takes the classes in the order of the alphabet: "
+                f"{' < '.join(map(str, found))}. What to do: pass them in increasing order as "
+                "the parameter classes."
+            )
+        return found
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         rows, coef = fit.problems[0].rows, points[0].coef

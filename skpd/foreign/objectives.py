@@ -284,7 +284,7 @@ def own_objective(
 ) -> list[LinearFit]:  # fmt: skip
     """The fits of one of this package's estimators."""
     if hasattr(estimator, "classes_"):
-        Data.of(estimator, X, y, sample_weight).labels(estimator.classes_)
+        Data.of(estimator, X, y, sample_weight).labels(np.sort(estimator.classes_))
     problems = estimator._fitted_problems(X, y, sample_weight, **given(offset))
     n_outputs = [problem.n_outputs for problem in problems]
     name, n_features = type(estimator).__name__, problems[0].table_shape[-1]

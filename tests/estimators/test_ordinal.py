@@ -1,6 +1,7 @@
 """Ordered classes: against formulas, Clarabel and mord."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -128,8 +129,11 @@ def test_models_of_mord(data):
 
 def test_predictions_by_words_and_offsets(data):
     X, y, offset, _ = data
-    words = np.array(["a poor", "b fair", "c good", "d best"])[y]
-    model = OrdinalPD(0.01).fit(X, words, offset=offset)
+    order = np.array(["poor", "fair", "good", "best"])
+    words = order[y]
+    model = OrdinalPD(0.01, classes=order).fit(X, words, offset=offset)
+    assert_array_equal(model.classes_, order)
+    assert_array_equal(model.coef_, OrdinalPD(0.01).fit(X, y, offset=offset).coef_)
     scores = X @ model.coef_ + offset
     expected = model.classes_[(scores[:, None] > model.thresholds_).sum(axis=1)]
     decisions = model.decision_function(X, offset)
@@ -146,6 +150,29 @@ def test_predictions_by_words_and_offsets(data):
     assert not hasattr(OrdinalPD(loss="hinge"), "predict_proba")
     with pytest.raises(ValueError, match="of each class one with a positive sample_weight"):
         OrdinalPD().fit(X, y, sample_weight=(y != 2) * 1.0)
+
+
+def test_the_order_of_words(data):
+    X, y, _, _ = data
+    order = ["poor", "fair", "good", "best"]
+    words = np.array(order)[y]
+    numbers = OrdinalPD(0.01).fit(X, y)
+    given = pd.Series(pd.Categorical(words, order, ordered=True))
+    ordered = OrdinalPD(0.01).fit(X, given)
+    assert ordered.classes_.tolist() == order
+    assert_array_equal(ordered.coef_, numbers.coef_)
+    # the certificate is one of the fitted order, also where the words come without one
+    assert certify(ordered, X, words).relative_gap == certify(numbers, X, y).relative_gap <= 1e-4
+    search = PathCV(OrdinalPD(), alphas=3, cv=3).fit(X, given)
+    expected = PathCV(OrdinalPD(), alphas=3, cv=3).fit(X, y)
+    assert search.best_score_ == expected.best_score_
+    with pytest.warns(UserWarning, match="of the alphabet: best < fair < good < poor"):
+        by_alphabet = OrdinalPD(0.01).fit(X, words)
+    assert by_alphabet.classes_.tolist() == sorted(order)
+    with pytest.raises(ValueError, match="must hold every class of y, once and in order"):
+        OrdinalPD(classes=order[1:]).fit(X, words)
+    with pytest.raises(ValueError, match="must hold every class of y, once and in order"):
+        OrdinalPD(classes=[*order, "poor"]).fit(X, words)
 
 
 def test_paths_and_certificates(data):
