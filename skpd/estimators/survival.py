@@ -189,7 +189,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         return super().predict(X, offset)
 
     def predict_survival_function(
-        self, X: Any, times: ArrayLike, offset: ArrayLike | None = None,
+        self, X: Any, times: ArrayLike | None = None, offset: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Predict the probabilities of no event until given times.
@@ -198,8 +198,8 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        times : array-like of shape (n_times,)
-            Times, in any order.
+        times : array-like of shape (n_times,), default=None
+            Times, in any order; by default those of the events in `fit`, in increasing order.
         offset : array-like of shape (n_samples,), default=None
             Offsets of the rows, as in `fit`; 0 by default.
         strata : array-like of shape (n_samples,), default=None
@@ -213,7 +213,10 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
             stratum (Breslow, 1974).
         """
         check_is_fitted(self)
-        scores, times = self.predict(X, offset), np.ravel(np.asarray(times, dtype=np.float64))
+        scores = self.predict(X, offset)
+        if times is None:
+            times = np.unique(np.concatenate([at for _, at, _ in self.baseline_]))
+        times = np.ravel(np.asarray(times, dtype=np.float64))
         known = [label for label, _, _ in self.baseline_]
         if strata is None and len(known) > 1:
             raise ValueError(f"strata must be given, as the model has the strata {known}.")
@@ -276,12 +279,12 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
             )
         columns = array[others[0]], array[flags[0]]
     else:
-        table = check_array(y, dtype=np.float64, input_name="y")
-        if table.shape[1] != 2:
+        if array.ndim != 2 or array.shape[1] != 2:
             raise ValueError(
                 "y must be a structured array or have two columns, time and event, got the shape "
-                f"{table.shape}."
+                f"{array.shape}."
             )
+        table = check_array(y, dtype=np.float64, input_name="y")
         columns = table[:, 0], table[:, 1]
     time: Array = check_array(columns[0], ensure_2d=False, dtype=np.float64, input_name="y")
     if not np.isin(columns[1], (0, 1)).all():

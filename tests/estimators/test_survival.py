@@ -172,6 +172,11 @@ def test_baselines_of_strata(rng):
     found = model.predict_survival_function(X[:3], [0.0, 0.5, 9.0], strata=strata[:3])
     assert_array_equal(found[:, 0], 1.0)
     assert np.all(np.diff(found, axis=1) <= 0.0)
+    times = np.unique(time[event])
+    assert_array_equal(
+        model.predict_survival_function(X, strata=strata),
+        model.predict_survival_function(X, times, strata=strata),
+    )
     with pytest.raises(ValueError, match="strata must be given"):
         model.predict_survival_function(X[:3], [0.5])
     with pytest.raises(ValueError, match="strata must hold one of"):
@@ -212,6 +217,8 @@ def test_what_is_refused(rng):
         CoxPD().fit(X, np.column_stack([time, 2.0 * event]))
     with pytest.raises(ValueError, match="two columns, time and event, got the shape"):
         CoxPD().fit(X, np.column_stack([time, event, event]))
+    with pytest.raises(ValueError, match=r"two columns, time and event, got the shape \(150,\)"):
+        CoxPD().fit(X, time)
     with pytest.raises(ValueError, match="two fields, bools for events"):
         CoxPD().fit(X, np.zeros(N, dtype=[("a", float), ("b", float)]))
     with pytest.raises(ValueError, match="no coefficient free"):
