@@ -128,7 +128,9 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         fit_problems(self, fit, sample_weight)
         time, _, names, places = fit.y
         scores = fit.problems[0].rows.scores(self._dense_coef, 0.0)
-        self.baseline_ = _baselines(fit.problems[0].loss, scores, time, names, places)
+        self._log_baseline = _log_baseline(fit.problems[0].loss, scores, time, names, places)
+        with np.errstate(over="ignore"):
+            self.baseline_ = [(name, at, np.exp(logs)) for name, at, logs in self._log_baseline]
         return self
 
     def _get_loss(self) -> Any:
@@ -224,12 +226,12 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         if labels.shape != scores.shape or not np.isin(labels, known).all():
             raise ValueError(f"strata must hold one of {known} for each sample, got {labels!r}.")
         found = np.empty((len(scores), len(times)))
-        for label, at, hazard in self.baseline_:
+        for label, at, logs in self._log_baseline:  # hazards of x = 0 may overflow
             places = np.searchsorted(at, times, side="right")
             rows = labels == label
-            cumulative = np.append(0.0, hazard)[places]
             with np.errstate(over="ignore"):
-                found[rows] = np.exp(-np.outer(np.exp(scores[rows]), cumulative))
+                hazards = np.exp(np.add.outer(scores[rows], np.append(-np.inf, logs)[places]))
+            found[rows] = np.exp(-hazards)
         return found
 
     @documented
@@ -294,13 +296,13 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
     return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)
 
 
-def _baselines(
+def _log_baseline(
     loss: PartialLikelihood, scores: Array, time: Array, names: Any, places: Indices
 ) -> list[tuple[Any, Array, Array]]:
-    """For each stratum its label, the times of events, and the cumulative hazard there."""
-    rows, increments = loss.baseline(scores)
+    """For each stratum its label, the times of events, and the log of the cumulative hazard."""
+    rows, log_increments = loss.baseline(scores)
     found = []
     for k, name in enumerate(names.tolist()):
         own = places[rows] == k
-        found.append((name, time[rows][own], np.cumsum(increments[own])))
+        found.append((name, time[rows][own], np.logaddexp.accumulate(log_increments[own])))
     return found

@@ -248,20 +248,20 @@ class PartialLikelihood(LossOfRows):
     # The baseline
 
     def baseline(self, z: Array) -> tuple[Indices, Array]:
-        """The increments of the cumulative baseline hazard at scores z.
+        """The increments of the cumulative baseline hazard at scores z, as logarithms.
 
         Returns
         -------
         rows : ndarray of int
             The index of a row of each group with events, in the order of strata and times.
-        increments : ndarray
-            The sums over the terms of each of these groups of weight over sum.
+        log_increments : ndarray
+            The logarithms of the sums over the terms of each of these groups of weight over sum.
         """
         log_sums, _, _ = self.sets.log_sums(self._shifted(z))
         starts = self.starts[:-1]
         totals = np.add.reduceat(self.shares, starts)
         some = np.flatnonzero(self.terms)
         terms = self.terms[some]
-        each = np.repeat(totals[some] / terms, terms) * self.sum_of_weights * np.exp(-log_sums)
+        each = np.log(np.repeat(totals[some] / terms, terms) * self.sum_of_weights) - log_sums
         first = np.cumsum(terms) - terms
-        return self.places[starts[some]], np.add.reduceat(each, first)
+        return self.places[starts[some]], np.logaddexp.reduceat(each, first)

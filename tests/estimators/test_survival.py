@@ -206,6 +206,10 @@ def test_features_far_from_0_and_shifts_do_not_matter(rng):
     far = CoxPD(0.02, tol=1e-6).fit(X + 1e4, y)
     assert_allclose(far.coef_, near.coef_, atol=1e-3)
     assert far.converged_
+    for sign in (1.0, -1.0):  # the baseline hazard of features of 0 underflows or overflows
+        far = CoxPD(0.02, tol=1e-8).fit(X + sign * 1e4, y)
+        found = far.predict_survival_function(X + sign * 1e4)
+        assert_allclose(found, near.predict_survival_function(X), atol=1e-3)
 
 
 def test_what_is_refused(rng):
