@@ -57,6 +57,10 @@ def with_offsets(scores: Array, offset: Any) -> Array:
 
 def _table(offset: Any, n_samples: int, n_outputs: int) -> Array:
     """The offsets as an array of shape (n_samples, n_outputs)."""
+    if np.ndim(offset) == 0:
+        raise ValueError(
+            f"offset must have a number for each of the {n_samples} rows, got {offset!r}."
+        )
     table: Array = check_array(offset, ensure_2d=False, dtype=np.float64, input_name="offset")
     shape = (n_samples,) if n_outputs == 1 else (n_samples, n_outputs)
     if table.shape not in (shape, (n_samples, n_outputs)):
