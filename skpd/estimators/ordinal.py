@@ -132,8 +132,8 @@ class OrdinalPD(
     def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
         """The validated data, the one problem, and the classes."""
         self._find_groups(X)
-        order = getattr(y, "dtype", None)  # where y is an ordered categorical of pandas
-        order = order.categories if getattr(order, "ordered", False) else None
+        kind: Any = getattr(y, "dtype", None)
+        order = kind.categories if getattr(kind, "ordered", False) else None  # of pandas
         X, y = validated(self, X, y, **_DATA)
         classes = self._in_order(checked_classes(y), order)
         weights = checked_weights(sample_weight, X)

@@ -293,6 +293,13 @@ class Loss(Value, ABC):
         An infinite value where the infimum is only approached.
         """
 
+    def distant_constant(self, best: Any) -> Any:
+        """A constant whose loss in EPSILON is a rounding error of the loss of the best constant.
+
+        Rounding errors of residuals are relative to the targets, as the loss of the constant 0 is.
+        """
+        return 0.0 * best
+
     def constant_beside(self, y: Array, weights: Array, offset: Array) -> float:
         """The constant b that minimises sum_i weights_i l(y_i, b + offset_i)."""
         used = weights > 0.0

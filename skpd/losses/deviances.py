@@ -52,6 +52,9 @@ class Deviance(Loss):
             allowed = "0 or greater" if self.zeros else "greater than 0"
             raise ValueError(f"y must be {allowed} for the loss {self!r}, got {least:.6g}.")
 
+    def distant_constant(self, best: Any) -> Any:
+        return best + 1.0  # of a mean that is e times as large: that of 0 may be any number
+
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             r, missed = self._argument(y, z, z_low)

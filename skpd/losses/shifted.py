@@ -176,6 +176,9 @@ class Shifted(Loss):
         y, offset = _columns(y)
         return self.inner.constant_beside(y, weights, offset)
 
+    def distant_constant(self, best: Any) -> Any:
+        return self.inner.distant_constant(best)
+
     def strata(self, y: Array, weights: Array) -> Strata:
         y, offset = _columns(y)
         found = []

@@ -45,8 +45,8 @@ def null_model(rows: Any) -> NullModel:
     plain = float(np.sum(weights * loss.value(y, z)))
     unit = objective
     if np.any(point.intercept):
-        at_zero = float(np.sum(weights * loss.value(y, np.zeros(len(y)))))
-        unit = max(objective, EPSILON * at_zero)
+        far = rows.predictions_of_constant(loss.distant_constant(point.intercept))
+        unit = max(objective, EPSILON * float(np.sum(weights * loss.value(y, far))))
     # a point of a loss with kinks is balanced between subgradients
     gradient = loss.gradient(y, z) if loss.has_kinks else point.dual_coef
     slope = float(weights @ np.abs(gradient))

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose
 from scipy.optimize import LinearConstraint
+from sklearn.base import clone
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import d2_tweedie_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
@@ -116,6 +117,41 @@ def test_optima_of_clarabel_with_offsets(name, penalty, data):
     again = certify(model, X, t, weights, offset=offset, rigorous=True)
     assert again.dual <= best * (1.0 + 1e-8)
     assert again.relative_gap <= 1e-7
+
+
+@pytest.mark.parametrize("shift", [-600.0, 600.0])
+@pytest.mark.parametrize("name", [*MODELS, "negative_binomial"])
+def test_a_constant_offset_moves_the_intercept_alone(name, shift, data):
+    X, y, offset, _ = data
+    if name == "negative_binomial":
+        model, t = PoissonPD(dispersion=0.7), y["poisson"]
+    else:
+        model, t = MODELS[name][0], y[name]
+    model.set_params(alpha=0.03, penalty="l1", fit_intercept=True, tol=1e-9)
+    near = clone(model).fit(X, t, offset=offset)
+    for X_too in (X, RowBlocks(np.array_split(X, 2))):
+        far = clone(model).fit(X_too, t, offset=offset + shift)
+        assert_allclose(far.coef_, near.coef_, atol=1e-5)
+        assert_allclose(far.intercept_, near.intercept_ - shift, atol=1e-5)
+        # the gap is relative to the same number
+        unit = far.certificate_.gap / far.certificate_.relative_gap
+        assert_allclose(near.certificate_.gap / near.certificate_.relative_gap, unit, rtol=1e-6)
+
+
+def test_costs_of_all_sizes(rng):
+    X = rng.normal(size=(N, D))
+    y = np.exp(20.0 * rng.normal(size=N) + 3.0 * X[:, 0])  # from 1e-20 to 1e20
+    model = GammaPD(1e-4, tol=1e-8).fit(X, y)
+
+    def objective(coef, intercept):
+        z = X @ coef + intercept
+        return np.mean(y * np.exp(-z) + z - np.log(y) - 1.0) + 1e-4 * np.abs(coef).sum()
+
+    value = objective(model.coef_, model.intercept_)
+    assert_allclose(value, model.certificate_.primal, rtol=1e-9)
+    assert value < 0.95 * objective(0.0 * model.coef_, np.log(y.mean()))
+    larger = GammaPD(1e-4, tol=1e-8).fit(X, 1e200 * y)  # the deviance has no unit
+    assert_allclose(larger.certificate_.primal, value, rtol=1e-6)
 
 
 def test_constraints_and_bounds(data):
@@ -281,6 +317,8 @@ def test_targets_and_offsets_that_are_refused(data):
         TweediePD(power=2.5).fit(X, y["gamma"])
     with pytest.raises(ValueError, match=r"offset must have the shape \(150,\), got \(3,\)"):
         PoissonPD().fit(X, y["poisson"], offset=np.zeros(3))
+    with pytest.raises(ValueError, match="offset must have a number for each of the 150 rows"):
+        PoissonPD().fit(X, y["poisson"], offset="exposure")
     with pytest.raises(ValueError, match="NaN"):
         PoissonPD().fit(X, y["poisson"], offset=np.full(N, np.nan))
     model = PoissonPD(0.01).fit(X, y["poisson"], offset=offset)

@@ -75,12 +75,13 @@ def null_sums(shard: Shard, block: Block, constant: float, near: bool) -> dict[s
     """Sums of the best constant prediction: losses, slopes and ranges of dual variables."""
     _, _, y, weights = block
     z, loss = np.full(len(y), constant), shard.loss
+    far = np.full(len(y), loss.distant_constant(constant))
     low, high = null_ends(loss, y, constant, near)
     slope = np.abs(loss.gradient(y, z))
     return {
         "largest": BoundedSum(loss.largest_mean(y, weights, z, 0.0, 0.0)),
         "plain": BoundedSum(kernels.dot(weights, loss.value(y, z))),
-        "at_zero": BoundedSum(kernels.dot(weights, loss.value(y, np.zeros(len(y))))),
+        "distant": BoundedSum(kernels.dot(weights, loss.value(y, far))),
         "low": kernels.dot(weights, low),
         "high": kernels.dot(weights, high),
         "slope": kernels.dot(weights, slope),

@@ -96,9 +96,9 @@ class NullSums:
     constant : float
     recipe : DualRecipe
         The dual point: a subgradient of the losses, whose sum vanishes if the constant is free.
-    objective, rounding, at_zero : float
+    objective, rounding, distant : float
         The mean loss, rounded up; the part of it that is due to rounding; and the mean loss of
-        the prediction 0.
+        `Loss.distant_constant`.
     slope, steepest : float
         The mean and the largest absolute slope of the losses.
     slope_of_dual : float
@@ -111,7 +111,7 @@ class NullSums:
     recipe: DualRecipe
     objective: float
     rounding: float
-    at_zero: float
+    distant: float
     slope: float
     steepest: float
     slope_of_dual: float
@@ -133,7 +133,7 @@ class NullSums:
             recipe=DualRecipe(null=(constant, near, share)),
             objective=largest,
             rounding=max(largest - plain, 0.0),
-            at_zero=found["at_zero"].bounded[0],
+            distant=found["distant"].bounded[0],
             slope=found["slope"],
             steepest=found["steepest"].value,
             slope_of_dual=low + share * (high - low),

@@ -100,7 +100,7 @@ class RowsInShards(Rows):
     def null(self) -> NullModel:  # type: ignore[override]
         found, unit = self.null_sums, self.null_sums.objective
         if found.constant != 0.0:
-            unit = max(unit, EPSILON * found.at_zero)
+            unit = max(unit, EPSILON * found.distant)
         theta = SharedVector(found.recipe, self.n_samples)
         point = Point(np.zeros(self.n_coefficients), found.constant, theta)
         scale = scale_of(found.objective, found.slope)
