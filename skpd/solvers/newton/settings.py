@@ -61,7 +61,7 @@ class MultiplierSettings:
     # data, if it suffices for half of the features: few steps on many features then cost least
     gram_products: float = 4.0
     # The largest rows times features of a table from which a loss of all scores forms its Hessian
-    largest_score_table: int = 1_500_000
+    largest_score_table: int = 20_000_000
     # The most features with which a loss of all scores and a squared l2 penalty take Newton steps
     score_features: int = 500
     # The most features of a working set if as many rows have curvature, 128 MB
