@@ -18,6 +18,7 @@ from .low_rank.settings import SETTINGS as LOW_RANK
 from .newton.settings import SETTINGS as NEWTON
 from .robust.settings import SELECTION as ROBUST
 from .settings import SETTINGS
+from .structured.settings import GRADIENTS
 
 
 class Try(NamedTuple):
@@ -42,6 +43,7 @@ class Try(NamedTuple):
 
 AGAIN = "without a limit, as the interior-point method did not finish"
 LAST = "what is left"
+TRIAL = "for as long as Newton steps take, which correlated features need"
 PRECISE: dict[str, Any] = {
     "use": "with Newton systems that keep digits which rounding took before",
     "options": {"precise": True},
@@ -288,9 +290,13 @@ def _order_of_soft_maxima(problem: Any, warm: bool) -> list[Try]:
     loss, n_features, last = problem.loss, problem.n_coefficients, [Try("smooth")]
     if not loss.has_curvature or need.needs_in_parts(problem):
         return last
+    if not problem.penalty.is_quadratic:
+        return [Try("multipliers"), *last]
     n_entries = n_features * loss.n_scores if loss.hessian_by_table else 0
-    few = n_features <= NEWTON.score_features and n_entries <= NEWTON.largest_score_table
-    return last if problem.penalty.is_quadratic and not few else [Try("multipliers"), *last]
+    if n_features > NEWTON.score_features or n_entries > NEWTON.largest_score_table:
+        return last
+    trial = Try("smooth", use=TRIAL, options={"most": GRADIENTS.trial})
+    return [trial, Try("multipliers"), *last] if loss.hessian_by_table else [Try("multipliers"), *last]
 
 
 def _order_of_robust(problem: Any, warm: bool) -> list[Try]:

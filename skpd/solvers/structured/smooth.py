@@ -23,14 +23,18 @@ from ..run import Run
 from .settings import GRADIENTS
 
 
-def smooth(run: Run) -> None:
+def smooth(run: Run, *, most: int | None = None) -> None:
     """L-BFGS for a squared l2 penalty, accelerated proximal gradients for others.
 
     Parameters
     ----------
     run : Run
         An iteration is a step. The loss must be a soft maximum, without an intercept.
+    most : int, default=None
+        The number of steps after which the method ends unfinished; no limit by default.
     """
+    if most is not None:
+        run = run._replace(max_iter=min(run.max_iter, run.monitor.n_iter + most))
     ridge, others, _ = run.problem.penalty.without_ridge()
     if others is None:
         run.monitor.method = "l-bfgs"
