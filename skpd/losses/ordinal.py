@@ -74,6 +74,7 @@ class OrdinalLoss(LossOfRows):
     linear_tails: ClassVar[bool] = False
     ignores_constants: ClassVar[bool] = True
     of_classes: ClassVar[bool] = True
+    has_thresholds: ClassVar[bool] = True
 
     def __init__(
         self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss
@@ -103,6 +104,9 @@ class OrdinalLoss(LossOfRows):
         at_null = np.array([-inner._best_constant(*own) for own in self.masses])
         self._last = np.empty(0), at_null
         self._expanded: tuple[Array, Any, list] = self._last[0], None, []
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.inner!r})"
 
     def with_thresholds(self, thresholds: Array) -> "OrdinalLoss":
         """The loss with given thresholds."""
@@ -256,10 +260,10 @@ class OrdinalLoss(LossOfRows):
         table = np.array([
             self._balanced(signs, u - t) for signs, t in zip(self.signs, thresholds, strict=True)
         ])  # fmt: skip
-        return value, self._of_table(table)
+        return value, self.mixture_of(table)
 
     def _balanced(self, signs: Array, z: Array) -> Array:
-        """Derivatives of the margin losses at z whose sums on both sides are equal."""
+        """Derivatives of the margin losses at z whose sums on both sides are about equal."""
         theta = self.inner._phi_derivative(signs * z)
         kink = np.abs(1.0 - signs * z) <= 1e-9 * (1.0 + np.abs(z))
         if self.inner.has_kinks and kink.any():  # any number between the slopes at the kink
@@ -270,13 +274,24 @@ class OrdinalLoss(LossOfRows):
                 0.5 * (lower + upper), lower, upper, self.shares, self.shares, 0.0
             )
             theta = signs * point if np.isfinite(point).all() else theta
-        above = signs > 0.0
-        sums = [float(np.sum((self.shares * theta)[side])) for side in (above, ~above)]
-        larger = max(sums)  # both are at most 0
-        for side, total in zip((above, ~above), sums, strict=True):
-            if total < larger:
-                theta[side] *= larger / total
         return theta
+
+    def mixture_of(self, table: Array) -> Mixture:
+        """The mixture of numbers s_ik theta_ik, scaled so that sums on both sides are equal.
+
+        Parameters
+        ----------
+        table : ndarray of shape (n_thresholds, n_rows)
+            Dual variables of the margin losses, which are at most 0.
+        """
+        table = table.copy()
+        for theta, above in zip(table, self.signs > 0.0, strict=True):
+            sums = [float(np.sum((self.shares * theta)[side])) for side in (above, ~above)]
+            larger = max(sums)  # both are at most 0
+            for side, total in zip((above, ~above), sums, strict=True):
+                if total < larger:
+                    theta[side] *= larger / total
+        return self._of_table(table)
 
     def _of_table(self, table: Array) -> Mixture:
         """The mixture of s_ik theta_ik, compared with one whose sums are exactly 0.

@@ -114,6 +114,8 @@ class StructuredLoss(ABC):
         Whether `derivatives` gives a diagonal upper bound on the Hessian, and `hessian` itself.
     hessian_by_table : bool
         Whether the latter needs a table of the rows.
+    has_thresholds : bool
+        Whether the loss is a sum of margin losses of scores less thresholds, which minimise it.
     ignores_constants : bool
         Whether a constant added to all scores does not change the loss.
     entropy_range : float
@@ -139,6 +141,7 @@ class StructuredLoss(ABC):
     has_cones: ClassVar[bool] = False
     of_labels: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False
+    has_thresholds: ClassVar[bool] = False
     has_kinks: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
     smoothness: ClassVar[float] = inf

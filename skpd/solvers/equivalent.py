@@ -44,6 +44,12 @@ class EquivalentMonitor:
         self.original, self.problem, self.there, self.back = original, problem, there, back
 
     @property
+    def on_check(self) -> Callable[[Any], bool | None] | None:
+        """The callback of the caller, which is given the original monitor."""
+        original, given = self.original, self.original.on_check
+        return None if given is None else lambda _: given(original)
+
+    @property
     def best(self) -> Point:
         return self.there(self.original.best)
 

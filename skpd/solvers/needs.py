@@ -10,6 +10,7 @@ from .coordinates.dual import has_square
 from .coordinates.random import has_dual_coordinates, has_primal_coordinates
 from .interior import expected_cost
 from .low_rank.gradients import has_trace_norm
+from .structured.settings import ROWS
 
 Requirement = Callable[[Problem], str]
 
@@ -52,6 +53,16 @@ def _has_separate_outputs(problem: Problem) -> bool:
     return problem.penalty.structure is Structure.SEPARABLE and not coupled
 
 
+def _has_thresholds(problem: Problem) -> bool:
+    loss, penalty = problem.loss, problem.penalty
+    if not (problem.rows.of_scores and loss.has_thresholds):
+        return False
+    if problem.design.n_entries * loss.n_thresholds > ROWS.most_entries:
+        return False
+    separable = penalty.structure is Structure.SEPARABLE
+    return separable or penalty.with_coefficient(problem.n_coefficients, 0.0) is not None
+
+
 needs_in_parts = _needs(
     "a penalty of single features or of groups", lambda p: p.penalty.structure.in_parts
 )
@@ -90,6 +101,11 @@ needs_singular_values = _needs("the trace norm and a smooth loss", has_trace_nor
 needs_smooth_outputs = _needs("a smooth loss", lambda p: p.loss.smoothness < inf)
 needs_entries = _needs("entries of a matrix", lambda p: p.rows.of_entries)
 needs_scores = _needs("a loss of all scores", lambda p: p.rows.of_scores)
+needs_thresholds = _needs(
+    "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
+    "each threshold",
+    _has_thresholds,
+)
 needs_trace_norm_ball = _needs(
     "least squares over a ball of the trace norm", _is_least_squares_over_trace_norm
 )

@@ -296,7 +296,17 @@ def _order_of_soft_maxima(problem: Any, warm: bool) -> list[Try]:
     if n_features > NEWTON.score_features or n_entries > NEWTON.largest_score_table:
         return last
     trial = Try("smooth", use=TRIAL, options={"most": GRADIENTS.trial})
-    return [trial, Try("multipliers"), *last] if loss.hessian_by_table else [Try("multipliers"), *last]
+    return (
+        [trial, Try("multipliers"), *last]
+        if loss.hessian_by_table
+        else [Try("multipliers"), *last]
+    )
+
+
+def _order_of_maxima(problem: Problem, warm: bool) -> list[Try]:
+    """Cutting planes, unless the loss is a sum of margin losses."""
+    last = [Try("cutting-planes")]
+    return last if need.needs_thresholds(problem) else [Try("threshold-rows"), *last]
 
 
 def _order_of_robust(problem: Any, warm: bool) -> list[Try]:
@@ -342,7 +352,7 @@ ORDERS: list[tuple[Callable[[Any], bool], Order]] = [
     (lambda problem: not problem.rows.in_memory, _order_of_shards),
     (lambda problem: problem.rows.of_entries, _order_of_entries),
     (lambda problem: problem.rows.of_scores and problem.loss.is_smooth, _order_of_soft_maxima),
-    (lambda problem: problem.rows.of_scores, _only("cutting-planes")),
+    (lambda problem: problem.rows.of_scores, _order_of_maxima),
     (lambda problem: problem.rows.of_outputs, _order_of_outputs),
 ]
 

@@ -38,6 +38,7 @@ from .run import Run
 from .structured.agm import structured_agm
 from .structured.bundle import bundle
 from .structured.smooth import quasi_newton, smooth
+from .structured.thresholds import thresholds_as_features
 
 
 class Choice(NamedTuple):
@@ -168,6 +169,10 @@ METHODS: dict[str, Method] = {
     "line-search-frank-wolfe": Method(
         "line-search-frank-wolfe", line_search_over_trace_norm, need.needs_trace_norm_ball,
         "least squares over a ball of the trace norm",
+    ),
+    "threshold-rows": Method(
+        "threshold-rows", partial(thresholds_as_features, method=auto),
+        need.needs_thresholds, "a sum of margin losses, once the thresholds are unknowns",
     ),
     "cutting-planes": Method("cutting-planes", bundle, need.needs_scores,
                              "a maximum over labelings"),

@@ -9,9 +9,15 @@ from scipy.optimize import approx_fprime
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import OrdinalPD, PathCV, certify, path
+from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic
 from skpd.losses.ordinal import OrdinalLoss
+from skpd.penalties import L1, GroupL2, L2Norm, SquaredL2
+from skpd.problems import Point
+from skpd.problems.score_rows import scores_problem
+from skpd.problems.thresholds import threshold_rows
+from skpd.solvers import solve
 from tests.oracles.reference import ordinal_programme
 
 N, D = 150, 4
@@ -109,6 +115,36 @@ def test_optima_of_clarabel(loss, penalty, data):
     sparse = OrdinalPD(0.02, loss=loss, penalty=penalty, groups=groups, tol=1e-8)
     sparse.fit(sp.csr_array(X), y, weights, offset)
     assert_allclose(sparse.certificate_.primal, best, rtol=1e-7)
+
+
+@pytest.mark.parametrize("penalty", [L1(), SquaredL2(), GroupL2(2), L2Norm()], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_rows_of_thresholds_are_an_ordinary_problem(penalty, n_classes, data):
+    rng = np.random.RandomState(0)
+    X, y, offset, weights = data
+    weights[:20] = 0.0
+    for table in (X, sp.csr_array(X)):
+        loss = OrdinalLoss(np.minimum(y, n_classes - 1), weights, offset, Hinge())
+        problem = scores_problem(Design(table), loss, penalty, 0.02)
+        rows = threshold_rows(problem)
+        w = rng.normal(size=D)
+        t = loss.best_thresholds(X @ w)
+        value = primal_objective(rows, np.append(w, t[1:] - t[0]), -t[0])
+        assert_allclose((n_classes - 1) * value, primal_objective(problem, w, 0.0))
+        start = {"start": Point(w, 0.0, loss.mixture(X @ w, 0.0)[1])}
+        for given in ({}, start):
+            found = solve(problem, tol=1e-9, max_iter=1000, random_state=rng, **given)
+            assert found.method == "threshold-rows"
+            assert found.certificate.relative_gap <= 1e-9
+        planes = solve(problem, "cutting-planes", tol=1e-6, max_iter=1000, random_state=rng)
+        assert_allclose(found.certificate.primal, planes.certificate.primal, rtol=1e-6)
+
+
+def test_penalties_without_free_coefficients_take_cutting_planes(data):
+    X, y, _, _ = data
+    model = OrdinalPD(0.02, loss="hinge", penalty="linf", tol=1e-6).fit(X, y)
+    assert model.solver_ == "cutting-planes"
+    assert model.relative_gap_ <= 1e-6
 
 
 def test_models_of_mord(data):

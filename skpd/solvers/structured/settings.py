@@ -41,6 +41,17 @@ SETTINGS = BundleSettings()
 
 
 @dataclass(frozen=True)
+class ThresholdRowsSettings:
+    """Settings of ordered classes with a row for each sample and threshold."""
+
+    # The most entries of X in all rows, 800 MB; cutting planes need no copies
+    most_entries: float = 1e8
+
+
+ROWS = ThresholdRowsSettings()
+
+
+@dataclass(frozen=True)
 class GradientSettings:
     """Settings of the methods for soft maxima, which no proof depends on."""
 

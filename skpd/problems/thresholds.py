@@ -1,0 +1,40 @@
+"""Ordered classes as an ordinary problem, with a row for each sample and threshold."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..designs import Design
+from ..designs.tables import beside
+from ..losses.shifted import of_targets, with_offset
+from ..penalties.weighted import with_coefficient
+from .in_memory import linear_problem
+from .problem import Problem
+
+
+def threshold_rows(problem: Problem) -> Problem:
+    """The problem of ordered classes with the thresholds as unknowns.
+
+    Its rows are those of the samples with a positive weight, once for each threshold, and its
+    labels whether their class is above. The first threshold is minus the intercept, and the
+    differences of the others from it are coefficients that the penalty leaves free. Objective
+    values are those of ``problem`` over the number of thresholds.
+
+    Raises
+    ------
+    ValueError
+        If the penalty has no form with free coefficients.
+    """
+    loss, d = problem.loss, problem.n_coefficients
+    (n_thresholds, n), penalty = loss.signs.shape, problem.penalty.bind(d)
+    X = problem.design.rows(np.tile(loss.places, n_thresholds)).as_given
+    for k in range(1, n_thresholds):
+        penalty = with_coefficient(penalty, d + k - 1, 0.0).bind(d + k)
+    if n_thresholds > 1:
+        own = sp.kron(sp.eye(n_thresholds, format="csc")[:, 1:], -np.ones((n, 1)))
+        X = beside(X, (own if sp.issparse(X) else own.toarray()).astype(X.dtype))
+    offset = None if loss.offset is None else np.tile(loss.offset, n_thresholds)
+    y = with_offset(loss.inner, np.ravel(loss.signs), offset)
+    weights = np.tile(loss.shares, n_thresholds) / n_thresholds
+    return linear_problem(
+        Design(X), y, weights, of_targets(loss.inner, y), penalty, problem.alpha / n_thresholds
+    )

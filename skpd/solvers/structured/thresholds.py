@@ -1,0 +1,38 @@
+"""Ordered classes by methods for margin losses, with the thresholds as unknowns."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...problems import Point
+from ...problems.thresholds import threshold_rows
+from ..cadence import NEAR
+from ..monitor import interrupted
+from ..run import Run
+
+
+def thresholds_as_features(run: Run, *, method: Callable[[Run], None]) -> None:
+    """The solution of the ordinary problem with a row for each sample and threshold.
+
+    Parameters
+    ----------
+    run : Run
+        An iteration is one of the methods for the ordinary problem.
+    method : callable
+        The method for the ordinary problem.
+    """
+    problem, monitor, start = run.problem, run.monitor, run.start
+    loss, own = problem.loss, threshold_rows(problem)
+    if start is not None:
+        t = loss.best_thresholds(problem.rows.scores(start.coef, 0.0))
+        coef = np.append(start.coef, t[1:] - t[0])
+        z = own.matvec(own.join(coef, -t[0]))
+        start = Point(coef, -t[0], own.loss.gradient(own.y, z))
+    tol = NEAR * monitor.tol * problem.objective_unit / (loss.n_thresholds * own.objective_unit)
+    found = run._replace(start=start, max_iter=run.left).solved(
+        own, tol, method, lambda _: interrupted(monitor)
+    )
+    point = found.best
+    coef = np.ascontiguousarray(point.coef[: problem.n_coefficients])
+    margins = loss.signs * np.reshape(point.dual_coef, loss.signs.shape)
+    monitor.check(monitor.n_iter + found.n_iter, Point(coef, 0.0, loss.mixture_of(margins)))
