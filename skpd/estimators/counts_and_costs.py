@@ -45,6 +45,9 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         loss: Any = self._get_loss()
+        y = np.asarray(y)
+        if len(y) > 1 and np.all(y == y[0]):  # nothing to explain, as in a fold without claims
+            return float(np.array_equal(y, predicted))  # as `r2_score` has it
         power = float(loss.power)
         return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=power)
 

@@ -146,10 +146,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         X = validated(self, X, **_DATA)
         time, event = times_and_events(y, X.shape[0])
         weights = checked_weights(sample_weight, X)
-        labels = np.zeros(len(time)) if strata is None else np.asarray(strata)
-        if labels.shape != time.shape:
-            raise ValueError(f"strata must have the shape {time.shape}, got {labels.shape}.")
-        names, places = np.unique(labels, return_inverse=True)
+        names, places = _strata(strata, len(time))
         if not np.any(event & (weights > 0.0)):
             raise ValueError(
                 "y must have an event of a sample with a positive sample_weight, got "
@@ -294,6 +291,19 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
     if len(time) != n_samples:
         raise ValueError(f"X has {n_samples} samples, and y has {len(time)}.")
     return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)
+
+
+def _strata(strata: ArrayLike | None, n_samples: int) -> tuple[np.ndarray, Indices]:
+    """The labels of the strata in increasing order, and the place of each sample's."""
+    labels = np.zeros(n_samples) if strata is None else np.asarray(strata)
+    if labels.shape != (n_samples,):
+        raise ValueError(f"strata must have the shape {(n_samples,)}, got {labels.shape}.")
+    if any(label is None or label != label for label in labels):
+        raise ValueError("strata must have a label for each sample, got missing ones.")
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("strata must have labels of one type, which are ordered.") from error
 
 
 def _log_baseline(

@@ -114,8 +114,8 @@ def _validated_blocks(
         raise ValueError(
             f"{type(estimator).__name__} takes X as an array or a sparse matrix, got RowBlocks. "
             "PdproxSVC, LogisticPD, GroupLassoSVC, PdproxRegressor, GroupLassoPD, "
-            "LassoPDCertified, ElasticNetPD and ElasticNetPDClassifier take these; gathered() "
-            "copies them to memory."
+            "LassoPDCertified, ElasticNetPD, ElasticNetPDClassifier, PoissonPD, GammaPD and "
+            "TweediePD take these; gathered() copies them to memory."
         )
     check_features(estimator, X, *y, reset=reset)
     if not y:

@@ -300,6 +300,20 @@ def test_warm_starts_and_tables(data):
     assert list(coef_table(model)["coef"]) == list(model.coef_)
 
 
+def test_scores_of_folds_without_claims(data):
+    X, y, _, _ = data
+    model = PoissonPD(0.01).fit(X, y["poisson"])
+    assert model.score(X, np.zeros(N)) == 0.0
+    assert model.score(X, np.full(N, 2.0)) == 0.0
+    constant = PoissonPD(0.01).fit(X, np.full(N, 4.0))
+    constant.intercept_ = 0.0
+    assert constant.score(X, np.ones(N)) == 1.0
+    rare = np.zeros(N)
+    rare[::30] = 1.0
+    search = PathCV(PoissonPD(), alphas=3, cv=KFold(10)).fit(X, rare)
+    assert np.isfinite(search.best_score_)
+
+
 def test_targets_and_offsets_that_are_refused(data):
     X, y, offset, weights = data
     with pytest.raises(ValueError, match=r"y must be 0 or greater .* got -1"):

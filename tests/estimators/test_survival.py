@@ -229,5 +229,10 @@ def test_what_is_refused(rng):
         CoxPD(penalty_weights=np.zeros(D)).fit(X, y)
     with pytest.raises(ValueError, match=r"strata must have the shape \(150,\)"):
         CoxPD().fit(X, y, strata=np.zeros(3))
+    for missing in (None, np.nan):
+        with pytest.raises(ValueError, match="strata must have a label for each sample"):
+            CoxPD().fit(X, y, strata=np.array([missing, *["a"] * (N - 1)], dtype=object))
+    with pytest.raises(ValueError, match="strata must have labels of one type"):
+        CoxPD().fit(X, y, strata=np.array([1, *["a"] * (N - 1)], dtype=object))
     with pytest.raises(ValueError, match="X has 150 samples, and y has 149"):
         CoxPD().fit(X, y[1:])
