@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skpd import LogisticPD, PathCV, sourced
 
-rng, n, rare = np.random.default_rng(0), 50_000, 1.0 / np.arange(1, 61) ** 1.5
+rng, n, rare = np.random.default_rng(0), 20_000, 1.0 / np.arange(1, 61) ** 1.5
 X = pd.DataFrame(rng.lognormal(size=(n, 2)), columns=["income", "debt"])
 X["age"] = rng.integers(20, 70, n)
 for name in ("job", "region", "product", "branch", "purpose", "channel"):

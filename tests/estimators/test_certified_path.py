@@ -102,7 +102,7 @@ def test_a_model_is_good_for_every_alpha(model, X, y, eps):
     assert np.all(found.covered[1:, 1] >= found.covered[:-1, 0])
     assert found.covered[-1, 0] <= 0.04
     problems = problems_of_path(clone(model), X, y).problems
-    alphas = np.geomspace(*ends, 60)
+    alphas = np.geomspace(*ends, 25)
     exact = path(clone(model).set_params(tol=1e-8), X, y, alphas=alphas)
     for k, alpha in enumerate(alphas):
         own = list(objectives(problems, found, found.index_at(alpha), alpha))
@@ -158,12 +158,12 @@ SEARCHES = [
 def test_no_alpha_outside_of_the_ranges_that_may_be_best_is_better(model, X, y, scoring):
     cv = KFold(3, shuffle=True, random_state=0)
     ends = [1.0, 0.01]
-    search = PathCV(model, alphas=ends, certified=1e-4, cv=cv, scoring=scoring).fit(X, y)
+    search = PathCV(model, alphas=ends, certified=1e-3, cv=cv, scoring=scoring).fit(X, y)
     ranges, candidates = search.alpha_ranges_, search.may_be_best_
     assert ranges[0, 1] == 1.0 and ranges[-1, 0] <= 0.01
     assert_allclose(ranges[1:, 1], ranges[:-1, 0], rtol=0.0)
     assert candidates.any() and len(search.alphas_) == len(ranges)
-    assert np.all(search.cv_results_["max_relative_gap"] <= 1e-4)
+    assert np.all(search.cv_results_["max_relative_gap"] <= 1e-3)
     alphas = np.geomspace(*ends, 50)
     exact = clone(model).set_params(tol=1e-9)
     grid = PathCV(exact, alphas=alphas, cv=cv, scoring=scoring).fit(X, y)
