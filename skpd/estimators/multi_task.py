@@ -155,7 +155,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         if len(without):
             raise ValueError(
                 "Every task must have samples of positive sample_weight, but "
-                f"{tasks[without[0]]!r} has none."
+                f"{tasks[without[0]].item()!r} has none."
             )
         self.tasks_ = tasks
         rows = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
