@@ -290,17 +290,14 @@ def _order_of_soft_maxima(problem: Any, warm: bool) -> list[Try]:
     loss, n_features, last = problem.loss, problem.n_coefficients, [Try("smooth")]
     if not loss.has_curvature or need.needs_in_parts(problem):
         return last
+    newton = [Try("multipliers"), *last]
     if not problem.penalty.is_quadratic:
-        return [Try("multipliers"), *last]
+        return newton
     n_entries = n_features * loss.n_scores if loss.hessian_by_table else 0
     if n_features > NEWTON.score_features or n_entries > NEWTON.largest_score_table:
         return last
     trial = Try("smooth", use=TRIAL, options={"most": GRADIENTS.trial})
-    return (
-        [trial, Try("multipliers"), *last]
-        if loss.hessian_by_table
-        else [Try("multipliers"), *last]
-    )
+    return [trial, *newton] if loss.hessian_by_table else newton
 
 
 def _order_of_maxima(problem: Problem, warm: bool) -> list[Try]:
