@@ -20,6 +20,7 @@ from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
 from ..problems.score_rows import scores_problem
+from ..solvers.structured.master import has_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
 from .docstrings import documented
@@ -148,6 +149,11 @@ class OrdinalPD(
         (own,) = offset_columns(offset, len(y), 1)
         loss = OrdinalLoss(labels, weights, own, LOSSES[self.loss])
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
+        if loss.has_kinks and not has_master(problem):
+            raise ValueError(
+                "The 'penalty' of OrdinalPD must have a form by cones for loss='hinge', got "
+                f"{problem.penalty!r}: loss='logistic' takes it."
+            )
         return FitProblems(X, y, [problem], classes)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:

@@ -212,6 +212,12 @@ class Penalty(Value, ABC):
         """
         return 0.0, self, 1.0
 
+    @property
+    def is_ridge(self) -> bool:
+        """Whether R is a multiple of the squared l2 norm."""
+        ridge, others, _ = self.without_ridge()
+        return ridge > 0.0 and others is None
+
     def widest(self, v: Array, error: Array) -> Array:
         """The point of the box v - error <= . <= v + error with the largest conjugate and support.
 

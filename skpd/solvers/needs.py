@@ -25,11 +25,6 @@ def _has_values(problem: Problem) -> bool:
     return rows.in_memory and not (rows.of_entries or rows.of_scores or problem.loss.has_radius)
 
 
-def _is_ridge(problem: Problem) -> bool:
-    ridge, others, _ = problem.penalty.without_ridge()
-    return ridge > 0.0 and others is None
-
-
 def _is_trace_norm_ball(problem: Problem) -> bool:
     penalty, rows = problem.penalty, problem.rows
     if penalty.structure is not Structure.SPECTRAL or not rows.of_outputs:
@@ -76,7 +71,7 @@ needs_square = _needs(
 )
 needs_smooth_ridge = _needs(
     "a loss without kinks and a squared l2 penalty",
-    lambda p: _has_values(p) and not p.loss.has_kinks and _is_ridge(p),
+    lambda p: _has_values(p) and not p.loss.has_kinks and p.penalty.is_ridge,
 )
 needs_random_coordinates = _needs(
     "a smooth loss of skpd.losses (squared, Huber, logistic, squared or smoothed hinge) with a "

@@ -145,6 +145,8 @@ def test_penalties_without_free_coefficients_take_cutting_planes(data):
     model = OrdinalPD(0.02, loss="hinge", penalty="linf", tol=1e-6).fit(X, y)
     assert model.solver_ == "cutting-planes"
     assert model.relative_gap_ <= 1e-6
+    with pytest.raises(ValueError, match="loss='logistic' takes it"):
+        OrdinalPD(loss="hinge", penalty="squared_groups", groups=2).fit(X, y)
 
 
 def test_models_of_mord(data):

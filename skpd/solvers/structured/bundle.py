@@ -92,7 +92,7 @@ class _Bundle:
 
     def _first_rho(self) -> float:
         """The weight for which a step along the first plane would decrease the loss to 0."""
-        if self.problem.penalty.is_quadratic:
+        if self.problem.penalty.is_ridge:
             return 0.0
         slope = self.cuts.slopes[-1]
         return float(slope @ slope) / max(2.0 * self.value, 1e-300)

@@ -65,7 +65,7 @@ def minimised(
         If rounding errors end the method before it has a solution.
     """
     problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_coefficients
-    reduced = problem.penalty.is_quadratic and rho == 0.0 and len(cuts) < d
+    reduced = problem.penalty.is_ridge and rho == 0.0 and len(cuts) < d
     if reduced:
         # half the squared norm does not depend on the orthonormal basis of the slopes
         basis, coordinates = np.linalg.qr(slopes[:, :d].T)
