@@ -18,6 +18,7 @@ from skpd.problems import Point
 from skpd.problems.score_rows import scores_problem
 from skpd.problems.thresholds import threshold_rows
 from skpd.solvers import solve
+from skpd.solvers.newton.steps import NewtonSteps
 from tests.oracles.reference import ordinal_programme
 
 N, D = 150, 4
@@ -138,6 +139,25 @@ def test_rows_of_thresholds_are_an_ordinary_problem(penalty, n_classes, data):
             assert found.certificate.relative_gap <= 1e-9
         planes = solve(problem, "cutting-planes", tol=1e-6, max_iter=1000, random_state=rng)
         assert_allclose(found.certificate.primal, planes.certificate.primal, rtol=1e-6)
+
+
+def test_ctrl_c_keeps_the_model_of_the_rows_of_thresholds(rng, monkeypatch):
+    X = rng.normal(size=(3000, 20))
+    y = np.digitize(X[:, 0] + rng.logistic(size=3000), [-1.0, 0.0, 1.0])
+
+    def take(steps, iterate, *arguments):
+        taken.append(0)
+        if len(taken) == 6:
+            raise KeyboardInterrupt
+        return whole(steps, iterate, *arguments)
+
+    taken, whole = [], NewtonSteps.take
+    monkeypatch.setattr(NewtonSteps, "take", take)
+    model = OrdinalPD(0.02, loss="hinge", penalty="l1", tol=1e-9)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.coef_.any()
+    assert 1e-9 < model.relative_gap_ < 1.0
 
 
 def test_penalties_without_free_coefficients_take_cutting_planes(data):

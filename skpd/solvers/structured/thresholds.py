@@ -7,7 +7,7 @@ import numpy as np
 from ...problems import Point
 from ...problems.thresholds import threshold_rows
 from ..cadence import NEAR
-from ..monitor import interrupted
+from ..monitor import Monitor, interrupted
 from ..run import Run
 
 
@@ -29,10 +29,23 @@ def thresholds_as_features(run: Run, *, method: Callable[[Run], None]) -> None:
         z = own.matvec(own.join(coef, -t[0]))
         start = Point(coef, -t[0], own.loss.gradient(own.y, z))
     tol = NEAR * monitor.tol * problem.objective_unit / (loss.n_thresholds * own.objective_unit)
-    found = run._replace(start=start, max_iter=run.left).solved(
-        own, tol, method, lambda _: interrupted(monitor)
-    )
-    point = found.best
-    coef = np.ascontiguousarray(point.coef[: problem.n_coefficients])
-    margins = loss.signs * np.reshape(point.dual_coef, loss.signs.shape)
-    monitor.check(monitor.n_iter + found.n_iter, Point(coef, 0.0, loss.mixture_of(margins)))
+    seen: list[Monitor] = []
+
+    def on_check(found: Monitor) -> bool:
+        seen[:] = [found]
+        return interrupted(monitor)
+
+    def best() -> Point:
+        point = seen[0].best
+        coef = np.ascontiguousarray(point.coef[: problem.n_coefficients])
+        margins = loss.signs * np.reshape(point.dual_coef, loss.signs.shape)
+        return Point(coef, 0.0, loss.mixture_of(margins))
+
+    try:
+        limited = run._replace(start=start, max_iter=run.left)
+        found = limited.solved(own, tol, method, on_check)
+    except KeyboardInterrupt:
+        if seen:
+            monitor.consider(best())
+        raise
+    monitor.check(monitor.n_iter + found.n_iter, best())
