@@ -17,7 +17,7 @@ from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
 from ..problems.score_rows import scores_problem
-from ..solvers.structured.master import has_master
+from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
 from .docstrings import documented
@@ -223,11 +223,8 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             Design(X), self._loss_of(signs), self._get_penalty(), float(self.alpha),
             bool(self.fit_intercept),
         )  # fmt: skip
-        if self.solver == "auto" and not has_master(problem):
-            raise ValueError(
-                "penalty must be one whose problem cutting planes leave can be solved, got "
-                f"{problem.penalty!r}: solver='agm' takes it."
-            )
+        if self.solver == "auto":
+            require_master(problem, "solver='agm'")
         ranks = self.scoring not in OF_LABELS
         training = _Training(classes, problem, self._cut(signs) if ranks else None)
         return FitProblems(X, y, [problem], training)

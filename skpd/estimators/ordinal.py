@@ -20,7 +20,7 @@ from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
 from ..problems.score_rows import scores_problem
-from ..solvers.structured.master import has_master
+from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
 from .docstrings import documented
@@ -149,11 +149,8 @@ class OrdinalPD(
         (own,) = offset_columns(offset, len(y), 1)
         loss = OrdinalLoss(labels, weights, own, LOSSES[self.loss])
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
-        if loss.has_kinks and not has_master(problem):
-            raise ValueError(
-                "The 'penalty' of OrdinalPD must have a form by cones for loss='hinge', got "
-                f"{problem.penalty!r}: loss='logistic' takes it."
-            )
+        if loss.has_kinks:
+            require_master(problem, "loss='logistic'")
         return FitProblems(X, y, [problem], classes)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
@@ -179,7 +176,7 @@ class OrdinalPD(
                     "The 'classes' parameter of OrdinalPD must hold every class of y, once and in "
                     f"order, got {known.tolist()!r} for the classes {found.tolist()!r}."
                 )
-            return found[np.argsort([np.flatnonzero(known == each)[0] for each in found])]
+            return known[np.isin(known, found)].astype(found.dtype)
         if len(found) > 2 and found.dtype.kind not in "biuf":
             warn(
                 "OrdinalPD takes the classes in the order of the alphabet: "

@@ -128,7 +128,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         fit_problems(self, fit, sample_weight)
         time, _, names, places = fit.y
         scores = fit.problems[0].rows.scores(self._dense_coef, 0.0)
-        self._log_baseline = _log_baseline(fit.problems[0].loss, scores, time, names, places)
+        self._log_baseline = _log_baselines(fit.problems[0].loss, scores, time, names, places)
         with np.errstate(over="ignore"):
             self.baseline_ = [(name, at, np.exp(logs)) for name, at, logs in self._log_baseline]
         return self
@@ -295,10 +295,15 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
 
 def _strata(strata: ArrayLike | None, n_samples: int) -> tuple[np.ndarray, Indices]:
     """The labels of the strata in increasing order, and the place of each sample's."""
-    labels = np.zeros(n_samples) if strata is None else np.asarray(strata)
+    if strata is None:
+        return np.zeros(1), np.zeros(n_samples, dtype=np.int64)
+    labels = np.asarray(strata)
     if labels.shape != (n_samples,):
         raise ValueError(f"strata must have the shape {(n_samples,)}, got {labels.shape}.")
-    if any(label is None or label != label for label in labels):
+    missing = labels != labels  # NaN
+    if labels.dtype.kind == "O":
+        missing = missing | np.equal(labels, np.array(None))
+    if np.any(missing):
         raise ValueError("strata must have a label for each sample, got missing ones.")
     try:
         return np.unique(labels, return_inverse=True)
@@ -306,7 +311,7 @@ def _strata(strata: ArrayLike | None, n_samples: int) -> tuple[np.ndarray, Indic
         raise ValueError("strata must have labels of one type, which are ordered.") from error
 
 
-def _log_baseline(
+def _log_baselines(
     loss: PartialLikelihood, scores: Array, time: Array, names: Any, places: Indices
 ) -> list[tuple[Any, Array, Array]]:
     """For each stratum its label, the times of events, and the log of the cumulative hazard."""

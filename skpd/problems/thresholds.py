@@ -4,7 +4,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..designs import Design
-from ..designs.tables import beside
 from ..losses.shifted import of_targets, with_offset
 from ..penalties.weighted import with_coefficient
 from .in_memory import linear_problem
@@ -26,12 +25,15 @@ def threshold_rows(problem: Problem) -> Problem:
     """
     loss, d = problem.loss, problem.n_coefficients
     (n_thresholds, n), penalty = loss.signs.shape, problem.penalty.bind(d)
-    X = problem.design.rows(np.tile(loss.places, n_thresholds)).as_given
     for k in range(1, n_thresholds):
         penalty = with_coefficient(penalty, d + k - 1, 0.0).bind(d + k)
-    if n_thresholds > 1:
-        own = sp.kron(sp.eye(n_thresholds, format="csc")[:, 1:], -np.ones((n, 1)))
-        X = beside(X, (own if sp.issparse(X) else own.toarray()).astype(X.dtype))
+    X = problem.design.rows_as_they_are(loss.places)
+    own = -np.eye(n_thresholds, dtype=X.dtype)[:, 1:]  # the columns of the thresholds
+    if sp.issparse(X):
+        blocks = [sp.hstack([X, np.tile(row, (n, 1))], format=X.format) for row in own]
+        X = sp.vstack(blocks, format=X.format)
+    else:  # in one copy
+        X = np.block([[X, np.broadcast_to(row, (n, n_thresholds - 1))] for row in own])
     offset = None if loss.offset is None else np.tile(loss.offset, n_thresholds)
     y = with_offset(loss.inner, np.ravel(loss.signs), offset)
     weights = np.tile(loss.shares, n_thresholds) / n_thresholds

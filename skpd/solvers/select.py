@@ -38,7 +38,7 @@ from .run import Run
 from .structured.agm import structured_agm
 from .structured.bundle import bundle
 from .structured.smooth import quasi_newton, smooth
-from .structured.thresholds import thresholds_as_features
+from .structured.thresholds import by_threshold_rows
 
 
 class Choice(NamedTuple):
@@ -171,7 +171,7 @@ METHODS: dict[str, Method] = {
         "least squares over a ball of the trace norm",
     ),
     "threshold-rows": Method(
-        "threshold-rows", partial(thresholds_as_features, method=auto),
+        "threshold-rows", partial(by_threshold_rows, method=auto),
         need.needs_thresholds, "a sum of margin losses, once the thresholds are unknowns",
     ),
     "cutting-planes": Method("cutting-planes", bundle, need.needs_scores,

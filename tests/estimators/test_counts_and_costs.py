@@ -68,6 +68,12 @@ def data(rng):
     return X, y, offset, rng.uniform(0.1, 2.0, N)
 
 
+def model_and_targets(name, y):
+    if name == "negative_binomial":
+        return PoissonPD(dispersion=0.7), y["poisson"]
+    return MODELS[name][0], y[name]
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("name", MODELS)
 def test_coefficients_of_scikit_learn(name, fit_intercept, data):
@@ -96,10 +102,7 @@ def test_coefficients_of_scikit_learn(name, fit_intercept, data):
 @pytest.mark.parametrize("name", [*MODELS, "negative_binomial"])
 def test_optima_of_clarabel_with_offsets(name, penalty, data):
     X, y, offset, weights = data
-    if name == "negative_binomial":
-        model, t = PoissonPD(dispersion=0.7), y["poisson"]
-    else:
-        model, t = MODELS[name][0], y[name]
+    model, t = model_and_targets(name, y)
     groups = 2 if penalty == "group" else None
     alpha = 1.0 if penalty == "l1_ball" else 0.03
     model.set_params(alpha=alpha, penalty=penalty, groups=groups, fit_intercept=True, tol=1e-9)
@@ -123,10 +126,7 @@ def test_optima_of_clarabel_with_offsets(name, penalty, data):
 @pytest.mark.parametrize("name", [*MODELS, "negative_binomial"])
 def test_a_constant_offset_moves_the_intercept_alone(name, shift, data):
     X, y, offset, _ = data
-    if name == "negative_binomial":
-        model, t = PoissonPD(dispersion=0.7), y["poisson"]
-    else:
-        model, t = MODELS[name][0], y[name]
+    model, t = model_and_targets(name, y)
     model.set_params(alpha=0.03, penalty="l1", fit_intercept=True, tol=1e-9)
     near = clone(model).fit(X, t, offset=offset)
     for X_too in (X, RowBlocks(np.array_split(X, 2))):

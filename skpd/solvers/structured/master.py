@@ -25,9 +25,16 @@ from .cuts import Cuts
 from .settings import SETTINGS
 
 
-def has_master(problem: Problem) -> bool:
-    """Whether there is a method for the master problem with the penalty of a problem."""
-    return _penalty_of_variables(problem, problem.n_coefficients).has_cones
+def require_master(problem: Problem, other: str) -> None:
+    """Raise a ValueError if no method solves the master problem with the penalty of a problem.
+
+    ``other`` is what takes such a penalty.
+    """
+    if not _penalty_of_variables(problem, problem.n_coefficients).has_cones:
+        raise ValueError(
+            "penalty must be one whose problem cutting planes leave can be solved, got "
+            f"{problem.penalty!r}: {other} takes it."
+        )
 
 
 def _penalty_of_variables(problem: Problem, n_coefficients: int) -> Penalty:

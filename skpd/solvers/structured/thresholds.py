@@ -11,7 +11,7 @@ from ..monitor import Monitor, interrupted
 from ..run import Run
 
 
-def thresholds_as_features(run: Run, *, method: Callable[[Run], None]) -> None:
+def by_threshold_rows(run: Run, *, method: Callable[[Run], None]) -> None:
     """The solution of the ordinary problem with a row for each sample and threshold.
 
     Parameters
