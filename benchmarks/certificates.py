@@ -35,7 +35,7 @@ from skpd.losses import (
     SquaredHinge,
     Tweedie,
 )
-from skpd.losses.shifted import of_targets, with_offset
+from skpd.losses.shifted import with_offset
 from skpd.penalties import (
     L1,
     Box,
@@ -121,7 +121,7 @@ def random_problem(rng, loss, penalty, *, mild=False):
     if n > 4 and rng.random() < 0.2:
         weights[2] = 0.0
     if rng.random() < 0.3:
-        y = with_offset(loss, y, rng.normal(size=n))
+        y, loss = with_offset(loss, y, rng.normal(size=n))
     stored = X.astype(np.float32) if rng.random() < 0.3 else X
     X = stored.astype(np.float64)
     layouts = [np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_matrix]
@@ -129,7 +129,7 @@ def random_problem(rng, loss, penalty, *, mild=False):
         design=Design(layouts[rng.integers(4)](stored)),
         y=y,
         weights=weights / weights.sum(),
-        loss=of_targets(loss, y),
+        loss=loss,
         penalty=penalty,
         alpha=10.0 ** rng.uniform(-2, 0.5) if mild else 10.0 ** rng.uniform(-4, 2),
         fit_intercept=bool(rng.random() < 0.5),

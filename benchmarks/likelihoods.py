@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint
 
 from skpd import CoxPD, GammaPD, OrdinalPD, PoissonPD, TweediePD
-from skpd.losses.shifted import of_targets, with_offset
+from skpd.losses.shifted import with_offset
 from skpd.losses.survival import PartialLikelihood
 from tests.oracles.reference import conic_programme, cox_programme, ordinal_programme
 
@@ -65,8 +65,8 @@ def mean_model(rng, kind):
     y[0] = y[0] or 1.0
     model.set_params(fit_intercept=free).fit(X, y, weights, offset)
     loss = model._get_loss()
-    table = with_offset(loss, y, offset)
-    arguments = X, table, weights / weights.sum(), of_targets(loss, table)
+    table, posed = with_offset(loss, y, offset)
+    arguments = X, table, weights / weights.sum(), posed
     best = conic_programme(*arguments, model._get_penalty(), options["alpha"], free, constraint)
     return model.certificate_, best
 

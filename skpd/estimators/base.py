@@ -138,14 +138,14 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     ) -> FitProblems:
         """The validated data and the problems of a fit; those with ``_takes_offset`` take one."""
 
-    def _problems_of(self, X: Any, targets: Sequence[Array], sample_weight: Array) -> list[Any]:
-        """A problem for each target, or one of all of them."""
+    def _problems_of(self, X: Any, targets: Sequence[tuple], sample_weight: Array) -> list[Any]:
+        """A problem for each pair of targets and their loss, or one of all of them."""
         design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(targets)))
-        return [self._problem(design, y, sample_weight) for y in targets]
+        return [self._problem(design, *target, sample_weight) for target in targets]
 
-    def _problem(self, design: Design, y: Array, sample_weight: Array) -> Problem:
+    def _problem(self, design: Design, y: Array, loss: Loss, sample_weight: Array) -> Problem:
         """The problem of one target."""
-        return linear_problem(self, design, y, sample_weight)
+        return linear_problem(self, design, y, loss, sample_weight)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         """The problems that the fitted model solves on some data."""

@@ -82,11 +82,11 @@ class KernelModel(PrimalDualEstimator):
     def _data_options(self) -> dict[str, Any]:
         return {"dtype": np.float64} if self._is_precomputed else _ROWS
 
-    def _problems_of(self, X: Any, targets: Sequence[Array], sample_weight: Array) -> list[Any]:
+    def _problems_of(self, X: Any, targets: Sequence[tuple], sample_weight: Array) -> list[Any]:
         """A problem for each target, which share the matrices of the kernels and their factors."""
         weights, total_weight = shares_of(sample_weight)
         machines = kernel_machines(
-            self._matrices(X, weights), targets, weights, loss=self._get_loss(),
+            self._matrices(X, weights), [y for y, _ in targets], weights, loss=targets[0][1],
             penalty_of=self._penalty_of, alpha=float(self.alpha),
             fit_intercept=bool(self.fit_intercept), tol=float(self.tol),
             total_weight=total_weight,

@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite
 from .._typing import Array
 from ..designs import Design
 from ..losses import Hinge, Loss
-from ..losses.shifted import of_targets, with_offset
+from ..losses.shifted import with_offset
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.columns import Columns
@@ -80,14 +80,15 @@ def columns_of(estimator: Any, n_coefficients: int) -> Columns:
     return replace(columns, constraints=constraints)
 
 
-def linear_problem(estimator: Any, design: Design, y: Array, sample_weight: Array) -> Problem:
+def linear_problem(
+    estimator: Any, design: Design, y: Array, loss: Loss, sample_weight: Array
+) -> Problem:
     """The problem of one target, of rows in memory."""
     copies = estimator._copies()
     if copies is not None:
         design = design.columns(copies.features)
     weights, total_weight = shares_of(sample_weight)
-    loss, fit_intercept = of_targets(estimator._get_loss(), y), bool(estimator.fit_intercept)
-    rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
+    rows = RowsInMemory(design, y, weights, loss, bool(estimator.fit_intercept), total_weight)
     columns = columns_of(estimator, rows.n_coefficients)
     loss.require_targets(float(np.min(loss.targets_of(y)[weights > 0.0])))
     require_unit(rows)

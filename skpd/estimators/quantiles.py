@@ -118,11 +118,11 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
 
     def _problems_of(self, X, targets, sample_weight):
         """The one problem of all quantiles."""
-        loss, (y,) = self._get_loss(), targets
+        ((y, loss),) = targets
         n_outputs = loss.n_outputs
         penalty = output_penalty(self.penalty, 1.0, X.shape[1], n_outputs)
         # one quantile has nothing to cross: all methods for a loss of single outputs take it
-        used = Pinball(loss.quantiles[0]) if n_outputs == 1 else loss
+        used = loss.of_output(0) if n_outputs == 1 else loss
         table = np.repeat(y[:, np.newaxis], n_outputs, axis=1)
         return [problem_of_outputs(self, X, table, sample_weight, used, penalty)]
 

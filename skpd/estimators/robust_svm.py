@@ -159,7 +159,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     def _get_loss(self) -> Hinge:
         return Hinge()
 
-    def _problem(self, design, y, sample_weight) -> Problem:
+    def _problem(self, design, y, loss, sample_weight) -> Problem:
         weights, total_weight = shares_of(sample_weight)
         return robust_problem(
             design, y, weights, epsilon=self.epsilon, kappa=self.kappa, norm=self.norm,
@@ -302,7 +302,8 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         positives = self.classes_[positive_classes(self.classes_)]
         coefs, cases = self._dense_coef, []
         for positive, coef, intercept in zip(positives, coefs, self.intercept_, strict=True):
-            problem = self._problem(design, np.where(y == positive, 1.0, -1.0), sample_weight)
+            signs = np.where(y == positive, 1.0, -1.0)
+            problem = self._problem(design, signs, self._get_loss(), sample_weight)
             margins = problem.y * (design.matvec(np.ascontiguousarray(coef)) + intercept)
             radius = problem.completed(coef, float(intercept))[-1]
             cases.append(Bunch(X=X, problem=problem, margins=margins, radius=radius))

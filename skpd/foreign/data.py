@@ -16,7 +16,7 @@ from ..estimators.classifier import weights_of_classes
 from ..estimators.offsets import offset_columns
 from ..estimators.validation import checked_weights, validated_array
 from ..losses import Loss
-from ..losses.shifted import of_targets, separate_offset, with_offset
+from ..losses.shifted import separate_offset, with_offset
 from ..penalties import Penalty, for_features
 from ..problems import Problem, linear_problem
 from ..problems.shards.build import problem_of_shards
@@ -123,8 +123,7 @@ class Data:
             y, offset, loss = separate_offset(loss, y, self.offset)
             shards = LocalShards(Shard(X, Targets(y, weights, offset=offset), loss))
             return total, partial(problem_of_shards, shards, loss, name=self.name)
-        y = with_offset(loss, np.ascontiguousarray(y), self.offset)
-        loss = of_targets(loss, y)
+        y, loss = with_offset(loss, np.ascontiguousarray(y), self.offset)
         loss.require_targets(float(np.min(loss.targets_of(y)[weights > 0.0])))
         return total, partial(linear_problem, X, y, weights, loss, total_weight=total)
 

@@ -1,8 +1,9 @@
 """The interface of all losses (`Loss`), and of losses of a single prediction (`ScalarLoss`)."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from math import inf, isfinite, log2, sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -91,6 +92,8 @@ class Loss(Value, ABC):
         Whether the targets are not negative and exp(z) is a prediction of their mean.
     has_offset : bool
         Whether the targets have a second column, of offsets that are added to the predictions.
+    target_error : float
+        The largest relative error of the targets of a loss of residuals, which bounds include.
     has_radius : bool
         Whether the losses depend on a radius, a number shared by all rows (`at_radius`).
     is_compiled : bool
@@ -120,6 +123,7 @@ class Loss(Value, ABC):
     has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
     n_outputs: int = 1
+    target_error = 0.0
 
     @property
     @abstractmethod
@@ -210,6 +214,18 @@ class Loss(Value, ABC):
     def targets_of(self, y: Array) -> Array:
         """The targets without offsets."""
         return y
+
+    def with_target_error(self, error: float) -> Self:
+        """The loss of targets with a relative error, such as that of rounded differences."""
+        changed = copy(self)
+        object.__setattr__(changed, "target_error", error)
+        return changed
+
+    def _error_by_targets(self, y: Array, weights: Array, theta: Array) -> float:
+        """A bound on the error of sum_i weights_i theta_i y_i by that of the targets."""
+        if not self.target_error:
+            return 0.0
+        return (1.0 + 1e-9) * self.target_error * kernels.dot(weights, np.abs(theta * y))
 
     def sizes_of(self, y: Array) -> Array:
         """The largest absolute value of the numbers that the targets hold for each row."""

@@ -97,13 +97,14 @@ class CoupledResidualLoss(CoupledLoss):
     of_residuals: ClassVar[bool] = True
 
     def strata(self, y: Array, weights: Array) -> Strata:
-        return all_rows(y, weights)
+        return all_rows(y, weights, self.target_error)
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
         return -np.einsum("ik,ik->i", y, theta)
 
     def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         linear, error = kernels.compensated_dot(weights, theta, y)
+        error += self._error_by_targets(y, weights, theta)
         return [(-t * linear, t * error + 2.0 * EPSILON * t * abs(linear)) for t in scales]
 
 
@@ -190,6 +191,7 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             sizes = np.abs(z - y) * (1.0 + EPSILON) + np.abs(z_low) + error
+            sizes += self.target_error * np.abs(y)
             norms = np.linalg.norm(self._table(sizes), axis=1)
             return self._shared(norms * (1.0 + (self.n_outputs + 8.0) * EPSILON))
 

@@ -149,7 +149,7 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            residual, room = z - y, error + np.abs(z_low)
+            residual, room = z - y, error + np.abs(z_low) + self.target_error * np.abs(y)
             room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(residual) + room)
             # a pinball is convex, and so is largest at an end of an interval
             ends = (self._pinballs(self._table(residual + side * room)) for side in (-1.0, 1.0))
@@ -158,7 +158,7 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     def of_output(self, k: int) -> Pinball:
         """The pinball loss of a single quantile, which may cross the others."""
-        return Pinball(self.quantiles[k])
+        return Pinball(self.quantiles[k]).with_target_error(self.target_error)
 
     # Predictions in order, where in turn each intercept is raised by the largest crossing
 

@@ -58,7 +58,8 @@ class ResidualLoss(ScalarLoss):
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
         residual, missed = sum_and_rest(z, -y)
         residual, rest = sum_and_rest(residual, z_low)
-        return residual, np.abs(missed) + np.abs(rest)
+        missed = np.abs(missed) + np.abs(rest)
+        return residual, missed + self.target_error * np.abs(y) if self.target_error else missed
 
     def gradient(self, y: Array, z: Array) -> Array:
         return self._phi_derivative(z - y)
@@ -78,6 +79,7 @@ class ResidualLoss(ScalarLoss):
         linear, error = kernels.compensated_dot(weights, theta, y)
         if not self.is_compiled:  # phi* may have an error of a few roundings of its argument
             error += 4.0 * EPSILON * kernels.dot(weights, np.abs(theta))
+        error += self._error_by_targets(y, weights, theta)
         values = []
         sums = self._conjugate_sums(weights, theta, scales)
         for scale, value in zip(scales, sums, strict=True):
@@ -106,7 +108,7 @@ class ResidualLoss(ScalarLoss):
         return lower, abs(last_above(self._phi, value, outwards))
 
     def strata(self, y: Array, weights: Array) -> Strata:
-        return all_rows(y, weights)
+        return all_rows(y, weights, self.target_error)
 
     def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
         return interval_of_constants(strata, value, reaches, self._residual_interval)
@@ -181,6 +183,8 @@ class Squared(ResidualLoss):
         size += z_low
         np.abs(size, out=size)
         size += error
+        if self.target_error:
+            size += self.target_error * np.abs(y)
         return size
 
     def _conjugate_sums(self, weights: Array, theta: Array, scales: tuple[float, ...]) -> list:

@@ -15,42 +15,37 @@ from .multipliers import Multipliers
 from .strata import Strata
 
 
-def with_offset(loss: Loss, y: Array, offset: Array | None) -> Array:
-    """Targets that include offsets o, so that the loss is that of the prediction z + o.
+def with_offset(loss: Loss, y: Array, offset: Array | None) -> tuple[Array, Loss]:
+    """Targets that include offsets o, and the loss of these that l(y, z + o) is.
 
-    For a loss of the residual they are y - o; for others a table with the columns y and o, which
-    `of_targets` knows.
-
-    Raises
-    ------
-    ValueError
-        For a loss of several predictions.
+    For a loss of the residual the targets are y - o, rounded; for others a table with the columns
+    y and o.
     """
-    if offset is None:
-        return y
-    if loss.of_residuals or loss.of_quantiles:
-        return y - offset
-    if loss.couples_outputs or loss.has_radius:
-        raise ValueError(f"offset needs a loss of one prediction for each row, got {loss!r}.")
-    return np.asfortranarray(np.column_stack([y, offset]))
+    y, offset, loss = separate_offset(loss, y, offset)
+    return y if offset is None else np.asfortranarray(np.column_stack([y, offset])), loss
 
 
 def separate_offset(loss: Loss, y: Any, offset: Any) -> tuple[Any, Any, Loss]:
     """Targets, the offsets that are not part of them (or None), and the loss for both."""
     posed = posed_with(loss, offset)
-    if posed is loss:
-        return with_offset(loss, y, offset), None, loss
-    return y, offset, posed
+    return (y, offset, posed) if posed.has_offset or offset is None else (y - offset, None, posed)
 
 
 def posed_with(loss: Loss, offset: Any) -> Loss:
-    """The loss of `separate_offset`."""
-    return loss if offset is None or loss.of_residuals else Shifted(loss)
+    """The loss of `separate_offset`.
 
-
-def of_targets(loss: Loss, y: Array) -> Loss:
-    """The loss of targets of `with_offset`."""
-    return Shifted(loss) if np.ndim(y) == 2 else loss
+    Raises
+    ------
+    ValueError
+        For a loss of several predictions that are not quantiles.
+    """
+    if offset is None:
+        return loss
+    if loss.of_residuals or loss.of_quantiles:
+        return loss.with_target_error(EPSILON)
+    if loss.couples_outputs or loss.has_radius:
+        raise ValueError(f"offset needs a loss of one prediction for each row, got {loss!r}.")
+    return Shifted(loss)
 
 
 def _columns(y: Array) -> tuple[Array, Array]:

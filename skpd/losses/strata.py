@@ -39,9 +39,14 @@ class Stratum:
 Strata = list[Stratum]
 
 
-def all_rows(y: Array, weights: Array) -> Strata:
-    """One stratum of all rows, centred at their mean target, for losses of residuals."""
+def all_rows(y: Array, weights: Array, target_error: float) -> Strata:
+    """One stratum of all rows, centred at their mean target, for losses of residuals.
+
+    ``target_error`` bounds the relative errors of the targets.
+    """
     total = float(np.sum(weights))
     mean, error = kernels.compensated_dot(weights, y)
+    if target_error:
+        error += (1.0 + 1e-9) * target_error * kernels.dot(weights, np.abs(y))
     some = total or 1.0  # a block of rows may have no weight
     return [Stratum(weights, total, mean / some, error / some)]

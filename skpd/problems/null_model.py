@@ -42,7 +42,8 @@ def null_model(rows: Any) -> NullModel:
     y, weights, loss, point = rows.y, rows.weights, rows.loss, rows.best_constant
     z = rows.predictions_of_constant(point.intercept)
     objective = float(np.sum(weights * loss.largest(y, z, 0.0, 0.0)))
-    plain = float(np.sum(weights * loss.value(y, z)))
+    exact = loss.with_target_error(0.0)  # errors of targets are none of the value itself
+    rounding = float(np.sum(weights * (exact.largest(y, z, 0.0, 0.0) - loss.value(y, z))))
     unit = objective
     if np.any(point.intercept):
         far = rows.predictions_of_constant(loss.distant_constant(point.intercept))
@@ -50,9 +51,7 @@ def null_model(rows: Any) -> NullModel:
     # a point of a loss with kinks is balanced between subgradients
     gradient = loss.gradient(y, z) if loss.has_kinks else point.dual_coef
     slope = float(weights @ np.abs(gradient))
-    return NullModel(
-        point, objective, max(objective - plain, 0.0), unit, scale_of(objective, slope)
-    )
+    return NullModel(point, objective, max(rounding, 0.0), unit, scale_of(objective, slope))
 
 
 def scale_of(objective: float, slope: float) -> float:

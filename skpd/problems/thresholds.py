@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..designs import Design
-from ..losses.shifted import of_targets, with_offset
+from ..losses.shifted import with_offset
 from ..penalties.weighted import with_coefficient
 from .in_memory import linear_problem
 from .problem import Problem
@@ -35,8 +35,6 @@ def threshold_rows(problem: Problem) -> Problem:
     else:  # in one copy
         X = np.block([[X, np.broadcast_to(row, (n, n_thresholds - 1))] for row in own])
     offset = None if loss.offset is None else np.tile(loss.offset, n_thresholds)
-    y = with_offset(loss.inner, np.ravel(loss.signs), offset)
+    y, inner = with_offset(loss.inner, np.ravel(loss.signs), offset)
     weights = np.tile(loss.shares, n_thresholds) / n_thresholds
-    return linear_problem(
-        Design(X), y, weights, of_targets(loss.inner, y), penalty, problem.alpha / n_thresholds
-    )
+    return linear_problem(Design(X), y, weights, inner, penalty, problem.alpha / n_thresholds)

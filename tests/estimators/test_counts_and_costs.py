@@ -34,7 +34,7 @@ from skpd import (
     path,
 )
 from skpd.losses import Poisson
-from skpd.losses.shifted import of_targets, with_offset
+from skpd.losses.shifted import with_offset
 from skpd.penalties import L1
 from skpd.problems.shards.build import problem_of_shards
 from skpd.problems.shards.shard import Shard, Targets
@@ -108,10 +108,8 @@ def test_optima_of_clarabel_with_offsets(name, penalty, data):
     model.set_params(alpha=alpha, penalty=penalty, groups=groups, fit_intercept=True, tol=1e-9)
     model.fit(X, t, sample_weight=weights, offset=offset)
     loss, shares = model._get_loss(), weights / weights.sum()
-    table = with_offset(loss, t, offset)
-    best = conic_programme(
-        X, table, shares, of_targets(loss, table), model._get_penalty(), alpha, True
-    )
+    table, posed = with_offset(loss, t, offset)
+    best = conic_programme(X, table, shares, posed, model._get_penalty(), alpha, True)
     assert_allclose(model.certificate_.primal, best, rtol=1e-7)
     assert model.certificate_.dual <= best * (1.0 + 1e-8)
     for X_too in (sp.csr_array(X), sp.csc_array(X), np.asfortranarray(X), RowBlocks([X])):
@@ -190,9 +188,9 @@ def test_offsets_of_classifiers(loss, penalty, data, rng):
     model = PdproxSVC(alpha=0.05, loss=loss, penalty=penalty, tol=1e-9)
     model.fit(X, label, sample_weight=weights, offset=offset)
     own = model._get_loss()
-    table = with_offset(own, np.where(label == "yes", 1.0, -1.0), offset)
+    table, posed = with_offset(own, np.where(label == "yes", 1.0, -1.0), offset)
     best = conic_programme(
-        X, table, weights / weights.sum(), of_targets(own, table), model._get_penalty(), 0.05, True
+        X, table, weights / weights.sum(), posed, model._get_penalty(), 0.05, True
     )
     assert_allclose(model.certificate_.primal, best, rtol=1e-7)
     assert model.certificate_.dual <= best * (1.0 + 1e-8)
@@ -278,8 +276,7 @@ def test_grid_search_routes_offsets(data):
 def test_sums_over_blocks_make_the_same_model(loss, n_blocks, data):
     X, y, offset, weights = data
     y = np.where(y["poisson"] > 0, 1.0, -1.0) if loss.of_labels else y["poisson"]
-    table = with_offset(loss, y, offset)
-    posed = of_targets(loss, table)
+    table, posed = with_offset(loss, y, offset)
     blocks = RowBlocks(np.array_split(X + 50.0, n_blocks))  # features far from 0
     shards = LocalShards(Shard(blocks, Targets(y, weights, offset=offset), posed))
     shards.most_gathered = 0

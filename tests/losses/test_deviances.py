@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
 
 from skpd import losses as L
-from skpd.losses.shifted import Shifted, of_targets, with_offset
+from skpd.losses.shifted import Shifted, with_offset
 from tests.oracles.exact_objectives import deviance, deviance_conjugate
 
 POWERS = (1.0, 1.001, 1.3, 1.5, 1.9, 1.999, 2.0)
@@ -161,8 +161,7 @@ SHIFTED = [
 def test_losses_with_offsets_are_those_of_the_sum(inner, rng):
     y = rng.choice([-1.0, 1.0], 40) if inner.of_labels else rng.gamma(2.0, size=40)
     z, o, weights = rng.normal(size=40), rng.normal(size=40), rng.random(40)
-    table = with_offset(inner, y, o)
-    loss = of_targets(inner, table)
+    table, loss = with_offset(inner, y, o)
     assert loss == Shifted(inner)
     assert_allclose(loss.value(table, z), inner.value(y, z + o))
     assert_allclose(loss.gradient(table, z), inner.gradient(y, z + o))
@@ -192,8 +191,7 @@ def test_best_constants_and_intervals_beside_offsets(inner, rng):
         y = rng.choice([-1.0, 1.0], 12) if inner.of_labels else rng.gamma(2.0, size=12)
         y[:2] = [1.0, -1.0] if inner.of_labels else y[:2]
         weights, o = rng.random(12), 3.0 * rng.normal(size=12)
-        table = with_offset(inner, y, o)
-        loss = of_targets(inner, table)
+        table, loss = with_offset(inner, y, o)
         best = loss.best_constant(table, weights)
         means = [weights @ loss.value(table, np.full(12, best + d)) for d in (0.0, -0.01, 0.01)]
         assert means[0] <= min(means) + 1e-12
@@ -207,7 +205,8 @@ def test_best_constants_and_intervals_beside_offsets(inner, rng):
 
 def test_residual_losses_take_offsets_off_their_targets(rng):
     y, o = rng.normal(size=5), rng.normal(size=5)
-    assert_array_equal(with_offset(L.Huber(), y, o), y - o)
-    assert of_targets(L.Huber(), y) == L.Huber()
+    differences, loss = with_offset(L.Huber(), y, o)
+    assert_array_equal(differences, y - o)
+    assert loss == L.Huber()
     with pytest.raises(ValueError, match="one prediction for each row"):
         with_offset(L.Softmax(3), y, o)

@@ -75,12 +75,15 @@ def null_sums(shard: Shard, block: Block, constant: float, near: bool) -> dict[s
     """Sums of the best constant prediction: losses, slopes and ranges of dual variables."""
     _, _, y, weights = block
     z, loss = np.full(len(y), constant), shard.loss
+    exact = loss.with_target_error(0.0)  # errors of targets are none of the value itself
     far = np.full(len(y), loss.distant_constant(constant))
     low, high = null_ends(loss, y, constant, near)
     slope = np.abs(loss.gradient(y, z))
     return {
         "largest": BoundedSum(loss.largest_mean(y, weights, z, 0.0, 0.0)),
-        "plain": BoundedSum(kernels.dot(weights, loss.value(y, z))),
+        "rounding": BoundedSum(
+            exact.largest_mean(y, weights, z, 0.0, 0.0) - kernels.dot(weights, loss.value(y, z))
+        ),
         "distant": BoundedSum(kernels.dot(weights, loss.value(y, far))),
         "low": kernels.dot(weights, low),
         "high": kernels.dot(weights, high),

@@ -127,12 +127,11 @@ class NullSums:
         found: dict[str, Any] = shards.sums(null_sums, constant, near)
         low, high = found["low"], found["high"]
         share = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
-        largest, plain = (found[name].bounded[0] for name in ("largest", "plain"))
         return cls(
             constant=constant,
             recipe=DualRecipe(null=(constant, near, share)),
-            objective=largest,
-            rounding=max(largest - plain, 0.0),
+            objective=found["largest"].bounded[0],
+            rounding=max(found["rounding"].bounded[0], 0.0),
             distant=found["distant"].bounded[0],
             slope=found["slope"],
             steepest=found["steepest"].value,
