@@ -9,6 +9,9 @@ The last term makes it at least 0. Of d events with the same time, Efron (1977) 
 l / d of their own terms out of the l-th sum, l = 0, ..., d - 1, each of which has the mean weight
 of these events. Weights are therefore no repetitions of rows where there are ties.
 
+A constant that is added to all scores of a stratum does not change it: the scores and the offsets
+are centred, so that rounding errors of exponents are relative to differences.
+
 Each logarithm is the maximum over distributions p on its risk set of sum_j p_j z_j plus the
 entropy of p relative to s, so that the loss is a soft maximum (`skpd.losses.structured`). Dual
 points are the maximisers at a vector u of scores, with ::
@@ -27,7 +30,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from .. import kernels
-from .._floats import EPSILON
+from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Indices, Sum
 from .structured import LossOfRows, Mixture
 
@@ -42,7 +45,7 @@ class RiskMixture(Mixture):
     ----------
     loss : PartialLikelihood
     scores, log_sums : ndarray
-        The vector u of the rows in order, and the logarithms of the sums of all terms.
+        The vector u of the rows in order, centred, and the logarithms of the sums of all terms.
     entropies : tuple of float
         The weighted sum of the entropies of the distributions, and a bound on its rounding error.
     of_offsets : tuple of float
@@ -100,7 +103,6 @@ class PartialLikelihood(LossOfRows):
         self.weights = np.full(n, 1.0 / n)
         order = np.lexsort((time, strata))
         self.places = order = order[sample_weight[order] > 0.0]
-        self.offset = None if offset is None else np.ascontiguousarray(offset[order])
         s, happens = sample_weight[order], event[order]
         self.sum_of_weights, self.efron = float(np.sum(s)), efron
         self.shares = np.where(happens, s / self.sum_of_weights, 0.0)  # c_i of the events
@@ -109,6 +111,11 @@ class PartialLikelihood(LossOfRows):
         self.entropy_range = self.total * log(n)
         self.log_s = log_s = np.log(s)
         new_stratum = np.diff(strata[order], prepend=-1) != 0
+        self._first = np.flatnonzero(new_stratum)  # the first row of each stratum
+        self.offset, self._offset_low, self._offset_means = None, 0.0, 0.0
+        if offset is not None:
+            self._offset_means = self._means(offset[order])
+            self.offset, self._offset_low = sum_and_rest(offset[order], -self._offset_means)
         new_group = new_stratum | (np.diff(time[order], prepend=np.nan) != 0.0)
         self.starts = np.append(np.flatnonzero(new_group), len(order)).astype(np.int64)
         self.last = np.append(new_stratum[self.starts[1:-1]], True).astype(np.int64)
@@ -117,6 +124,7 @@ class PartialLikelihood(LossOfRows):
         self.terms = events if efron else np.minimum(events, 1)
         self.constant = float(self.shares @ log_s) - (self._missing(s, happens) if efron else 0.0)
         self._constant_size = float(self.shares @ np.abs(log_s)) + abs(self.constant)
+        self._largest_log = float(np.max(np.abs(log_s)))
 
     def _missing(self, s: Array, happens: Array) -> float:
         """What Efron's terms of unequal weights may have less than 0."""
@@ -132,25 +140,54 @@ class PartialLikelihood(LossOfRows):
 
     # The loss
 
-    @property
-    def _roundings(self) -> float:
-        """The relative rounding error of a term; ties subtract nearly equal sums."""
-        return (ROUNDINGS + 4.0 * self.sets.most_terms) * EPSILON
+    def _means(self, values: Array) -> Any:
+        """The mean over the stratum of each row."""
+        if len(self._first) == 1:
+            return np.mean(values)
+        counts = np.diff(self._first, append=len(values))
+        return np.repeat(np.add.reduceat(values, self._first) / counts, counts)
+
+    def _centred(self, z: Array) -> tuple[Array, Any]:
+        """The scores of the rows with weights, with offsets, less the means of their strata.
+
+        The second result is these means. The scores have a relative error of at most EPSILON.
+        """
+        own, rest = z[self.places], 0.0
+        if self.offset is not None:
+            own, rest = sum_and_rest(own, self.offset)
+        means = self._means(own)
+        return np.ascontiguousarray((own - means) + rest), means
+
+    def _shifted(self, z: Array) -> Array:
+        return self._centred(z)[0]
+
+    def _roundings(self, u: Array) -> float:
+        """The relative rounding error of a term; ties subtract nearly equal sums.
+
+        The exponents u + log(s) - log_sum have rounding errors that are relative to their parts,
+        and exponentials those of their exponents.
+        """
+        exponent = kernels.max_abs(u) + self._largest_log
+        return (ROUNDINGS + 4.0 * self.sets.most_terms + 8.0 * exponent) * EPSILON
 
     def _value_of(self, u: Array) -> tuple[float, float, Array]:
         """The loss, a bound on its rounding error, and the logarithms of the sums."""
         log_sums, weighted, size = self.sets.log_sums(u)
         linear, error = kernels.compensated_dot(self.shares, u)
         size += kernels.dot(self.shares, np.abs(u)) + self._constant_size + self.total
-        return (weighted - linear) - self.constant, error + self._roundings * size, log_sums
+        return (weighted - linear) - self.constant, error + self._roundings(u) * size, log_sums
 
     def value(self, z: Array) -> Sum:
-        value, rounding, _ = self._value_of(self._shifted(z))
-        return value, rounding
+        u = self._shifted(z)
+        value, rounding, _ = self._value_of(u)
+        return value, rounding + self._change(EPSILON * np.abs(u) + np.abs(self._offset_low))
 
     def sensitivity(self, error: Array) -> float:
-        own = np.broadcast_to(error, len(self.weights))[self.places]
-        change = self.total * float(np.max(own, initial=0.0)) + kernels.dot(self.shares, own)
+        return self._change(np.broadcast_to(error, len(self.weights))[self.places])
+
+    def _change(self, error: Array) -> float:
+        """An upper bound on the change of the loss by errors of the scores in order."""
+        change = self.total * float(np.max(error, initial=0.0)) + kernels.dot(self.shares, error)
         return change * (1.0 + 1e-9)
 
     def derivatives(self, z: Array) -> tuple[float, Array, Array]:
@@ -217,18 +254,20 @@ class PartialLikelihood(LossOfRows):
         value, _, log_sums = self._value_of(u)
         marginals = self.sets.marginals(u, log_sums)
         # the root of the mean square of the errors of theta bounds the errors of products
-        errors = self._roundings * (marginals + self.shares)
+        roundings = self._roundings(u)
+        errors = roundings * (marginals + self.shares)
         error = float(np.sqrt(len(self.weights) * np.sum(errors**2)))
         theta = self._rows(marginals - self.shares)
         _, weighted, size = self.sets.log_sums(u)
         of_scores, rounding = kernels.compensated_dot(marginals, u)
         size += kernels.dot(marginals, np.abs(u)) + self.total
-        entropies = weighted - of_scores, rounding + self._roundings * size
+        entropies = weighted - of_scores, rounding + roundings * size
         of_offsets = 0.0, 0.0
         if self.offset is not None:  # the linear function is one of z + offset
             shift, missed = kernels.compensated_dot(marginals - self.shares, self.offset)
-            size = kernels.dot(marginals + self.shares, np.abs(self.offset))
-            of_offsets = shift, missed + self._roundings * size
+            missed += kernels.dot(errors, np.abs(self.offset))
+            missed += kernels.dot(marginals + self.shares, np.abs(self._offset_low))
+            of_offsets = shift, missed * (1.0 + 1e-9)
         means = theta, 0.0, error, 0.0
         return value, RiskMixture(*means, self, u, log_sums, entropies, of_offsets)
 
@@ -238,7 +277,7 @@ class PartialLikelihood(LossOfRows):
         of_events, size = self.sets.entropy_of_events(mixture.scores, mixture.log_sums, share)
         value = share * (value + shift) - float(xlogy(share, share)) * self.total
         size += abs(value) + abs(share * shift) + self._constant_size + self.total
-        rounding = share * (rounding + error) + self._roundings * size
+        rounding = share * (rounding + error) + self._roundings(mixture.scores) * size
         return (value + of_events) - self.constant, rounding
 
     @property
@@ -257,11 +296,13 @@ class PartialLikelihood(LossOfRows):
         log_increments : ndarray
             The logarithms of the sums over the terms of each of these groups of weight over sum.
         """
-        log_sums, _, _ = self.sets.log_sums(self._shifted(z))
+        u, means = self._centred(z)
+        log_sums, _, _ = self.sets.log_sums(u)
         starts = self.starts[:-1]
         totals = np.add.reduceat(self.shares, starts)
         some = np.flatnonzero(self.terms)
         terms = self.terms[some]
         each = np.log(np.repeat(totals[some] / terms, terms) * self.sum_of_weights) - log_sums
         first = np.cumsum(terms) - terms
-        return self.places[starts[some]], np.logaddexp.reduceat(each, first)
+        shift = np.broadcast_to(means + self._offset_means, len(self.places))[starts[some]]
+        return self.places[starts[some]], np.logaddexp.reduceat(each, first) - shift

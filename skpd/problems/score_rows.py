@@ -159,8 +159,8 @@ class RowsOfScores(Rows):
     @cached_property
     def null(self) -> NullModel:  # type: ignore[override]
         point = self._null_point
-        objective = self.mean_loss(None, point.coef, point.intercept, 0.0)
-        return NullModel(point, objective, unit=objective)
+        value, rounding = self.loss.value(self.scores(point.coef, point.intercept))
+        return NullModel(point, value + rounding, rounding, value + rounding)
 
     @property
     def _null_point(self) -> Point:
@@ -237,7 +237,7 @@ class RowsOfScores(Rows):
         return self.loss.truth
 
     def feasible_point(self, problem: Any, theta: Any) -> DualPoint | None:
-        return StructuredPoint(self, theta) if np.any(theta.theta) else None
+        return StructuredPoint(self, theta)
 
     def slope_of(self, mixture: Mixture) -> Sum:
         """The sum of c_i theta_i, and a bound on its error."""
