@@ -31,6 +31,8 @@ from .margin import MarginLoss
 from .structured import LossOfRows, Mixture
 
 NEGLIGIBLE = 1e-8  # a step for a threshold whose square is a rounding error, relative to it
+FLAT = 1e-18  # a slope of the mean loss that is a rounding error
+FAR = 50.0  # a distance from a row from which on its loss is linear, up to rounding
 NEWTON_STEPS = 100  # most steps for a threshold, which takes a few
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 
@@ -151,12 +153,14 @@ class OrdinalLoss(LossOfRows):
         for _ in range(NEWTON_STEPS):
             _, gradient, diagonal = self._expansion(u, t, signs)
             slope, curvature = -float(np.sum(gradient)), float(np.sum(diagonal))
+            if abs(slope) <= FLAT:
+                break
             low, high = (low, t) if slope > 0.0 else (t, high)
             step = -slope / curvature if curvature > 0.0 else np.inf
             if abs(step) <= 2.0 * EPSILON * (1.0 + abs(t)):
                 break
             inside = low < t + step < high and 2.0 * abs(step) <= moved
-            after = t + step if inside else 0.5 * (low + high)
+            after = t + step if inside else _split(u, low, high)
             moved, t = abs(after - t), after
             # the error after a Newton step is about the square of the step
             if moved <= (NEGLIGIBLE if inside else EPSILON) * (1.0 + abs(t)):
@@ -327,3 +331,20 @@ class OrdinalLoss(LossOfRows):
     @cached_property
     def truth(self) -> Mixture:  # type: ignore[override]
         return self._of_table(np.zeros_like(self.signs))
+
+
+def _split(u: Array, low: float, high: float) -> float:
+    """A point that halves the scores in an interval, for the search of a threshold.
+
+    Where there are none, slopes change only near the scores around the interval: points at a
+    distance from these are tried first.
+    """
+    if not high - low > 4.0 * FAR:
+        return 0.5 * (low + high)
+    between = u[(u > low) & (u < high)]
+    if len(between):
+        return float(np.median(between))
+    below, above = np.max(u, initial=low, where=u <= low), np.min(u, initial=high, where=u >= high)
+    if low < below + FAR:
+        return float(below) + FAR
+    return float(above) - FAR if high > above - FAR else 0.5 * (low + high)

@@ -190,7 +190,7 @@ class _Rounds:
                 self.stalled = True
                 return
             self.leave_out()
-            self.steps.take(iterate, g, chosen)
+            self.stalled |= not self.steps.take(iterate, g, chosen)
             self.n_iter += 1
             self.budget -= iterate.rows.cost(len(chosen.columns)) + self.overhead
             self.stalled |= self.budget < 0.0

@@ -48,8 +48,11 @@ class NewtonSteps:
     def begin_round(self) -> None:
         self._last_gap = np.inf
 
-    def take(self, iterate: Iterate, g: Array, chosen: Chosen) -> None:
-        """Take a step from an iterate, where the smoothed problem has the gradient g."""
+    def take(self, iterate: Iterate, g: Array, chosen: Chosen) -> bool:
+        """Take a step from an iterate, where the smoothed problem has the gradient g.
+
+        Returns whether a step of some length decreases the objective.
+        """
         problem, rows, envelope = self.problem, iterate.rows, self.envelope
         columns, quadratic = chosen.columns, problem.loss.constant_curvature
         if quadratic and problem.has_incremental_products:  # gradients at 0 may be inexact
@@ -70,7 +73,7 @@ class NewtonSteps:
         if quadratic and chosen.complete:  # probably the last step
             iterate.w[inside] = p
             iterate.all_rows.move_to(iterate.w, problem)  # with the certificate's products
-            return
+            return True
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w
         rows.go_along(direction)
@@ -81,6 +84,7 @@ class NewtonSteps:
             p = w + length * (p - w)
             rows.go_back(length)
         iterate.w[inside] = p
+        return length > 0.0
 
     def _accuracy(self, model: QuadraticModel, chosen: Chosen, upper: float) -> float:
         """The largest change of a gradient at which to stop minimising a model."""
@@ -122,4 +126,4 @@ class NewtonSteps:
             low, high = [low, *lengths, high][falling : falling + 2]
             if low > 0.0 and min(map(abs, ends)) <= SETTINGS.line_search_slope * beginning:
                 break
-        return low if low > 0.0 else 0.5 * high
+        return low if low > 0.0 or self.envelope.exact else 0.5 * high
