@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike
-from ..losses import NonCrossingPinball, Pinball
+from ..losses import NonCrossingPinball
 from ..penalties import Penalty
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty

@@ -60,7 +60,7 @@ class Deviance(Loss):
             r, missed = self._argument(y, z, z_low)
             # the last term bounds the roundings of r - room, r + room and of their multiples
             room = error + missed
-            room = room + (room > 0.0) * 4.0 * EPSILON * (np.abs(r) + room)
+            room = room + 4.0 * EPSILON * (np.abs(r) + room)
             ahead = r - self._least_at(y)
             most = self._of_argument(y, np.where(ahead < 0.0, r - room, r + room))
             near = np.flatnonzero(np.abs(ahead) <= room)
@@ -186,7 +186,9 @@ class PowerDeviance(Deviance):
 
     def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
         found = self.evaluator.conjugates(self._scales(y), np.ascontiguousarray(theta, np.float64))
-        return found, np.abs(found) + np.abs(theta)
+        # the terms that may cancel are at most this times theta, as is the effect of y^a
+        largest = sum(1.0 / x for x in (2.0 - self.power, self.power - 1.0) if x > 0.0)
+        return found, np.abs(found) + largest * np.abs(theta)
 
     def strata(self, y: Array, weights: Array) -> Strata:
         """One stratum, of the rows with y > 0, whose losses are y^a times one function of r."""
@@ -314,9 +316,9 @@ class NegativeBinomial(Deviance):
         return np.maximum(first + second - least, 0.0), first + second + least
 
     def _least(self, y: Array) -> Array:
-        """The least value over z of the two terms."""
-        total = y + self.k
-        return -(xlogy(y, y / total) + xlogy(self.k, self.k / total))
+        """The least value over z of the two terms, y log(1 + k / y) + k log(1 + y / k)."""
+        small, large = np.minimum(y, self.k), np.maximum(y, self.k)
+        return -xlogy(small, small / (y + self.k)) + large * np.log1p(small / large)
 
     def _least_at(self, y: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -339,12 +341,13 @@ class NegativeBinomial(Deviance):
 
     def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
         total, up, down = y + self.k, y + theta, self.k - theta
-        with np.errstate(invalid="ignore"):
-            first, second = xlogy(up, up / total), xlogy(down, down / total)
-        inside = (up >= 0.0) & (down >= 0.0)
+        small, large = np.minimum(up, down), np.maximum(up, down)  # their sum is the total
+        inside = small >= 0.0
+        share = np.where(inside, small / total, 0.0)
+        first, second = xlogy(np.where(inside, small, 0.0), share), large * np.log1p(-share)
         least = self._least(y)
         value = np.where(inside, first + second + least, inf)
-        return value, np.where(inside, np.abs(first) + np.abs(second) + least + total, 0.0)
+        return value, np.where(inside, np.abs(first) + np.abs(second) + least + y, 0.0)
 
     def strata(self, y: Array, weights: Array) -> Strata:
         """The rows with the weights of both terms.

@@ -21,6 +21,7 @@ enum class Variance { mean, square, other };  // that a power of the mean is pro
 template <Variance variance>
 struct DevianceLoss {
     static constexpr bool margin = false, quadratic_pieces = false;
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
     double a, b;
 
     explicit DevianceLoss(double power) : a(2.0 - power), b(power - 1.0) {}
@@ -54,9 +55,11 @@ struct DevianceLoss {
         if constexpr (variance == Variance::square) return above_tangent(-r, p.down);
         return above_tangent(a * r, p.up) / a + above_tangent(-b * r, p.down) / b;
     }
+    // An upper bound: powers above e^708 are inf
     SKPD_INLINE double value(double s, double r) const {
         const Powers p = powers(r);
-        return s > 0.0 ? s * phi(p, r) : p.up / a;
+        const double exponent = s > 0.0 ? std::max(a * r, -b * r) : a * r;
+        return exponent > 708.0 ? infinity : s > 0.0 ? s * phi(p, r) : p.up / a;
     }
     SKPD_INLINE double derivative(double s, double r) const {
         const Powers p = powers(r);
@@ -118,8 +121,6 @@ struct DevianceLoss {
     }
 
    private:
-    static constexpr double infinity = std::numeric_limits<double>::infinity();
-
     SKPD_INLINE double scale(double y, double log_y) const {
         if constexpr (variance == Variance::mean) return y;
         if constexpr (variance == Variance::square) return 1.0;
@@ -163,17 +164,17 @@ struct NegativeBinomialLoss {
 
     SKPD_INLINE Expansion at(double y, double z) const {
         const double t = z - log_k, e = exp_minus_abs(t), rest = log1p_unit(e);
-        const double total = y + k, least = -(y > 0.0 ? y * log_positive(y / total) : 0.0) - k * log_positive(k / total);
+        const double total = y + k, small = std::min(y, k), large = std::max(y, k);
+        const double least = large * log1p_unit(small / large) - (small > 0.0 ? small * log_positive(small / total) : 0.0);
         const double value = y * (std::max(-t, 0.0) + rest) + k * (std::max(t, 0.0) + rest) - least;
         const double above = (t < 0.0 ? e : 1.0) / (1.0 + e), below = (t < 0.0 ? 1.0 : e) / (1.0 + e);
         const double first = k * above - y * below;
         return {value, first, total * above * below, first * z - value};
     }
     double conjugate(double y, double theta) const {
-        const double total = y + k, up = y + theta, down = k - theta;
+        const double up = y + theta, down = k - theta;
         if (up < 0.0 || down < 0.0) return std::numeric_limits<double>::infinity();
-        const auto entropy = [total](double x) { return x > 0.0 ? x * std::log(x / total) : 0.0; };
-        return theta * log_k + (entropy(up) + entropy(down)) - (entropy(y) + entropy(k));
+        return theta * log_k + (entropy(up, down) - entropy(y, k));
     }
     double prox_conjugate(double y, double v, double step) const {
         if (step <= 0.0) return clip(v, -y, k);
@@ -187,6 +188,13 @@ struct NegativeBinomialLoss {
     double slope_conjugate(double y, double v, double step) const {
         const double second = at(y, (v - prox_conjugate(y, v, step)) / step).second_derivative;
         return second / (second + step);
+    }
+
+   private:
+    // x log(x / (x + y)) + y log(y / (x + y))
+    static double entropy(double x, double y) {
+        const double small = std::min(x, y), share = small / (x + y);
+        return (small > 0.0 ? small * std::log(share) : 0.0) + std::max(x, y) * std::log1p(-share);
     }
 };
 
