@@ -347,7 +347,7 @@ class NegativeBinomial(Deviance):
         first, second = xlogy(np.where(inside, small, 0.0), share), large * np.log1p(-share)
         least = self._least(y)
         value = np.where(inside, first + second + least, inf)
-        return value, np.where(inside, np.abs(first) + np.abs(second) + least + y, 0.0)
+        return value, np.where(inside, np.abs(first) + np.abs(second) + least + np.abs(theta), 0.0)
 
     def strata(self, y: Array, weights: Array) -> Strata:
         """The rows with the weights of both terms.

@@ -161,21 +161,22 @@ class PartialLikelihood(LossOfRows):
     def _shifted(self, z: Array) -> Array:
         return self._centred(z)[0]
 
-    def _roundings(self, u: Array) -> float:
-        """The relative rounding error of a term; ties subtract nearly equal sums.
+    @property
+    def _roundings(self) -> float:
+        """The relative rounding error of a sum; ties subtract nearly equal sums."""
+        return (ROUNDINGS + 4.0 * self.sets.most_terms) * EPSILON
 
-        The exponents u + log(s) - log_sum have rounding errors that are relative to their parts,
-        and exponentials those of their exponents.
-        """
-        exponent = kernels.max_abs(u) + self._largest_log
-        return (ROUNDINGS + 4.0 * self.sets.most_terms + 8.0 * exponent) * EPSILON
+    def _error_of_exponents(self, u: Array) -> float:
+        """A bound on the errors of u + log(s) - log_sum, the relative errors of exponentials."""
+        return 8.0 * EPSILON * (kernels.max_abs(u) + self._largest_log)
 
     def _value_of(self, u: Array) -> tuple[float, float, Array]:
         """The loss, a bound on its rounding error, and the logarithms of the sums."""
         log_sums, weighted, size = self.sets.log_sums(u)
         linear, error = kernels.compensated_dot(self.shares, u)
         size += kernels.dot(self.shares, np.abs(u)) + self._constant_size + self.total
-        return (weighted - linear) - self.constant, error + self._roundings(u) * size, log_sums
+        error += self._roundings * size + self._error_of_exponents(u) * self.total
+        return (weighted - linear) - self.constant, error, log_sums
 
     def value(self, z: Array) -> Sum:
         u = self._shifted(z)
@@ -254,7 +255,7 @@ class PartialLikelihood(LossOfRows):
         value, _, log_sums = self._value_of(u)
         marginals = self.sets.marginals(u, log_sums)
         # the root of the mean square of the errors of theta bounds the errors of products
-        roundings = self._roundings(u)
+        roundings = self._roundings + self._error_of_exponents(u)
         errors = roundings * (marginals + self.shares)
         error = float(np.sqrt(len(self.weights) * np.sum(errors**2)))
         theta = self._rows(marginals - self.shares)
@@ -276,8 +277,10 @@ class PartialLikelihood(LossOfRows):
         (value, rounding), (shift, error) = mixture.entropies, mixture.of_offsets
         of_events, size = self.sets.entropy_of_events(mixture.scores, mixture.log_sums, share)
         value = share * (value + shift) - float(xlogy(share, share)) * self.total
+        rounding = share * (rounding + error)
+        rounding += self._error_of_exponents(mixture.scores) * (size + self.total)
         size += abs(value) + abs(share * shift) + self._constant_size + self.total
-        rounding = share * (rounding + error) + self._roundings(mixture.scores) * size
+        rounding += self._roundings * size
         return (value + of_events) - self.constant, rounding
 
     @property
