@@ -9,6 +9,7 @@ with the docstrings of their functions.
 
 import argparse
 import importlib
+import inspect
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -78,6 +79,6 @@ def main(arguments=()):
             table = function()
             seconds = time.perf_counter() - start
             print(f"## {title} ({seconds:.0f} s)\n\n{shown(table)}\n", flush=True)
-            parts.append(of_page(title, table, function.__doc__))
+            parts.append(of_page(title, table, inspect.getdoc(function)))
         if options.publish:
             (options.publish / f"{name}.rst").write_text("\n".join(parts), encoding="utf-8")
