@@ -7,18 +7,19 @@ that method, or 2e-6 above the optimum if that is more: the paper's numbers have
 digits.
 
 The step sizes are alpha_0 rho^k. The paper tunes both for each experiment, and its repository has
-those of Figure 1 alone; the presets of `skpd.solvers.robust.incremental` are these and the others
-used here.
+those of Figure 1 (a) and (e) alone; the presets of `skpd.solvers.robust.incremental` are these and
+the others used here.
 The data sets a2a to a8a and ijcnn1 are not at hand, so that their rows are left out; ``like
 ijcnn1`` is generated, with as many rows and features, and so is ``like a1a`` where a1a is not at
 hand, beside which the paper's numbers are left out.
 
 **What was claimed.** The hybrid method is faster than the proximal one (IPPA) in Tables 2, 7 and
-8, and the incremental methods are faster than GS-ADMM. **What we saw.** The hybrid method is
-faster than IPPA in all of these six cells. On a1a it is twice as fast as GS-ADMM, on a9a three
-times slower, to an accuracy that GS-ADMM does not reach. **Why they differ.** The paper tuned the
-steps for each experiment; here one preset serves both data. With c = 1 and the steps of this
-preset, projected subgradients end above the optimum on a1a.
+8, and in Table 4 its overall performance dominates that of GS-ADMM; for a9a that table has the
+same time for both. **What we saw.** The hybrid method is faster than IPPA on a1a and a9a in all of
+Tables 2, 7 and 8. On a1a it is twice as fast as GS-ADMM, on a9a three times slower, to an accuracy
+that GS-ADMM does not reach. **Why they differ.** The paper tuned the steps for each experiment;
+here one preset serves both data. With c = 1 and the steps of this preset, projected subgradients
+end above the optimum on a1a.
 """
 
 import warnings
@@ -50,7 +51,7 @@ CONTENTS = (
     ("Table 1, step sizes", "the option ``scheme``"),
     ("Tables 2, 3, 4, 7 and 8", "below, for a1a and a9a"),
     ("Tables 5 and 6", "summaries of cases, all of which are in the proximal update"),
-    ("Figure 1 (a), (e), (f)", "below"),
+    ("Figure 1 (a), (e), (f)", "below; (f) with the steps of (e), as its own are not published"),
     ("Figure 1 (b) to (d)", "not here, because their steps are not published"),
 )
 
@@ -85,12 +86,12 @@ def fitted(X, y, norm, ridge, **parameters):
         return model.fit(X, y)
 
 
-def row(name, data, method, paper, optimum, norm, ridge, **parameters):
-    """The time to the paper's objective; ``parameters`` are those of the fit."""
+def row(name, data, method, paper, optimum, norm, ridge, accuracy=ACCURACY, **parameters):
+    """The time to the paper's objective or an accuracy; ``parameters`` are those of the fit."""
     model = fitted(*data, norm, ridge, **parameters)
     history = model.gap_history_
     objective, seconds = paper if is_at_hand() else (None, None)  # which are of other data
-    target = max(objective or 0.0, optimum + ACCURACY)
+    target = max(objective or 0.0, optimum + accuracy)
     there = np.flatnonzero(history["iterate_primal"] <= target)
     reached = len(there) > 0
     found = history[there[0]] if reached else history[-1]
@@ -160,16 +161,19 @@ def table_4():
         options = {"preset": "table 4, a1a", "batch_size": 4}
         for method, seconds, parameters in (
             ("hybrid", hybrid, {"solver": "hybrid", "solver_options": options, "tol": 1e-7,
-                                "max_iter": 8000}),
+                                "max_iter": 8000, "accuracy": 2e-5}),
             ("auto", None, {"tol": 1e-6}),
         ):  # fmt: skip
-            paper = (best.dual + 2e-5 if seconds else None, seconds)
+            paper = None, seconds
             rows.append(row(name, (X, y), method, paper, best.dual, np.inf, 0.0, **parameters))
         objective, seconds = gs_admm(X.multiply(y[:, None]).toarray(), EPSILON, KAPPA)
-        rows.append([name, "GS-ADMM", None, f"{objective:.7f}", admm, f"{seconds:.2f}", None])
-    return Table(
-        SHOWN, rows, "The paper's objectives are not given: the hybrid method counts at 2e-5."
+        paper = admm if is_at_hand() else None
+        rows.append([name, "GS-ADMM", None, f"{objective:.7f}", paper, f"{seconds:.2f}", None])
+    note = (
+        "The paper has times alone: that of the hybrid method here is to 2e-5 above the optimum. "
+        "The paper prints the same time for both methods on a6a to a9a and on ijcnn1."
     )
+    return Table(SHOWN, rows, note)
 
 
 def table_7():
@@ -183,14 +187,14 @@ def table_8():
 
 
 def figure_1():
-    """Epochs until the objective is within 1e-6 of the optimum, with the steps of the figure."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 30))
-    y = np.where(X @ rng.normal(size=30) + 0.5 * rng.normal(size=1000) > 0, 1.0, -1.0)
+    """Epochs until the objective is within an accuracy of the optimum, with published steps."""
+    paper, script = noisy_features(), noisy_scores()
     rows = []
     for part, data, norm, method, preset in (
-        ("a", (X, y), np.inf, "isg", "figure 1a, isg"),
-        ("a", (X, y), np.inf, "ippa", "figure 1a, ippa"),
+        ("a", paper, np.inf, "isg", "figure 1a, isg"),
+        ("a", paper, np.inf, "ippa", "figure 1a, ippa"),
+        ("a, script", script, np.inf, "isg", "figure 1a, isg"),
+        ("a, script", script, np.inf, "ippa", "figure 1a, ippa"),
         ("e", named("a1a")[1:], 1, "isg", "figure 1e, batch size 1"),
         ("e", named("a1a")[1:], 1, "isg", "figure 1e, batch size 32"),
         ("e", named("a1a")[1:], 1, "isg", "figure 1e, batch size 256"),
@@ -209,10 +213,26 @@ def figure_1():
         ])  # fmt: skip
     header = ["part", "method", "alpha_0", "rho", "batch", "1e-3", "1e-4", "1e-5", "1e-6"]
     note = (
-        "The paper shows curves: (a) 1,000 generated rows of 30 features, (e) and (f) a1a. Parts "
-        "(b) to (d) are not here, because their steps are not published."
+        "The paper shows curves: (a) of 1,000 generated rows of 100 features with noise, (e) and "
+        "(f) of a1a. The norm and the steps of (a) are those of a script of its repository, which "
+        'has 30 features and noise in the scores: "a, script". The steps of (f) are not '
+        "published; these are those of (e)."
     )
     return Table(header, rows, note)
+
+
+def noisy_features(n=1000, d=100):
+    """Labels sign(w.(x + noise)), as the text of the paper has them."""
+    rng = np.random.default_rng(0)
+    X, coef = rng.normal(size=(n, d)), rng.normal(size=d)
+    return X, np.where((X + 0.5 * rng.normal(size=(n, d))) @ coef > 0, 1.0, -1.0)
+
+
+def noisy_scores(n=1000, d=30):
+    """Labels sign(w.x + noise), as the script for figure 1 (a) has them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X @ rng.normal(size=d) + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 def like_ijcnn1():
