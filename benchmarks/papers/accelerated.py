@@ -73,15 +73,23 @@ MODELS = (
 STEPS = ({}, {"adaptive": False}, {"search": True})
 
 
-def needed(problem, tol, **options):
-    """Gradients, and products with the data, those of certificates and of a given L included."""
+def needed(problem, tol, rough=False, **options):
+    """Gradients, and products with the data, those of certificates and of a given L included.
+
+    Rough counts, which depend on rounding errors, are shown with two digits.
+    """
     with counted() as calls:
         found = solve(
             problem, "agm", tol=tol, max_iter=MOST,
             random_state=np.random.RandomState(0), **options,
         )  # fmt: skip
     products = total(calls, (*PLAIN, *BOUNDED, *COMPENSATED))
-    return f"{found.n_iter} ({products})" if found.converged else "-"
+    if not found.converged:
+        return "-"
+    if not rough:
+        return f"{found.n_iter} ({products})"
+    gradients, products = (float(f"{n:.1e}") for n in (found.n_iter, products))
+    return f"~{gradients:.0f} ({products:.0f})"
 
 
 def posed(names, models):
@@ -116,10 +124,19 @@ def gradients():
     for label, X, problem, model, tol in posed(DATA, MODELS):
         bound = theorem_19(X, problem, tol) if model == "hinge, squared l2" else "-"
         for memory in ("infinite", "one"):
-            counts = [needed(problem, tol, memory=memory, **steps) for steps in STEPS]
+            counts = [
+                needed(problem, tol, model == "hinge, l1" or "search" in s, memory=memory, **s)
+                for s in STEPS
+            ]
             rows.append([label, model, f"{tol:g}", memory, bound, *counts])
     header = ["data", "model", "gap", "memory", "(58)", "L searched", "L given", "search"]
-    return Table(header, rows, f"A dash: not after {MOST} gradients.")
+    note = (
+        f"A dash: not after {MOST} gradients. Counts after ~ are rounded, as they depend on "
+        "rounding errors: with other instructions of the same processor those of the hinge loss "
+        "on a1a and reuters changed by up to 45 % with the l1 norm, and by up to 18 % in a search "
+        "with the squared l2 norm."
+    )
+    return Table(header, rows, note)
 
 
 def theorem_20(X, problem, tol):
