@@ -164,7 +164,8 @@ class ChainCRF(_ChainEstimator):
     Lafferty, McCallum, Pereira: Conditional random fields. ICML 2001.
 
     Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
-    methods: Algorithmic extensions and empirical studies. Example 4, (45).
+    methods: Algorithmic extensions and empirical studies. Example 4; the objective (45) there has
+    the number of wrong labels in the exponent, which this one leaves out.
 
     Examples
     --------
