@@ -187,6 +187,7 @@ def certificate_of(
         evidence=evidence_of(objective, gap, bound),
         coef_shape=objective.table_shape,
         row_evidence=row_evidence(objective, above, model, bound.theta),
+        left_out=tuple(objective.left_out),
     )
     return certificate, bound.theta
 
@@ -208,7 +209,9 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
         If the lower bound is above by more than rounding errors: then a conjugate or another
         function in the bound does not belong to the loss and the penalty of the objective.
     """
-    if dual > primal + _rounding_of_bounds(objective, primal):
+    # the objective of a model that is not restricted may be smaller than that of restricted ones
+    restricted = len(objective.left_out) > 0
+    if dual > primal + _rounding_of_bounds(objective, primal) and not restricted:
         raise ValueError(
             "The mathematics of the loss, of the penalty or of a function in it is inconsistent: "
             f"a lower bound on the objective, {dual:.6g}, is above its value for a model, "

@@ -12,6 +12,7 @@ from .digits import rounded
 from .row_evidence import NOTHING, RowEvidence
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
+SHOWN = 5  # features that are listed
 OF_GAP = 2  # number of differing digits that are then printed
 
 
@@ -69,6 +70,10 @@ class Certificate:
         with a squared part.
     not_known : dict
         The reason for each of the first two of these that is None.
+    left_out : tuple of int
+        Features without a penalty that are combinations of others up to rounding. Their
+        coefficients are 0, and the interval contains the optimal value with this restriction;
+        without it the objective may be smaller, by coefficients that amplify rounding errors.
     row_evidence : object
         The numbers from which these follow (`skpd.certificates.row_evidence`).
     evidence : object or None
@@ -96,6 +101,7 @@ class Certificate:
     evidence: Any = field(default=None, repr=False, compare=False)
     coef_shape: tuple[int, ...] = field(default=(0,), repr=False, compare=False)
     row_evidence: RowEvidence = field(default=NOTHING, repr=False, compare=False)
+    left_out: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def coefficient_bounds(self) -> Array:
@@ -144,6 +150,13 @@ class Certificate:
         about = self.row_evidence.sentences(
             self.gap, lambda value: rounded(value, OF_GAP, ROUND_CEILING)
         )
+        if self.left_out:
+            features = ", ".join(map(str, self.left_out[:SHOWN]))
+            more = f" and {len(self.left_out) - SHOWN} more" if len(self.left_out) > SHOWN else ""
+            about.append(
+                f"with the coefficients 0 of features {features}{more}, which have no penalty and "
+                "are combinations of others up to rounding"
+            )
         return "; ".join([bounds, *about])
 
     def __repr__(self) -> str:

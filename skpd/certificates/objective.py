@@ -97,6 +97,8 @@ class Objective(Protocol):
         The largest of the abs(y_i).
     table_shape : tuple of int
         The shape of ``coef_``; (0,) for models without coefficients of features.
+    left_out : sequence of int
+        Coefficients that are fixed at 0, as others imply their columns up to rounding.
     """
 
     design: Any
@@ -110,6 +112,7 @@ class Objective(Protocol):
     n_samples: int
     largest_target: float
     table_shape: tuple[int, ...]
+    left_out: Any
 
     def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
         """The mean loss sum_i c_i l_i of a model, rounded up.

@@ -91,6 +91,7 @@ def rigorous_certificate(
         intercept_radius=0.5 * (highest - lowest),
         coef_shape=objective.table_shape,
         row_evidence=row_evidence(objective, gap, model, bound.theta),
+        left_out=tuple(objective.left_out),
         rounding=above + below,
     )
 

@@ -145,6 +145,11 @@ class Design:
         """A subset of the columns, copied."""
         return self._by_rows(self._X[:, indices])
 
+    @property
+    def precision(self) -> float:
+        """The distance from 1 to the next number of the type in which the data are stored."""
+        return float(np.finfo(self._X.dtype).eps)
+
     def table(self, columns: Indices) -> Array:
         """A subset of the columns as a dense array of float64."""
         some = self._X[:, columns]

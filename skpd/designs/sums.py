@@ -48,6 +48,16 @@ class Largest:
         return Largest(np.maximum(self.value, other.value))
 
 
+class RowFactor:
+    """The triangular factor R of rows of a table, whose "sum" is that of all of these rows."""
+
+    def __init__(self, rows: Any) -> None:
+        self.R = np.linalg.qr(rows, mode="r")
+
+    def __add__(self, other: "RowFactor") -> "RowFactor":
+        return RowFactor(np.vstack([self.R, other.R]))
+
+
 def halves(first: int, last: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """The two halves of a range of parts, whose sums are added for the sum of the range.
 

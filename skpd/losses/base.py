@@ -199,7 +199,10 @@ class Loss(Value, ABC):
         self, y: Array, weights: Array, z: Array, z_low: Numbers, error: Numbers
     ) -> float:
         """The sum of `largest` times weights, up to a few dozen roundings."""
-        return float(np.sum(weights * self.largest(y, z, z_low, error)))
+        losses = self.largest(y, z, z_low, error)
+        if not np.isfinite(losses).all():  # of rows without a weight they do not count
+            losses = np.where(weights > 0.0, losses, 0.0)
+        return float(np.sum(weights * losses))
 
     def change_by_errors(
         self, y: Array, weights: Array, z: Array, error: Array, value: float

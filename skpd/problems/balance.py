@@ -34,7 +34,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from .free_features import independent_columns, to_balance
+from .free_features import dependence, to_balance
 
 MOST = 0.25  # largest change, as a share of the distance to the boundary of the box
 LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest distance stay
@@ -267,13 +267,16 @@ def _of_features(problem: Any, places: Indices, rows: Indices) -> list[Direction
 
     A feature is implied if it is a combination of the others and the intercept.
     """
-    table = problem.free.table
-    if len(places) == table.shape[1] and len(rows) == len(table):
-        kept = problem.free.independent
+    if not len(places):
+        return []
+    table, whole = problem.free.table, problem.free.dependence
+    if len(places) + len(whole.nearly) == table.shape[1] and len(rows) == len(table):
+        kept = whole.kept
     else:
         some = table.T[np.ix_(places, rows)].T  # whole columns are copied at once
-        kept = independent_columns(some, problem.fit_intercept)
-    return [Direction(np.ascontiguousarray(table[:, places[j]])) for j in kept]
+        of_rows = dependence(some, problem.fit_intercept)
+        kept = places[sorted([*of_rows.kept, *of_rows.nearly])]
+    return [Direction(np.ascontiguousarray(table[:, j])) for j in kept]
 
 
 def _sum(problem: Any, direction: Direction, parts: list[Array]) -> tuple[float, float]:

@@ -18,7 +18,15 @@ class Free(ABC):
     ----------
     rows : Rows
     penalty : Penalty
+
+    Attributes
+    ----------
+    left_out : ndarray of int
+        Free coefficients that are fixed at 0, as their columns are combinations of those of
+        others up to rounding: certificates are of the problem with this restriction.
     """
+
+    left_out: Any = ()
 
     def __init__(self, rows: Any, penalty: Penalty) -> None:
         self.rows, self.penalty = rows, penalty
@@ -26,6 +34,10 @@ class Free(ABC):
     @abstractmethod
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
         """Intervals that contain the free coordinates of every model with P <= upper."""
+
+    def restricted(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        """A model with nearly the same predictions whose ``left_out`` coefficients are 0."""
+        return coef, intercept
 
     def largest_alpha(self, problem: Any) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""

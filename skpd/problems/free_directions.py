@@ -23,7 +23,7 @@ from ..losses.strata import Stratum
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
 from .free import Free
-from .free_features import independent_columns, project_onto_free
+from .free_features import Dependence, dependence, project_onto_free
 
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
@@ -32,6 +32,7 @@ TINY = np.finfo(float).tiny
 # that changes the predictions by their scale.
 LIKELY = 2.0
 NO_COST = 1e-14  # relative to an objective value, in an estimate of a gap
+LARGEST_FREE_TABLE = 1e7  # entries of the columns of more free coefficients than rows, 80 MB
 NEGLIGIBLE = 1e-9  # multipliers below this times the largest may be set to 0
 
 
@@ -63,17 +64,39 @@ class FreeDirections(Free):
         return self.rows.weights @ (self.table * self.table)
 
     @cached_property
-    def independent(self) -> list[int]:
-        """The free columns that are not combinations of others and of the intercept."""
-        return independent_columns(self.table, self.rows.fit_intercept)
+    def dependence(self) -> Dependence:
+        """Which free columns are combinations of others and of the intercept."""
+        heavy, table = self.rows.weights > 0.0, self.table
+        table = table if heavy.all() else table[heavy]
+        return dependence(table, self.rows.fit_intercept, self.rows.design.precision)
 
     @property
     def outnumber_rows(self) -> bool:
-        """Whether there are more free coefficients than rows.
+        """Whether the free columns span all rows: only dual points near 0 are orthogonal to them.
 
-        Only dual points near 0 are then orthogonal to them, and their table is not used.
+        That is taken for granted where they are more than rows and too many for a table.
         """
-        return len(self.columns) > self.rows.design.shape[0]
+        n, k = self.rows.design.shape[0], len(self.columns)
+        return k >= n and (
+            n * k > LARGEST_FREE_TABLE or len(self.dependence.kept) + self.rows.fit_intercept >= n
+        )
+
+    @cached_property
+    def left_out(self) -> Indices:
+        bounded = not np.isinf(self.penalty.free_features[1:]).all()
+        if not len(self.columns) or bounded or self.outnumber_rows:
+            return self.columns[:0]
+        return self.columns[self.dependence.nearly]
+
+    def restricted(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        w = coef[self.left_out]
+        if not np.any(w):
+            return coef, intercept
+        kept, _, factors = self.dependence
+        coef = coef.copy()
+        coef[self.left_out] = 0.0
+        coef[self.columns[kept]] += factors[1:] @ w
+        return coef, intercept + float(factors[0] @ w)
 
     @property
     def has_level(self) -> bool:
@@ -100,7 +123,9 @@ class FreeDirections(Free):
         the level, if the level is free, and by the bounds on coefficients that are not penalised.
         """
         if self._last is None or self._last[0] != (alpha, upper):
-            _, lower, above = self.penalty.free_features
+            columns, lower, above = self.penalty.free_features
+            fixed = np.isin(columns, self.left_out)
+            lower, above = np.where(fixed, 0.0, lower), np.where(fixed, 0.0, above)
             of_columns = zip(lower.tolist(), above.tolist(), strict=True)
             found = [*self._intercepts(upper, upper / alpha), *of_columns]
             self._last = (alpha, upper), found
@@ -143,6 +168,8 @@ class FreeDirections(Free):
         columns, lower, upper = self.penalty.free_features
         if not len(columns):
             return penalised
+        fixed = np.isin(columns, self.left_out)
+        lower, upper = np.where(fixed, 0.0, lower), np.where(fixed, 0.0, upper)
         ends = [row[columns] + side * error[columns] for side in (-1.0, 1.0)]
         with np.errstate(invalid="ignore"):  # 0 times inf, for entries of the row that are 0
             products = [np.where(x == 0.0, 0.0, x * y) for x in ends for y in (lower, upper)]

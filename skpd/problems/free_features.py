@@ -5,33 +5,56 @@ coefficient has a bound on one side, the sum must have one sign. The functions o
 project theta onto the points of the box with these properties.
 """
 
-from math import sqrt
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from math import copysign, log2
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .. import kernels
+from .._floats import EPSILON
 from .._typing import Array, Indices
 
 NEARLY = 1e-6  # a sum below this times its size may have the wrong sign
 CERTAIN = 1e-8  # an eigenvalue of scaled columns above it is not a rounding error
-HOPELESS = 1e-11  # a column whose remainder is below this times its size is implied by others
+NEARLY_DEPENDENT = 1e-10  # relative remainder of a column that is a combination of others
 SMALL = 1e-14  # a sum below this times its size counts as 0
 MOST_STEPS = 50  # most Newton steps; about ten are usual
 LARGEST_WHOLE = 2.0**20  # largest whole number whose products and sums are exact
 RIDGE = 1e-14  # relative to a diagonal entry, for systems with dependent columns
 
 
+class Dependence(NamedTuple):
+    """Which columns are combinations of the other ones, and of a constant if there is one.
+
+    Attributes
+    ----------
+    kept : list of int
+        Independent columns.
+    nearly : list of int
+        Columns that are combinations of those up to rounding. Others that are not kept are
+        combinations in exact arithmetic.
+    factors : ndarray of shape (n_kept, n_nearly)
+        The factors of these combinations, preceded by a row of those of the constant.
+    """
+
+    kept: list[int]
+    nearly: list[int]
+    factors: Array
+
+
 def to_balance(problem: Any, theta: Array) -> Indices:
     """The indices of the free features whose sums must be made 0 by a projection or a change.
 
-    A feature with a bound on one side is not among them if its sum clearly has the right sign.
+    A feature with a bound on one side is not among them if its sum clearly has the right sign, nor
+    is one that is left out.
     """
     _, lower, upper = problem.penalty.free_features
     table, weights = problem.free.table, problem.weights
     if np.all(np.isinf(lower) & np.isinf(upper)):
-        return np.arange(table.shape[1])
+        return np.delete(np.arange(table.shape[1]), problem.free.dependence.nearly)
     sums = (weights * theta) @ table
     sizes = np.sqrt(problem.free.squares) * kernels.max_abs(theta)
     wrong = np.maximum(
@@ -40,64 +63,79 @@ def to_balance(problem: Any, theta: Array) -> Indices:
     return np.flatnonzero(wrong >= -NEARLY * sizes)
 
 
-def independent_columns(table: Array, ones: bool) -> list[int]:
-    """The columns of a table without those that are combinations of others in exact arithmetic.
+def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependence:
+    """Which columns of a table are combinations of those before them.
 
-    Combinations are detected if they are zeros, copies, or sums and differences of columns of
-    whole numbers, such as one-hot features. With ``ones``, a column of ones comes first.
+    Combinations in exact arithmetic are detected if they are zeros, multiples by powers of two,
+    constants, or sums and differences of columns of whole numbers, such as one-hot features. With
+    ``ones``, a column of ones comes first. ``precision`` is that of the numbers.
     """
     if ones:
         table = np.vstack([np.ones(len(table)), table.T]).T
-    gram = table.T @ table
-    sizes = np.sqrt(gram.diagonal())
-    if np.all(sizes > 0.0):
+    n_columns = table.shape[1] - ones
+    if n_columns < len(table):
+        gram = table.T @ table
+        sizes = np.sqrt(gram.diagonal())
+        sizes[sizes == 0.0] = 1.0
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
         if len(values) == 0 or values[0] > CERTAIN:
-            return list(range(table.shape[1] - ones))
-    kept = _without_combinations(table, gram, sizes)
-    return [j - ones for j in kept if j >= ones]
+            return Dependence(list(range(n_columns)), [], np.zeros((n_columns + 1, 0)))
+    R = np.linalg.qr(table, mode="r")
+    return dependence_of_factor(R, ones, precision, partial(_is_exactly, table))
 
 
-def _without_combinations(table: Array, gram: Array, sizes: Array) -> list[int]:
-    """The columns that `independent_columns` keeps, by a growing Cholesky factor.
+def dependence_of_factor(
+    R: Array, ones: bool, precision: float, is_exact: Callable[[list[int], int, Array], bool]
+) -> Dependence:
+    """The `dependence` of columns with a triangular factor R, by orthogonalisation in order.
 
-    The factor is that of the Gram matrix of the columns kept so far. All columns are kept from the
-    first one on whose dependence cannot be decided.
+    A column is a combination if what is left of it is at most a rounding error: `NEARLY_DEPENDENT`
+    times its distance from a constant, or a few units in the last place of its size.
     """
-    largest = np.max(np.abs(table), axis=0, initial=0.0)
-    whole = np.all(table == np.rint(table), axis=0) & (largest < LARGEST_WHOLE)
-    kept: list[int] = []
-    factor = np.zeros_like(gram)
-    for j in range(table.shape[1]):
-        if largest[j] == 0.0:
-            continue
-        k = len(kept)
-        row = solve_triangular(factor[:k, :k], gram[kept, j], lower=True) if k else np.empty(0)
-        left = float(np.sqrt(max(gram[j, j] - row @ row, 0.0)))
-        if k and left <= sqrt(CERTAIN) * sizes[j]:
-            factors = solve_triangular(factor[:k, :k], row, lower=True, trans=1)
-            if _is_exactly(table, kept, j, np.rint(factors), whole):
-                continue
-            left = float(np.linalg.norm(table[:, j] - table[:, kept] @ factors))
-            if left <= HOPELESS * sizes[j]:
-                return [*kept, *range(j, table.shape[1])]
-        factor[k, :k], factor[k, k] = row, left
-        kept.append(j)
-    return kept
+    sizes, tol = np.linalg.norm(R, axis=0), max(NEARLY_DEPENDENT, 64.0 * precision)
+    basis, kept, others = np.empty((len(R), 0)), [], []
+    for j in range(R.shape[1]):
+        v, centred = R[:, j], sizes[j]
+        for _ in range(2):  # a second time for what rounding has left
+            v = v - basis @ (basis.T @ v)
+        if ones and kept:
+            centred = np.linalg.norm(R[:, j] - basis[:, 0] * (basis[:, 0] @ R[:, j]))
+        left = float(np.linalg.norm(v))
+        if left > max(tol * centred, 8.0 * precision * sizes[j]):
+            basis = np.column_stack([basis, v / left])
+            kept.append(j)
+        elif sizes[j] > 0.0:
+            others.append(j)
+    factors = np.linalg.lstsq(R[:, kept], R[:, others], rcond=None)[0]
+    nearly = [k for k, j in enumerate(others) if not is_exact(kept, j, factors[:, k])]
+    factors = factors[:, nearly]
+    if not ones:
+        factors = np.vstack([np.zeros(len(nearly)), factors])
+    return Dependence(
+        [j - ones for j in kept if j >= ones], [others[k] - ones for k in nearly], factors
+    )
 
 
-def _is_exactly(table: Array, kept: list[int], j: int, factors: Array, whole: Array) -> bool:
-    """Whether a column is a combination of others by whole factors, in exact arithmetic.
+def _is_exactly(table: Array, kept: list[int], j: int, factors: Array) -> bool:
+    """Whether a column is a combination of others in exact arithmetic.
 
-    The sums are free of rounding for copies, also with the opposite sign, and for whole numbers.
+    Multiples by powers of two and of ones are free of rounding, and sums of whole numbers.
     """
-    used = factors != 0.0
-    is_exact = bool(whole[np.array(kept)[used]].all()) or float(np.abs(factors).sum()) == 1.0
-    if not (is_exact and float(np.abs(factors).max()) < LARGEST_WHOLE):
-        return False
-    # a few rows are compared first, which suffice to rule out most combinations
-    parts = table[:100], table
-    return all(np.array_equal(part[:, kept] @ factors, part[:, j]) for part in parts)
+    used = np.flatnonzero(np.abs(factors) > NEARLY)
+    parts, column = table[:, [kept[k] for k in used]], table[:, j]
+    if len(used) == 1:
+        factor = float(column[0]) if np.ptp(parts) == 0.0 else float(factors[used[0]])
+        exponent = round(log2(abs(factor))) if factor else 0
+        power = (
+            factor
+            if np.ptp(parts) == 0.0 and parts[0, 0] == 1.0
+            else copysign(2.0**exponent, factor)
+        )
+        return bool(np.array_equal(power * parts[:, 0], column))
+    factors = np.rint(factors[used])
+    largest = max(float(np.max(np.abs(x), initial=0.0)) for x in (parts, column, factors))
+    is_whole = all(np.array_equal(x, np.rint(x)) for x in (parts, column))
+    return is_whole and largest < LARGEST_WHOLE and np.array_equal(parts @ factors, column)
 
 
 def project_onto_free(problem: Any, theta: Array) -> Array:

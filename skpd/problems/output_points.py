@@ -60,6 +60,8 @@ class OutputsPoint(RowPoint):
 class FreeOutputs(FreeDirections):
     """The free directions of several outputs: intercepts and coefficients without a penalty."""
 
+    left_out: Any = ()
+
     def sums(self, gradient: Array, slope: Any) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
         return sums + gradient[self.columns].tolist()

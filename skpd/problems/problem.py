@@ -92,6 +92,7 @@ class Problem(Objective):
     plain_dual: ClassVar[Any] = attribute_of_part("rows.plain_dual")
     free_columns: ClassVar[Any] = attribute_of_part("penalty.free_features.columns")
     has_free_level: ClassVar[Any] = attribute_of_part("penalty.free_level")
+    left_out: ClassVar[Any] = attribute_of_part("free.left_out")
     of_model: ClassVar[Any] = attribute_of_part("lift.of_model")
 
     # Problems that share parts with this one
@@ -191,6 +192,7 @@ class Problem(Objective):
 
         The given model is returned, up to rounding, if its objective value is finite.
         """
+        coef, intercept = self.free.restricted(coef, intercept)
         feasible = self.penalty.feasible(coef)
         if self.constraints is not None:
             restored = self.columns.restored(feasible)

@@ -33,7 +33,7 @@ from skpd.penalties import (
     for_features,
 )
 from skpd.problems import linear_problem
-from skpd.problems.free_features import independent_columns, project_onto_free
+from skpd.problems.free_features import dependence, project_onto_free
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
 
@@ -194,12 +194,14 @@ def test_one_hot_features_without_a_penalty(rng):
     for loss in ("hinge", "logistic", "squared_hinge"):
         clf = PdproxSVC(0.01, loss=loss, penalty_weights=weights, tol=1e-8).fit(X, y)
         assert clf.converged_ and clf.certificate_.dual > 0.0
-    assert independent_columns(np.eye(4)[codes], True) == [0, 1, 2]
-    assert independent_columns(np.eye(4)[codes], False) == [0, 1, 2, 3]
+    assert dependence(np.eye(4)[codes], True).kept == [0, 1, 2]
+    assert dependence(np.eye(4)[codes], False).kept == [0, 1, 2, 3]
     table = np.array([[1.0, 0.0, 2.0, 0.1], [2.0, 0.0, 4.0, 0.2], [0.5, 0.0, 1.0, 0.7]])
-    assert independent_columns(table, False) == [0, 2, 3]  # twice a column may be rounded
+    assert dependence(table, False).kept == [0, 3]
     thirds = np.array([[0.1, -0.1, 0.1 * 3], [0.7, -0.7, 0.7 * 3], [1.3, -1.3, 1.3 * 3]])
-    assert independent_columns(thirds, False) == [0, 2]
+    assert dependence(thirds, False)[:2] == ([0], [2])  # three times a column is rounded
+    constant = np.column_stack([np.full(5, 3.7), np.arange(5.0)])
+    assert dependence(constant, True)[:2] == ([1], [])
 
 
 def test_projection_onto_the_free_hyperplanes(rng):
@@ -356,7 +358,7 @@ def test_separable_along_a_free_feature(loss, rng):
 
 
 def test_more_free_features_than_rows(rng):
-    """Nothing as large as their table is made: the classes are separable, and P >= 0 is tight."""
+    """No dual point is sought: the classes are separable, and P >= 0 is tight."""
     own = sp.diags_array(1.0 + np.arange(60.0))  # no row is 0
     X = sp.hstack([own, sp.random_array((60, 3000), density=0.02, rng=rng)], format="csr")
     y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
@@ -365,13 +367,16 @@ def test_more_free_features_than_rows(rng):
     found = solve(problem, tol=1e-9, max_iter=100, random_state=np.random.RandomState(0))
     assert found.converged and found.certificate.primal <= 1e-9
     assert np.min(y * (X @ found.coef + found.intercept)) >= 1.0 - 1e-9
-    assert "table" not in vars(problem.free)
+    assert problem.free.outnumber_rows and found.certificate.left_out == ()
 
 
 def test_columns_that_others_imply_but_for_rounding(rng):
-    """They stay: a proof must not take them for implied, nor look for long."""
+    """A proof must not take them for implied."""
     table = rng.normal(size=(200, 100))
     table[:, 40:] = table[:, :40] @ rng.normal(size=(40, 60))
-    assert independent_columns(table, False) == list(range(100))
+    kept, nearly, factors = dependence(table, False)
+    assert kept == list(range(40)) and nearly == list(range(40, 100))
+    assert_allclose(table[:, kept] @ factors[1:], table[:, nearly], rtol=1e-9, atol=1e-9)
+    assert not factors[0].any()
     copies = table[:, np.arange(80) % 40] * np.repeat([1.0, -1.0], 40)
-    assert independent_columns(copies, True) == list(range(40))
+    assert dependence(copies, True).kept == list(range(40))

@@ -6,6 +6,7 @@ the free directions F in these units. The change is recomputed block by block wh
 """
 
 from dataclasses import replace
+from functools import cached_property
 from math import sqrt
 from types import SimpleNamespace
 from typing import Any
@@ -18,13 +19,22 @@ from ...certificates.objective import DualPoint
 from ..balance import MOST, SCALES
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections
-from .bounds import balance_sums, box_sums
+from ..free_features import Dependence, dependence_of_factor
+from .bounds import balance_sums, box_sums, free_factor
 from .points import DualSums, PartOfPoint, SharedPoint
 from .recipes import Change
 
 
 class SharedFreeDirections(FreeDirections):
     """The free directions of rows in shards, where one pass balances as much as projections."""
+
+    @cached_property
+    def dependence(self) -> Dependence:  # type: ignore[override]
+        """See `FreeDirections.dependence`; no combination counts as one in exact arithmetic."""
+        ones = bool(self.rows.fit_intercept)
+        found = self.rows.shards.sums(free_factor, self.columns, ones)
+        precision = float(found["precision"].value)
+        return dependence_of_factor(found["factor"].R, ones, precision, lambda *_: False)
 
     def projected(self, problem: Any, point: Any) -> DualPoint:
         return point
@@ -55,7 +65,8 @@ def _balance(problem: Any, point: SharedPoint) -> tuple[Any, Any, Any]:
     `NO_BALANCE` where the rows inside the box cannot cancel the sums, or where the independence
     of the directions is not certain.
     """
-    theta, columns, ones = point.theta, problem.free_columns, bool(problem.fit_intercept)
+    theta, ones = point.theta, bool(problem.fit_intercept)
+    columns = np.setdiff1d(problem.free_columns, problem.left_out)
     n_directions = len(columns) + ones
     if n_directions == 0:
         return NO_BALANCE

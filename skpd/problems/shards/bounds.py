@@ -9,9 +9,9 @@ from sklearn.utils.validation import assert_all_finite
 
 from ... import kernels
 from ..._floats import EPSILON
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...designs import Design
-from ...designs.sums import BoundedSum, Largest
+from ...designs.sums import BoundedSum, Largest, RowFactor
 from ...losses import Loss
 from ...losses.strata import Strata
 from .recipes import Change, DualRecipe, null_ends
@@ -252,6 +252,16 @@ def _room_and_directions(
 def _change_of(loss: Loss, block: Block, theta: Array, change: Change) -> Array:
     room, directions = _room_and_directions(loss, block, theta, change)
     return room * room * (directions @ change.q)
+
+
+@summed()
+def free_factor(shard: Shard, block: Block, columns: Indices, ones: bool) -> dict[str, Any]:
+    """The triangular factor of some columns, after ones, and the precision of the data."""
+    table = block.design.table(columns)[block.weights > 0.0]
+    parts = [np.ones((len(table), 1)), table] if ones else [table]
+    return {
+        "factor": RowFactor(np.hstack(parts)), "precision": Largest(block.design.precision)
+    }  # fmt: skip
 
 
 def box_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
