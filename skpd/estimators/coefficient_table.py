@@ -1,8 +1,12 @@
 """Coefficients with the names of features and outputs, and what is proven of them."""
 
+from copy import copy
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +28,8 @@ def coef_table(model: Any) -> Any:
     table : pandas.DataFrame
         A row for each feature, and for each output or class where there are several. The index
         has the names of the features: those that the earlier steps of a pipeline give, or the
-        columns of a data frame, else x0, x1 and so on. The columns are "group", where the model
+        columns of a data frame, else x0, x1 and so on, also for the part of a `ColumnTransformer`
+        that has no ``get_feature_names_out``. The columns are "group", where the model
         has ``groups_``; "output", where there are several; "coef", the coefficient; "lower" and
         "upper", an interval that contains it in every optimal model, and infinite where none is
         known; and "proven_zero".
@@ -84,11 +89,41 @@ def coef_table(model: Any) -> Any:
 
 
 def _names_of_features(steps: Pipeline | None, model: Any, n_features: int) -> Any:
-    """The names in the order of the coefficients, as `get_feature_names_out` has them."""
-    given = getattr(model, "feature_names_in_", None)
-    if steps is not None and hasattr(steps, "get_feature_names_out"):
-        given = steps.get_feature_names_out()
+    """The names in the order of the coefficients, as far as there are any."""
+    given = None if steps is None else _names_out(steps, None)
+    if given is None:
+        given = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(n_features)] if given is None else given
+
+
+def _names_out(transformer: Any, names: Any, unnamed: Any = None) -> Any:
+    """The names of the features that a fitted transformer makes from named ones.
+
+    ``names`` may be None, for numbers without names, and ``unnamed`` is returned for such.
+    """
+    if transformer in (None, "passthrough"):
+        return names
+    if isinstance(transformer, Pipeline):
+        for _, step in transformer.steps:
+            names = _names_out(step, names)
+        return unnamed if names is None else names
+    if isinstance(transformer, ColumnTransformer):
+        transformer, parts = copy(transformer), transformer.transformers_
+        transformer.transformers_ = [
+            (name, _with_names(part, transformer.output_indices_[name]), columns)
+            for name, part, columns in parts
+            if part != "drop"
+        ]
+    try:
+        return transformer.get_feature_names_out(names)
+    except (AttributeError, ValueError):  # it or a part has no names, or two have the same
+        return unnamed
+
+
+def _with_names(part: Any, places: slice) -> SimpleNamespace:
+    """What gives the names of a part of a `ColumnTransformer`, or of its places without any."""
+    unnamed = np.array([f"x{j}" for j in range(places.start, places.stop)], dtype=object)
+    return SimpleNamespace(get_feature_names_out=partial(_names_out, part, unnamed=unnamed))
 
 
 def _names_of_outputs(model: Any, n_outputs: int) -> Any:

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skpd import (
     ElasticNetPD,
@@ -33,6 +35,42 @@ def test_names_bounds_and_zeros_of_a_pipeline():
     assert_array_equal(table["coef"], model[-1].coef_[0])
     assert_array_equal(table[["lower", "upper"]], certificate.coefficient_bounds)
     assert_array_equal(table["proven_zero"], certificate.proven_zero)
+
+
+def test_names_where_a_step_has_none():
+    def angle():
+        return FunctionTransformer(np.arctan)  # without get_feature_names_out
+
+    def names(*steps):
+        model = make_pipeline(*steps, ElasticNetPD(0.01)).fit(FRAME.to_numpy(), LABELS)
+        return list(coef_table(model).index)
+
+    numbered = [f"x{j}" for j in range(30)]
+    assert names(angle()) == names(angle(), StandardScaler()) == numbered
+    assert names(StandardScaler(), angle()) == names("passthrough", StandardScaler()) == numbered
+    columns = make_column_transformer(
+        (StandardScaler(), [3, 2]), ("drop", [4]),
+        (make_pipeline(StandardScaler(), angle()), [0, 1]), (SelectKBest(k=1), [5, 6]),
+        remainder="passthrough",
+    )  # fmt: skip
+    found = names(columns)
+    assert found[:4] == [
+        "standardscaler__x3", "standardscaler__x2", "pipeline__x2", "pipeline__x3",
+    ]  # fmt: skip
+    assert found[4] in ("selectkbest__x5", "selectkbest__x6")
+    assert found[5:] == [f"remainder__x{j}" for j in range(7, 30)]
+    columns.set_params(verbose_feature_names_out=False)
+    assert names(columns) == numbered[:28]  # where x2 and x3 would be two features each
+
+
+def test_names_of_a_frame_beside_a_part_without_names():
+    columns = make_column_transformer(
+        (FunctionTransformer(np.log1p), ["mean area"]), ("passthrough", ["mean radius"])
+    )
+    model = make_pipeline(columns, ElasticNetPD(0.01)).fit(FRAME, LABELS)
+    assert list(coef_table(model).index) == ["functiontransformer__x0", "passthrough__mean radius"]
+    logs = make_pipeline(FunctionTransformer(np.log1p), ElasticNetPD(0.01)).fit(FRAME, LABELS)
+    assert list(coef_table(logs).index) == list(FRAME.columns)  # a frame too after the step
 
 
 def test_classes_one_against_the_rest_and_together():
