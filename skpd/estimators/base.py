@@ -149,11 +149,15 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
-        fitted = self
-        if hasattr(self, "groups_"):  # of the data that it was fitted to
-            fitted = copy(self)
-            fitted.groups = self.groups_
+        fitted = self._with_groups_found()
         return fitted._problems(X, y, sample_weight, **required(self, offset)).problems
+
+    def _with_groups_found(self) -> Self:
+        """A copy whose groups are those of the data that it was fitted to."""
+        fitted = copy(self)
+        if hasattr(self, "groups_"):
+            fitted.groups = self.groups_
+        return fitted
 
     # Validation
 

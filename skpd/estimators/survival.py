@@ -157,13 +157,13 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         return FitProblems(X, (time, event, names, places), [problem])
 
-    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
-        if len(self.baseline_) > 1:
-            raise ValueError(
-                "certify takes no strata, and CoxPD was fitted with "
-                f"{len(self.baseline_)} of them: its certificate_ is that of the fit."
-            )
-        return super()._fitted_problems(X, y, sample_weight, offset)
+    def _fitted_problems(self, X, y, sample_weight, offset=None, strata=None) -> list[Problem]:
+        known = [label for label, _, _ in self.baseline_]
+        found = _strata(strata, np.size(strata))[0].tolist()
+        if len(found) != len(known) or (len(known) > 1 and found != known):
+            labels = None if strata is None else found
+            raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
+        return self._with_groups_found()._problems(X, y, sample_weight, offset, strata).problems
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         return {"coef_": points[0].coef, "intercept_": 0.0}

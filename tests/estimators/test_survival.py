@@ -181,7 +181,7 @@ def test_baselines_of_strata(rng):
         model.predict_survival_function(X[:3], [0.5])
     with pytest.raises(ValueError, match="strata must hold one of"):
         model.predict_survival_function(X[:3], [0.5], strata=["north", "east", "south"])
-    with pytest.raises(ValueError, match="certify takes no strata"):
+    with pytest.raises(ValueError, match="strata must hold the labels"):
         certify(model, X, y)
 
 
