@@ -20,9 +20,8 @@ from ..estimators.wrappers import final_estimator, full_name, inner_estimators
 from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand
-from .data import Data
-from .generalized import is_results
-from .objectives import by_hand, known_objectives, objective_of, own_objective
+from .data import Data, coef_name
+from .objectives import by_hand, known_objectives, minimiser, objective_of, own_objective
 
 
 def certify(
@@ -57,9 +56,9 @@ def certify(
         `Lasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso` or `LogisticRegression` of celer; a
         `Lasso`, `WeightedLasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso`,
         `SparseLogisticRegression`, `LinearSVC`, `CoxEstimator` or `GeneralizedLinearEstimator` of
-        skglm; a
-        `GeneralizedLinearRegressor` of glum; the result of a `GLM` of statsmodels without a
-        penalty; a `LogisticAT` of mord; or an estimator of this package.
+        skglm; a `GeneralizedLinearRegressor` of glum; the result of ``fit`` of a `GLM`, `Logit`,
+        `Poisson` or `QuantReg` of statsmodels, or of ``fit_regularized`` of a `Logit` or
+        `Poisson`; a `LogisticAT` of mord; or an estimator of this package.
         The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
         parameters, possibly nested, whose (last, best) estimator is one of these.
         Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and
@@ -99,6 +98,7 @@ def certify(
         See ``loss``: whether the intercept is free, or 0. By default as in the estimator.
     offset : array-like of shape (n_samples,), default=None
         The numbers that were added to the predictions of the rows when the estimator was fitted.
+        By default those that a result of statsmodels holds, with the logarithm of its exposure.
 
     Returns
     -------
@@ -142,7 +142,8 @@ def certify(
     QuantileRegressor                           its own             1
     PoissonRegressor, GammaRegressor,
     TweedieRegressor, those of glum             half the deviance   1
-    GLM of statsmodels                          half the deviance   S
+    GLM, Logit, Poisson of statsmodels          half the deviance   S
+    QuantReg of statsmodels                     pinball             S
     LogisticAT of mord                          its own             S
     HuberRegressor                              see below           2 S
     celer's LogisticRegression                  its own             S
@@ -281,12 +282,11 @@ def _known(estimator: Any) -> bool:
 
 def check_linear(estimator: Any) -> None:
     """Raise an error for an estimator that is not fitted or has no coefficients."""
-    if is_results(estimator) and objective_of(estimator) is not None:
-        return
     own = isinstance(estimator, PrimalDualEstimator)
-    attribute = estimator._model_attribute if own else "coef_"
+    attribute = estimator._model_attribute if own else coef_name(estimator)
     has_coef = hasattr(estimator, attribute)
-    check_is_fitted(estimator, attribute if has_coef or own else None)
+    if own or attribute == "coef_":  # others are no estimators of scikit-learn's kind
+        check_is_fitted(estimator, attribute if has_coef or own else None)
     if has_coef:
         return
     where = " or ".join(f"estimator.{name}" for name in inner_estimators(estimator, _known))
@@ -296,15 +296,16 @@ def check_linear(estimator: Any) -> None:
     )
     raise TypeError(
         f"certify takes linear models with coef_ and intercept_, got {full_name(estimator)}, "
-        f"which has no coef_.{advice} The objectives it knows are those of skpd's estimators and "
-        f"of {known_objectives()}."
+        f"which has no {attribute}.{advice} The objectives it knows are those of skpd's "
+        f"estimators and of {known_objectives()}."
     )
 
 
 def unknown_objective(estimator: Any) -> str:
-    loss = "Squared()" if is_regressor(estimator) else "Hinge()"
+    classifies = hasattr(estimator, "__sklearn_tags__") and not is_regressor(estimator)
+    loss = "Hinge()" if classifies else "Squared()"
     return (
-        f"certify does not know what {full_name(estimator)} minimises. If it is a mean "
+        f"certify does not know what {full_name(minimiser(estimator))} minimises. If it is a mean "
         "loss plus alpha times a penalty, say so: certify(estimator, X, y, "
         f"loss={loss}, penalty=L1(), alpha=0.01, fit_intercept=True), with a loss of "
         "skpd.losses and a penalty of skpd.penalties. For an objective that sums the loss "

@@ -160,6 +160,14 @@ def weights_of_outputs(n_classes: int, class_weight: Array | None) -> list[tuple
     return [(k, np.where(np.arange(n_classes) == k, own[k], 1.0)) for k in range(n_classes)]
 
 
+COEF = {"statsmodels": "params"}
+
+
+def coef_name(estimator: Any) -> str:
+    """The attribute with the coefficients, by the library of the estimator."""
+    return COEF.get(type(estimator).__module__.partition(".")[0], "coef_")
+
+
 def coefficients(
     estimator: Any, name: str, n_features: int, n_outputs: int, column: float | None = None
 ) -> tuple[Array, Array]:
@@ -172,13 +180,13 @@ def coefficients(
     ValueError
         If ``coef_`` has another shape, or if they are not finite.
     """
-    coef = estimator.coef_
-    coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef)
+    given = getattr(estimator, coef_name(estimator))
+    coef = given.toarray() if sp.issparse(given) else np.asarray(given)
     coef = np.atleast_2d(coef.astype(np.float64))
     if coef.shape != (n_outputs, n_features):
         raise ValueError(
             f"X has {n_features} features and y makes {n_outputs} output(s), but the "
-            f"coef_ of {name} has shape {np.shape(estimator.coef_)}."
+            f"coef_ of {name} has shape {np.shape(given)}."
         )
     intercept = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
     intercept = np.broadcast_to(intercept, n_outputs)

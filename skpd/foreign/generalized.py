@@ -7,8 +7,12 @@ statsmodels 0.15 and mord 0.7, with D the deviance of all rows and S the sum of 
     PoissonRegressor, GammaRegressor, TweedieRegressor    D / (2 S) + alpha ||w||^2 / 2
     GeneralizedLinearRegressor (glum)                     D / (2 S) + alpha sum_j R_j(w_j),
                         R_j(w) = l1_ratio P1_j |w| + (1 - l1_ratio) P2_j w^2 / 2
-    GLM (statsmodels)                                     D / 2, without an intercept of its own
+    GLM, Logit, Poisson (statsmodels)             sum_i s_i l(y_i, x_i.w) + sum_j alpha_j |w_j|
+    QuantReg (statsmodels)                        sum_i s_i l(y_i, x_i.w)
     LogisticAT (mord)        sum_i s_i sum_k l(s_ik (x_i.w - t_k)) + alpha ||w||^2 / 2
+
+The models of statsmodels have no intercept of their own. The loss l of GLM and Poisson is half the
+deviance, and alpha is 0 but for the method ``fit_regularized`` of Logit and Poisson.
 """
 
 from collections.abc import Callable
@@ -20,9 +24,19 @@ import numpy as np
 
 from .._typing import Array
 from ..certificates import Certificate, primal_objective
-from ..losses import Gamma, Logistic, Loss, MarginLoss, NegativeBinomial, Poisson, Squared, Tweedie
+from ..losses import (
+    Gamma,
+    Logistic,
+    Loss,
+    MarginLoss,
+    NegativeBinomial,
+    Pinball,
+    Poisson,
+    Squared,
+    Tweedie,
+)
 from ..losses.ordinal import OrdinalLoss
-from ..penalties import Penalty, Separable, SquaredL2, for_features
+from ..penalties import Penalty, Separable, SquaredL2, WeightedL1
 from ..problems.score_rows import scores_problem
 from .data import Data, coefficients, fits, positive
 from .families import Family, alpha, classes, given, targets
@@ -136,9 +150,11 @@ def _glum_alpha(estimator: Any, total: float, n_rows: int) -> Any:
 def _glum_outputs(estimator: Any, data: Data) -> list[Any]:
     if type(estimator._family_instance).__name__ != "BinomialDistribution":
         return targets(estimator, data)
-    if not np.isin(data.y, (0.0, 1.0)).all():
-        raise ValueError("certify knows family='binomial' for y of 0 and 1 alone.")
-    return classes(SimpleNamespace(classes_=np.unique(data.y)), data)
+    return _zeros_and_ones(data)
+
+
+def _zeros_and_ones(data: Data) -> list[Any]:
+    return classes(SimpleNamespace(classes_=np.array([0.0, 1.0])), data)
 
 
 GLUM = Family(_glum_loss, _glum_penalty, _glum_alpha, _glum_outputs)
@@ -147,13 +163,7 @@ GLUM = Family(_glum_loss, _glum_penalty, _glum_alpha, _glum_outputs)
 # statsmodels
 
 
-def is_results(estimator: Any) -> bool:
-    """Whether an object is the result of a fit of statsmodels, which has no ``coef_``."""
-    return type(estimator).__module__.partition(".")[0] == "statsmodels"
-
-
-def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
-    """The fit of a GLM without a penalty, whose intercept is the coefficient of a column of X."""
+def _glm_loss(results: Any) -> Loss:
     family = results.model.family
     kind, link = type(family).__name__, type(family.link).__name__
     if kind not in ("Poisson", "Gamma", "Tweedie", "NegativeBinomial"):
@@ -164,18 +174,63 @@ def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
     if link != "Log":
         raise _refuse_link("GLM of statsmodels", link)
     if kind == "NegativeBinomial":
-        loss: Loss = NegativeBinomial(float(family.alpha))
-    else:
-        powers = {"Poisson": 1.0, "Gamma": 2.0}
-        power = powers.get(kind) or float(family.var_power)
-        loss = tweedie_loss(power, "GLM of statsmodels")
-    coef: Array = np.asarray(results.params, dtype=np.float64)
-    model = SimpleNamespace(coef_=coef, intercept_=0.0, fit_intercept=False)
-    penalty = for_features(SquaredL2(), np.zeros(len(coef)))
-    return fits(model, data, targets(model, data), loss, penalty, lambda total: 1.0)
+        return NegativeBinomial(float(family.alpha))
+    powers = {"Poisson": 1.0, "Gamma": 2.0}
+    return tweedie_loss(powers.get(kind) or float(family.var_power), "GLM of statsmodels")
 
 
-# Cox's partial likelihood in skglm, by the functions of `celer_skglm`, and mord's ordered classes
+RESULTS: dict[str, Callable[[Any], Loss]] = {  # by the model that has the result
+    "GLM": _glm_loss,
+    "Logit": lambda results: Logistic(),
+    "Poisson": lambda results: Poisson(),
+    "QuantReg": lambda results: Pinball(quantile=float(results.q)),
+}
+
+
+def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
+    """The fit of a model whose intercept, if there is one, is the coefficient of a column of X."""
+    kind = type(results.model).__name__
+    if hasattr(results, "constraints") or type(results).__name__.startswith("Regularized"):
+        raise ValueError(
+            f"The results of {kind} must be those of its method fit or, for Logit and Poisson, "
+            "fit_regularized: others of statsmodels do not hold what they minimise."
+        )
+    data = _with_offset_of(results, replace(data, name=f"{kind} of statsmodels"))
+    loss = RESULTS[kind](results)
+    own = (getattr(results, "mle_settings", None) or {}).get("alpha", 0.0)
+    l1 = np.broadcast_to(own, np.shape(results.params)).astype(np.float64)
+    outputs = _zeros_and_ones(data) if loss.of_labels else targets(results, data)
+    return fits(
+        results, data, outputs, loss, WeightedL1(l1), lambda total: 1.0 / total,
+        fit_intercept=False,
+    )  # fmt: skip
+
+
+def _with_offset_of(results: Any, data: Data) -> Data:
+    """The data with the offset that a result was fitted with, the log of its exposure included.
+
+    Raises
+    ------
+    ValueError
+        If the given offset is another one for the same targets, or if none is given for others.
+    """
+    model = results.model  # which holds the logarithm of the exposure
+    parts = [getattr(model, name, None) for name in ("offset", "exposure")]
+    if all(part is None for part in parts):
+        return data
+    own = np.sum([np.asarray(part) for part in parts if part is not None], axis=0)
+    same_rows = np.array_equal(np.ravel(model.endog), np.ravel(data.y))
+    if data.offset is None and same_rows:
+        return replace(data, offset=own)
+    if data.offset is not None and not (same_rows and not np.allclose(data.offset, own)):
+        return data
+    raise ValueError(
+        f"offset must be the one that {data.name} was fitted with, the sum of its offset and the "
+        f"logarithm of its exposure, got {'another one' if same_rows else 'None for other rows'}."
+    )
+
+
+# mord's ordered classes
 
 
 @dataclass(frozen=True)
@@ -215,7 +270,4 @@ def _mord(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 MORD: dict[str, Callable[[Any, Data], list]] = {"LogisticAT": _mord}
-STATSMODELS: dict[str, Callable[[Any, Data], list]] = {
-    "GLMResultsWrapper": _statsmodels,
-    "GLMResults": _statsmodels,
-}
+STATSMODELS: dict[str, Callable[[Any, Data], list]] = dict.fromkeys(RESULTS, _statsmodels)

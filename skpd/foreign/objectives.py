@@ -38,7 +38,7 @@ from ..losses.scaled_huber import ScaledHuber
 from ..penalties import L1, Penalty, SquaredL2
 from ..problems.score_rows import scores_problem
 from .celer_skglm import CELER, SKGLM
-from .data import Data, coefficients, fits, positive, shares, signed
+from .data import Data, coef_name, coefficients, fits, positive, shares, signed
 from .families import (
     ELASTIC_NET,
     LASSO,
@@ -263,9 +263,15 @@ BY_NAME: dict[str, dict[str, Callable[[Any, Data], list]]] = {  # libraries that
 }
 
 
+def minimiser(estimator: Any) -> Any:
+    """What says what was minimised: the model of a result of statsmodels, or the estimator."""
+    results = coef_name(estimator) == "params"
+    return getattr(estimator, "model", estimator) if results else estimator
+
+
 def objective_of(estimator: Any) -> Callable[[Any, Data], list] | None:
     """The function that makes the fits of another library's estimator; None if it is not known."""
-    kind = type(estimator)
+    kind = type(minimiser(estimator))
     by_name = BY_NAME.get(kind.__module__.partition(".")[0], {})
     return OBJECTIVES.get(kind) or by_name.get(kind.__name__)
 
