@@ -10,6 +10,7 @@ from distributed import Client
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import weights_of_classes
+from ..estimators.offsets import given
 from ..foreign.certify import certified, check_linear, missing_of_objective, unknown_objective
 from ..foreign.data import require_classes, shares, weights_of_outputs
 from ..foreign.objectives import by_hand, objective_of, own_objective
@@ -109,7 +110,7 @@ def certify(
         data = DaskData.of(client, estimator, X, y, sample_weight, offset)
         found = by_hand(estimator, data, loss, penalty, float(alpha), fit_intercept)  # type: ignore
     elif isinstance(estimator, PrimalDualEstimator):
-        found = own_objective(_on_dask(estimator, client), X, y, sample_weight, offset)
+        found = own_objective(_on_dask(estimator, client), X, y, sample_weight, **given(offset))
     else:
         objective = objective_of(estimator)
         if objective is None:

@@ -8,7 +8,7 @@ from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._compat import BaseSearchCV, _check_feature_names
 from .._typing import ArrayLike
@@ -16,6 +16,7 @@ from .._warn import warn
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.matrix_completion import MatrixCompletionPD
+from ..estimators.offsets import given
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
 from ..losses import Loss
 from ..penalties import Penalty
@@ -38,6 +39,7 @@ def certify(
     alpha: float | None = None,
     fit_intercept: bool | None = None,
     offset: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
 ) -> Certificate | list[Certificate]:
     """Certify how far a fitted linear model of any library is from optimal.
 
@@ -67,7 +69,8 @@ def certify(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The data that the estimator was fitted to; for a `Pipeline` before its transformations.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Targets or class labels; None for `MatrixCompletionPD` and a sparse matrix X.
+        Targets, class labels, or times and events as for `CoxPD`; None for `MatrixCompletionPD`
+        and a sparse matrix X.
     sample_weight : array-like of shape (n_samples,), default=None
         The non-negative weights that the estimator was fitted with; 1 by default.
     rigorous : bool, default=False
@@ -99,6 +102,8 @@ def certify(
     offset : array-like of shape (n_samples,), default=None
         The numbers that were added to the predictions of the rows when the estimator was fitted.
         By default those that a result of statsmodels holds, with the logarithm of its exposure.
+    strata : array-like of shape (n_samples,), default=None
+        The labels of the strata that a `CoxPD` was fitted with.
 
     Returns
     -------
@@ -194,18 +199,23 @@ def certify(
     if not tol >= 0.0:
         raise ValueError(f"tol must be at least 0, got {tol!r}.")
     options: dict[str, Any] = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
+    fits = hasattr(estimator, "fit")  # results of statsmodels do not
+    if strata is not None and not (fits and has_fit_parameter(estimator, "strata")):
+        raise ValueError(f"strata must be None for {full_name(estimator)}, whose fit has none.")
     missing = missing_of_objective(loss, penalty, alpha, fit_intercept)
     if isinstance(estimator, OneVsRestClassifier) and missing:
         return _one_vs_rest(estimator, X, y, sample_weight, offset, options)
     check_linear(estimator)
+    rows: dict[str, Any] = {"sample_weight": sample_weight, **given(offset)}
+    if strata is not None:
+        rows["strata"] = strata
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
     if missing:
-        models = _own_models(estimator, X, y, sample_weight, offset)
+        models = _own_models(estimator, X, y, rows)
     else:
         assert loss is not None and penalty is not None and alpha is not None
         objective = loss, penalty, float(alpha)
-        rows = sample_weight, offset
         models = _models_by_hand(estimator, X, y, rows, objective, fit_intercept)
     return certified(models, **options)
 
@@ -248,27 +258,27 @@ def missing_of_objective(loss: Any, penalty: Any, alpha: Any, fit_intercept: Any
     return missing
 
 
-def _own_models(estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> list:
-    """The fits of an estimator for the objective that its parameters define."""
+def _own_models(estimator: Any, X: Any, y: Any, rows: dict[str, Any]) -> list:
+    """The fits of an estimator for the objective that its parameters define.
+
+    ``rows`` are the sample weights, and the offsets and the strata if there are any.
+    """
     if isinstance(estimator, PrimalDualEstimator):
-        return own_objective(copy(estimator), X, y, sample_weight, offset)
+        return own_objective(copy(estimator), X, y, **rows)
     objective = objective_of(estimator)
     if objective is not None:
-        return objective(estimator, Data.of(estimator, X, y, sample_weight, offset))
+        return objective(estimator, Data.of(estimator, X, y, **rows))
     raise TypeError(unknown_objective(estimator))
 
 
 def _models_by_hand(
-    estimator: Any, X: Any, y: Any, rows: tuple[Any, Any],
+    estimator: Any, X: Any, y: Any, rows: dict[str, Any],
     objective: tuple[str | Loss, str | Penalty, float], fit_intercept: bool | None,
 ) -> list:  # fmt: skip
-    """The fits of an estimator with coefficients for an objective that the user gives.
-
-    ``rows`` are the sample weights and the offsets, which may be None.
-    """
+    """The fits of an estimator with coefficients for an objective that the user gives."""
     if isinstance(estimator, MatrixCompletionPD):
-        return own_objective(completion_by_hand(estimator, *objective), X, y, *rows)
-    data = Data.of(estimator, X, y, *rows)
+        return own_objective(completion_by_hand(estimator, *objective), X, y, **rows)
+    data = Data.of(estimator, X, y, **rows)
     return by_hand(estimator, data, *objective, fit_intercept)
 
 

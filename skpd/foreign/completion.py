@@ -19,10 +19,10 @@ from .objectives import own_objective
 @own_objective.register
 def factors_of(
     estimator: MatrixCompletionPD, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None,
-    offset: None = None,
+    **more: ArrayLike,
 ) -> list[LinearFit]:  # fmt: skip
     """The fit of the factors and biases of an estimator, for the observed entries in X and y."""
-    required(estimator, offset)
+    required(estimator, more.get("offset"))
     levels = estimator.levels_ if estimator.loss == "hinge" else None
     (problem,) = estimator._fitted_problems(X, y, sample_weight)
     if levels is not None and not np.array_equal(levels, estimator.levels_):

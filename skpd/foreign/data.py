@@ -34,12 +34,13 @@ class Data:
     sample_weight: Any
     name: str  # of the estimator, for messages
     offset: Any = None
+    strata: Any = None  # labels, for proportional hazards
     _with_column: dict[float, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
         cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
-        offset: ArrayLike | None = None,
+        offset: ArrayLike | None = None, strata: ArrayLike | None = None,
     ) -> "Data":  # fmt: skip
         if isinstance(X, RowBlocks):
             X = X.gathered_if_small()
@@ -48,7 +49,8 @@ class Data:
         check_consistent_length(X, y, sample_weight)
         sample_weight = checked_weights(sample_weight, X)
         (offset,) = offset_columns(offset, X.shape[0], 1)
-        return cls(X, np.asarray(y), sample_weight, type(estimator).__name__, offset)
+        name = type(estimator).__name__
+        return cls(X, np.asarray(y), sample_weight, name, offset, strata)
 
     @cached_property
     def design(self) -> Design:

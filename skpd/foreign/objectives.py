@@ -19,7 +19,6 @@ from .._typing import Array, ArrayLike
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.group_lasso import WithGroups
 from ..estimators.names import LOSSES, PENALTIES, chosen, elastic_net
-from ..estimators.offsets import given
 from ..estimators.outputs import OUTPUT_PENALTIES
 from ..losses import (
     EpsilonInsensitive,
@@ -286,12 +285,15 @@ def known_objectives() -> str:
 @singledispatch
 def own_objective(
     estimator: PrimalDualEstimator, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
-    offset: ArrayLike | None = None,
+    **more: ArrayLike,
 ) -> list[LinearFit]:  # fmt: skip
-    """The fits of one of this package's estimators."""
+    """The fits of one of this package's estimators.
+
+    ``more`` are the offsets and the strata, where there are any.
+    """
     if hasattr(estimator, "classes_"):
         Data.of(estimator, X, y, sample_weight).labels(np.sort(estimator.classes_))
-    problems = estimator._fitted_problems(X, y, sample_weight, **given(offset))
+    problems = estimator._fitted_problems(X, y, sample_weight, **more)
     n_outputs = [problem.n_outputs for problem in problems]
     name, n_features = type(estimator).__name__, problems[0].table_shape[-1]
     coef, intercept = coefficients(estimator, name, n_features, sum(n_outputs))
@@ -310,13 +312,13 @@ def own_objective(
 @own_objective.register
 def _(
     estimator: WithGroups, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
-    offset: ArrayLike | None = None,
+    **more: ArrayLike,
 ) -> list[LinearFit]:  # fmt: skip
     """The fits of a group lasso; for overlapping groups with the copies of the coefficients."""
     copies = estimator._copies()
     if copies is None:
-        return own_objective.dispatch(PrimalDualEstimator)(estimator, X, y, sample_weight, offset)
-    problems = estimator._fitted_problems(X, y, sample_weight, **given(offset))
+        return own_objective.dispatch(PrimalDualEstimator)(estimator, X, y, sample_weight, **more)
+    problems = estimator._fitted_problems(X, y, sample_weight, **more)
     latent, intercepts = np.atleast_2d(estimator.latent_coef_), np.ravel(estimator.intercept_)
     fits = zip(problems, latent, intercepts, strict=True)
     return [LinearFit(problem, coef, float(intercept)) for problem, coef, intercept in fits]

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
 from sklearn.model_selection import GridSearchCV
 
-from skpd import CoxPD, PathCV, certify, coef_table, path
+from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, path
 from skpd.designs import Design
 from skpd.estimators.concordance import concordance
 from skpd.losses.survival import PartialLikelihood
@@ -181,8 +181,17 @@ def test_baselines_of_strata(rng):
         model.predict_survival_function(X[:3], [0.5])
     with pytest.raises(ValueError, match="strata must hold one of"):
         model.predict_survival_function(X[:3], [0.5], strata=["north", "east", "south"])
-    with pytest.raises(ValueError, match="strata must hold the labels"):
-        certify(model, X, y)
+    found = certify(model, X, y, strata=strata)
+    assert_allclose(found.primal, model.certificate_.primal)
+    assert found.relative_gap <= model.tol
+    labels = r"strata must hold the labels \['north', 'south'\] of the fit, got "
+    for other in (None, strata == "north", np.full(N, "north")):
+        with pytest.raises(ValueError, match=labels):
+            certify(model, X, y, strata=other)
+    with pytest.raises(ValueError, match=r"labels \[0.0\] of the fit, got \['north', 'south'\]"):
+        certify(CoxPD().fit(X, y), X, y, strata=strata)
+    with pytest.raises(ValueError, match=r"strata must be None for skpd.*LogisticPD"):
+        certify(LogisticPD().fit(X, event), X, event, strata=strata)
 
 
 def test_paths_searches_and_warm_starts(rng):
