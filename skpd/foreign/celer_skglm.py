@@ -11,7 +11,6 @@ et al.), with a_j or a_g the ``weights`` and ratio the ``l1_ratio`` of the estim
     LogisticRegression (celer)          sum_i l(y_i, x_i.w) + ||w||_1 / C
     SparseLogisticRegression (skglm)    mean_i l(y_i, x_i.w + b) + alpha sum_j R(w_j)
     LinearSVC (skglm)                   C sum_i l(y_i, x_i.w) + ||w||^2 / 2
-    CoxEstimator (skglm)                L(X w) + alpha R(w), L of `skpd.losses.survival`
 
 LinearSVC of skglm has no intercept, whatever its ``fit_intercept``: skglm 0.5 solves the dual of
 the problem without an intercept.
@@ -27,15 +26,13 @@ import numpy as np
 
 from .._typing import Array
 from ..estimators.names import elastic_net
-from ..estimators.survival import times_and_events
 from ..losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
-from ..losses.survival import PartialLikelihood
 from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1
-from ..problems.score_rows import scores_problem
-from .data import Data, coefficients, fits, positive, signed
+from .data import Data, fits, signed
 from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, targets
 from .fits import LinearFit
 from .outputs import multi_task
+from .survival import COX
 
 
 def _groups(estimator: Any) -> Penalty:
@@ -128,20 +125,6 @@ def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
     )  # fmt: skip
 
 
-def _cox(estimator: Any, data: Data) -> list[LinearFit]:
-    """The fit of the negative log partial likelihood over the number of rows."""
-    time, event = times_and_events(data.y, data.X.shape[0])
-    strata = np.zeros(len(time), dtype=np.int64)
-    loss = PartialLikelihood(
-        time, event, data.sample_weight, strata, data.offset,
-        efron=estimator.method == "efron",
-    )  # fmt: skip
-    (coef,), _ = coefficients(estimator, data.name, data.X.shape[1], 1)
-    penalty = elastic_net(float(estimator.l1_ratio))
-    alpha = positive(float(estimator.alpha), data.name)
-    return [LinearFit(scores_problem(data.design, loss, penalty, alpha), coef, 0.0)]
-
-
 GROUP_LASSO = Family(lambda e: Squared(), _groups, alpha, targets)
 CELER: dict[str, Callable[[Any, Data], list]] = {
     **dict.fromkeys(["Lasso", "LassoCV"], LASSO),
@@ -163,5 +146,5 @@ SKGLM: dict[str, Callable[[Any, Data], list]] = {
         lambda e: Hinge(), lambda e: SquaredL2(), inverse_C, classes, fit_intercept=False
     ),
     "GeneralizedLinearEstimator": _generalised,
-    "CoxEstimator": _cox,
+    **COX["skglm"],
 }  # fmt: skip

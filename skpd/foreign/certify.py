@@ -60,7 +60,9 @@ def certify(
         `SparseLogisticRegression`, `LinearSVC`, `CoxEstimator` or `GeneralizedLinearEstimator` of
         skglm; a `GeneralizedLinearRegressor` of glum; the result of ``fit`` of a `GLM`, `Logit`,
         `Poisson` or `QuantReg` of statsmodels, or of ``fit_regularized`` of a `Logit` or
-        `Poisson`; a `LogisticAT` of mord; or an estimator of this package.
+        `Poisson`; a `CoxPHFitter` of lifelines with ``l1_ratio=0``; a `CoxPHSurvivalAnalysis` or
+        `CoxnetSurvivalAnalysis` of scikit-survival; a `LogisticAT` of mord; or an estimator of
+        this package. Proportional hazards must have a penalty of every coefficient.
         The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
         parameters, possibly nested, whose (last, best) estimator is one of these.
         Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and
@@ -103,16 +105,16 @@ def certify(
         The numbers that were added to the predictions of the rows when the estimator was fitted.
         By default those that a result of statsmodels holds, with the logarithm of its exposure.
     strata : array-like of shape (n_samples,), default=None
-        The labels of the strata that a `CoxPD` was fitted with.
+        The labels of the strata that a `CoxPD` or `CoxPHFitter` was fitted with.
 
     Returns
     -------
     certificate : Certificate, or list of them
         A list with a certificate for each class of a one-vs-rest classifier with more than two
-        classes, for each of several targets, or for each pair of classes of an `SVC`, in the
-        order of its ``coef_`` and with S (see Notes) the sum over the rows of the two classes. A
-        multinomial model has one certificate. With ``rigorous`` they are of the class
-        `RigorousCertificate`.
+        classes, for each of several targets, for each of the ``alphas_`` of a
+        `CoxnetSurvivalAnalysis`, or for each pair of classes of an `SVC`, in the order of its
+        ``coef_`` and with S (see Notes) the sum over the rows of the two classes. A multinomial
+        model has one certificate. With ``rigorous`` they are of the class `RigorousCertificate`.
 
     Raises
     ------
@@ -149,6 +151,8 @@ def certify(
     TweedieRegressor, those of glum             half the deviance   1
     GLM, Logit, Poisson of statsmodels          half the deviance   S
     QuantReg of statsmodels                     pinball             S
+    CoxPHFitter, CoxPHSurvivalAnalysis          its own             S
+    CoxnetSurvivalAnalysis                      its own             1
     LogisticAT of mord                          its own             S
     HuberRegressor                              see below           2 S
     celer's LogisticRegression                  its own             S
@@ -171,8 +175,8 @@ def certify(
     nearest, and an error of at most 16 units in the last place of exp, log, log1p and the SciPy
     functions that use them, which is several times the documented errors. The functions of a
     penalty or a loss of your own are assumed to be correct, and the quotient of an intercept and
-    ``intercept_scaling`` is taken as the exact coefficient. Without ``rigorous``, some of these
-    errors have a joint allowance.
+    ``intercept_scaling`` and the scales of features in the penalties of proportional hazards are
+    taken as exact. Without ``rigorous``, some of these errors have a joint allowance.
 
     References
     ----------

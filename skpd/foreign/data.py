@@ -35,6 +35,7 @@ class Data:
     name: str  # of the estimator, for messages
     offset: Any = None
     strata: Any = None  # labels, for proportional hazards
+    columns: Any = None  # the names that a data frame has
     _with_column: dict[float, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -42,6 +43,7 @@ class Data:
         cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
         offset: ArrayLike | None = None, strata: ArrayLike | None = None,
     ) -> "Data":  # fmt: skip
+        columns = getattr(X, "columns", None)
         if isinstance(X, RowBlocks):
             X = X.gathered_if_small()
         if not isinstance(X, RowBlocks):
@@ -50,7 +52,7 @@ class Data:
         sample_weight = checked_weights(sample_weight, X)
         (offset,) = offset_columns(offset, X.shape[0], 1)
         name = type(estimator).__name__
-        return cls(X, np.asarray(y), sample_weight, name, offset, strata)
+        return cls(X, np.asarray(y), sample_weight, name, offset, strata, columns)
 
     @cached_property
     def design(self) -> Design:
@@ -162,7 +164,7 @@ def weights_of_outputs(n_classes: int, class_weight: Array | None) -> list[tuple
     return [(k, np.where(np.arange(n_classes) == k, own[k], 1.0)) for k in range(n_classes)]
 
 
-COEF = {"statsmodels": "params"}
+COEF = {"statsmodels": "params", "lifelines": "params_"}
 
 
 def coef_name(estimator: Any) -> str:

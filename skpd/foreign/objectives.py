@@ -59,6 +59,7 @@ from .outputs import (
     of_classes,
     ties_outputs,
 )
+from .survival import COX
 
 # Least squares, of targets or of classes -1 and 1
 
@@ -259,6 +260,8 @@ BY_NAME: dict[str, dict[str, Callable[[Any, Data], list]]] = {  # libraries that
     "glum": dict.fromkeys(["GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV"], GLUM),
     "statsmodels": STATSMODELS,
     "mord": MORD,
+    "lifelines": COX["lifelines"],
+    "sksurv": COX["sksurv"],
 }
 
 

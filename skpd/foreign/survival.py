@@ -1,0 +1,112 @@
+"""The objectives of proportional hazards of skglm, lifelines and scikit-survival.
+
+None of the libraries is imported: estimators are recognised by the names of the library and the
+class. The objectives are those of skglm 0.5, lifelines 0.30 and scikit-survival 0.28. L is the
+loss of `skpd.losses.survival`, S the sum of the weights, n the number of rows, and
+R(w) = ratio |w| + (1 - ratio) w^2 / 2 with the ``l1_ratio`` of the estimator:
+
+    CoxEstimator (skglm)                        L(X w) + alpha sum_j R(w_j)
+    CoxPHFitter (lifelines)                     S L(X w) + n sum_j penalizer_j (d_j w_j)^2 / 2
+    CoxPHSurvivalAnalysis (scikit-survival)     S L(X w) + sum_j alpha_j w_j^2 / 2
+    CoxnetSurvivalAnalysis (scikit-survival)    L(X w) + alpha sum_j penalty_factor_j R(d_j w_j)
+
+The numbers d_j are 1 for Coxnet without ``normalize``, else the l2 norms of the columns after
+subtracting their means; for lifelines these over the root of n - 1, the standard deviations.
+"""
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..estimators.names import elastic_net
+from ..estimators.survival import CoxPD
+from ..penalties import Penalty, Separable
+from .data import Data, coefficients, positive
+from .fits import LinearFit
+
+
+def _fits(
+    data: Data, coefs: Any, penalty: Penalty, alphas: Sequence[float], ties: str
+) -> list[LinearFit]:
+    """The fits of L(X w) plus alpha times the penalty, one for each alpha."""
+    rows = data.sample_weight, data.offset, data.strata
+    model = CoxPD(penalty=penalty, ties=ties)
+    (problem,) = model._problems(data.design.as_given, data.y, *rows).problems
+    d, stored = data.X.shape[1], SimpleNamespace(coef_=coefs)
+    pairs = zip(alphas, coefficients(stored, data.name, d, len(alphas))[0], strict=True)
+    return [LinearFit(problem.with_alpha(positive(a, data.name)), w, 0.0) for a, w in pairs]
+
+
+def _elastic_net(data: Data, weights: Any, scales: Any = 1.0, ratio: float = 0.0) -> Penalty:
+    """The sum of weights_j R(scales_j w_j).
+
+    Raises
+    ------
+    ValueError
+        If a weight is 0.
+    """
+    l1, l2 = ratio * weights * scales, (1.0 - ratio) * weights * np.square(scales)
+    if not np.all(l1 + l2 > 0.0):
+        raise ValueError(
+            f"{data.name} must have a penalty of every coefficient, got the weights {weights}: "
+            "without one nothing bounds a coefficient, and no lower bound survives rounding."
+        )
+    ends = np.full(len(weights), np.inf)
+    return Separable(l1, l2, -ends, ends)
+
+
+def _norms(data: Data) -> Array:
+    """The l2 norms of the columns after subtracting their means."""
+    table = data.design.table(np.arange(data.X.shape[1]))
+    return np.linalg.norm(table - table.mean(axis=0), axis=0)
+
+
+def _skglm(estimator: Any, data: Data) -> list[LinearFit]:
+    penalty = elastic_net(float(estimator.l1_ratio))
+    return _fits(data, estimator.coef_, penalty, [float(estimator.alpha)], estimator.method)
+
+
+KNOWN = {"l1_ratio": 0.0, "baseline_estimation_method": "breslow", "entry_col": None}
+
+
+def _lifelines(estimator: Any, data: Data) -> list[LinearFit]:
+    for name, allowed in KNOWN.items():
+        if (found := getattr(estimator, name)) != allowed:
+            raise ValueError(
+                f"certify knows CoxPHFitter with {name}={allowed!r} alone, got {found!r}: it "
+                "smooths l1 norms, in each iteration less, and other likelihoods are not CoxPD's."
+            )
+    if (estimator.strata is None) != (data.strata is None):
+        fitted = f"CoxPHFitter was fitted with strata={estimator.strata!r}"
+        raise ValueError(f"strata must be given just where the model has some: {fitted}.")
+    names = list(estimator.params_.index)
+    if data.columns is not None and list(data.columns) != names:
+        raise ValueError(f"X must have the columns {names}, got {list(data.columns)}.")
+    n, d = data.X.shape
+    weights = np.broadcast_to(estimator.penalizer, d).astype(np.float64)
+    penalty = _elastic_net(data, weights, _norms(data) / np.sqrt(n - 1.0))
+    alpha = n / float(np.sum(data.sample_weight))
+    return _fits(data, estimator.params_, penalty, [alpha], "efron")
+
+
+def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
+    weights = np.broadcast_to(estimator.alpha, data.X.shape[1]).astype(np.float64)
+    penalty, alpha = _elastic_net(data, weights), 1.0 / float(np.sum(data.sample_weight))
+    return _fits(data, estimator.coef_, penalty, [alpha], estimator.ties)
+
+
+def _coxnet(estimator: Any, data: Data) -> list[LinearFit]:
+    """The fits of all ``alphas_``."""
+    scales, ratio = _norms(data) if estimator.normalize else 1.0, float(estimator.l1_ratio)
+    penalty = _elastic_net(data, estimator.penalty_factor_, scales, ratio)
+    return _fits(data, estimator.coef_.T, penalty, estimator.alphas_, "breslow")
+
+
+COX: dict[str, dict[str, Callable[[Any, Data], list]]] = {
+    "skglm": {"CoxEstimator": _skglm},
+    "lifelines": {"CoxPHFitter": _lifelines},
+    "sksurv": {"CoxPHSurvivalAnalysis": _ridge, "CoxnetSurvivalAnalysis": _coxnet},
+}
