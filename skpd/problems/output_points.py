@@ -60,7 +60,7 @@ class OutputsPoint(RowPoint):
 class FreeOutputs(FreeDirections):
     """The free directions of several outputs: intercepts and coefficients without a penalty."""
 
-    left_out: Any = ()
+    left_out = np.empty(0, dtype=np.int64)
 
     def sums(self, gradient: Array, slope: Any) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
