@@ -54,8 +54,10 @@ class OrdinalPD(
     alpha : float, default=1e-3
         Weight of the penalty beside the *mean* loss, greater than 0.
     classes : array-like of shape (n_classes,), default=None
-        The classes in increasing order. By default that of an ordered categorical of pandas, or
-        else of numbers or of the alphabet.
+        The classes in increasing order. By default that of an ordered categorical of pandas or of
+        an Enum of polars, or else of numbers or of the alphabet. With words y may also hold their
+        places in the order of the alphabet, as `sklearn.model_selection.cross_val_predict` passes
+        them for probabilities.
     loss : {"logistic", "hinge"}, default="logistic"
         The margin loss. "logistic" gives probabilities.
     penalty : str or Penalty, default="l2"
@@ -73,6 +75,9 @@ class OrdinalPD(
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The classes of y as NumPy sorts them, in the order of the columns of probabilities and
+        decision values, which scikit-learn's scorers expect.
+    order_ : ndarray of shape (n_classes,)
         The classes of y in increasing order.
     coef_ : ndarray of shape (n_features,)
         Coefficients.
@@ -134,7 +139,9 @@ class OrdinalPD(
         """The validated data, the one problem, and the classes."""
         self._find_groups(X)
         kind: Any = getattr(y, "dtype", None)
-        order = kind.categories if getattr(kind, "ordered", False) else None  # of pandas
+        # of pandas and of polars
+        has_order = getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"
+        order = kind.categories if has_order else None
         X, y = validated(self, X, y, **_DATA)
         classes = self._in_order(checked_classes(y), order)
         weights = checked_weights(sample_weight, X)
@@ -155,7 +162,7 @@ class OrdinalPD(
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         fitted = copy(self)
-        fitted.classes = self.classes_  # whose order may be that of another y
+        fitted.classes = self.order_  # which may be that of another y
         return super(OrdinalPD, fitted)._fitted_problems(X, y, sample_weight, offset)
 
     def _in_order(self, found: np.ndarray, order: Any) -> np.ndarray:
@@ -171,6 +178,8 @@ class OrdinalPD(
         order = order if self.classes is None else self.classes
         if order is not None:
             known = np.asarray(order)
+            if found.dtype.kind in "iu" and known.dtype.kind in "OUST":  # codes of words
+                known = np.unique(known, return_inverse=True)[1]
             if len(np.unique(known)) < known.size or not np.isin(found, known).all():
                 raise ValueError(
                     "The 'classes' parameter of OrdinalPD must hold every class of y, once and in "
@@ -189,7 +198,8 @@ class OrdinalPD(
         rows, coef = fit.problems[0].rows, points[0].coef
         thresholds = rows.loss.best_thresholds(rows.scores(np.asarray(coef, np.float64), 0.0))
         return {
-            "classes_": fit.labels, "coef_": coef, "intercept_": 0.0, "thresholds_": thresholds,
+            "classes_": np.sort(fit.labels), "order_": fit.labels, "coef_": coef,
+            "intercept_": 0.0, "thresholds_": thresholds,
         }  # fmt: skip
 
     # Predictions
@@ -202,11 +212,14 @@ class OrdinalPD(
         """
         z, t = self._scores(X, offset), self.thresholds_
         if len(t) == 1:
-            return np.ravel(z - t)
+            return np.ravel(z - t) * (1.0 if self.order_[0] == self.classes_[0] else -1.0)
         above = np.hstack([np.full_like(z, np.inf), z - t])
         below = np.hstack([t - z, np.full_like(z, np.inf)])
-        inside: Array = np.minimum(above, below)
-        return inside
+        return self._sorted(np.minimum(above, below))
+
+    def _sorted(self, columns: Array) -> Array:
+        """Columns in the order of ``classes_``, given in that of ``order_``."""
+        return columns[:, np.argsort(self.order_)]
 
     @documented
     def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
@@ -215,7 +228,7 @@ class OrdinalPD(
         {labels_of_rows}
         """
         scores = self._scores(X, offset)[:, 0]
-        return self.classes_[np.searchsorted(self.thresholds_, scores, side="left")]
+        return self.order_[np.searchsorted(self.thresholds_, scores, side="left")]
 
     @available_if(_is_logistic)
     @documented
@@ -223,14 +236,13 @@ class OrdinalPD(
         """Predict probabilities of the classes.
 
         The probability of a class above a threshold is that of the logistic model of this
-        threshold.
+        threshold. The columns are in the order of ``classes_``.
 
         {probabilities_of_rows}
         """
         above = expit(self._scores(X, offset) - self.thresholds_)
         ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
-        found: Array = -np.diff(np.hstack([ends[0], above, ends[1]]), axis=1)
-        return found
+        return self._sorted(-np.diff(np.hstack([ends[0], above, ends[1]]), axis=1))
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         return accuracy_score(y, predicted, sample_weight=sample_weight)

@@ -1,11 +1,16 @@
 """Ordered classes: against formulas, Clarabel and mord."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import OrdinalPD, PathCV, certify, path
@@ -190,17 +195,20 @@ def test_predictions_by_words_and_offsets(data):
     order = np.array(["poor", "fair", "good", "best"])
     words = order[y]
     model = OrdinalPD(0.01, classes=order).fit(X, words, offset=offset)
-    assert_array_equal(model.classes_, order)
+    assert_array_equal(model.order_, order)
+    assert_array_equal(model.classes_, np.sort(order))
     assert_array_equal(model.coef_, OrdinalPD(0.01).fit(X, y, offset=offset).coef_)
     scores = X @ model.coef_ + offset
-    expected = model.classes_[(scores[:, None] > model.thresholds_).sum(axis=1)]
+    expected = order[(scores[:, None] > model.thresholds_).sum(axis=1)]
     decisions = model.decision_function(X, offset)
     assert_array_equal(model.classes_[decisions.argmax(axis=1)], expected)
-    assert_allclose(decisions[:, 0], model.thresholds_[0] - scores)
+    assert_allclose(decisions[:, model.classes_ == "poor"][:, 0], model.thresholds_[0] - scores)
     assert_array_equal(model.predict(X, offset), expected)
     assert model.score(X, words, offset=offset) == np.mean(expected == words)
     probabilities = model.predict_proba(X, offset)
     assert_allclose(probabilities.sum(axis=1), 1.0)
+    of_poor = 1.0 / (1.0 + np.exp(scores - model.thresholds_[0]))
+    assert_allclose(probabilities[:, model.classes_ == "poor"][:, 0], of_poor, atol=1e-12)
     assert probabilities.min() >= 0.0
     two = OrdinalPD(0.01).fit(X, y > 1)
     assert two.thresholds_.shape == (1,)
@@ -217,7 +225,7 @@ def test_the_order_of_words(data):
     numbers = OrdinalPD(0.01).fit(X, y)
     given = pd.Series(pd.Categorical(words, order, ordered=True))
     ordered = OrdinalPD(0.01).fit(X, given)
-    assert ordered.classes_.tolist() == order
+    assert ordered.order_.tolist() == order
     assert_array_equal(ordered.coef_, numbers.coef_)
     # the certificate is one of the fitted order, also where the words come without one
     assert certify(ordered, X, words).relative_gap == certify(numbers, X, y).relative_gap <= 1e-4
@@ -226,11 +234,62 @@ def test_the_order_of_words(data):
     assert search.best_score_ == expected.best_score_
     with pytest.warns(UserWarning, match="of the alphabet: best < fair < good < poor"):
         by_alphabet = OrdinalPD(0.01).fit(X, words)
-    assert by_alphabet.classes_.tolist() == sorted(order)
+    assert by_alphabet.order_.tolist() == sorted(order)
     with pytest.raises(ValueError, match="must hold every class of y, once and in order"):
         OrdinalPD(classes=order[1:]).fit(X, words)
     with pytest.raises(ValueError, match="must hold every class of y, once and in order"):
         OrdinalPD(classes=[*order, "poor"]).fit(X, words)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_every_scorer_takes_words_as_their_numbers(n_classes, data):
+    """Scorers that work for words with another classifier give what they give for codes.
+
+    The codes are the places of the words in the alphabet, so that one class is positive for both.
+    """
+    X, y, _, _ = data
+    order = np.array(["poor", "fair", "good", "best"])[:n_classes]
+    y = np.minimum(y, n_classes - 1)
+    words = order[y]
+    codes, code_order = (np.searchsorted(np.sort(order), each) for each in (words, order))
+    by_words = OrdinalPD(0.01, classes=order).fit(X, words)
+    by_codes = OrdinalPD(0.01, classes=code_order).fit(X, codes)
+    assert_array_equal(by_words.coef_, OrdinalPD(0.01).fit(X, y).coef_)
+    peer, compared = LogisticRegression().fit(X, words), 0
+    for name in get_scorer_names():
+        score = get_scorer(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                is_for_words = np.isfinite(score(peer, X, words))
+            except (ValueError, TypeError):
+                is_for_words = False
+            if is_for_words:
+                found = score(by_words, X, words), score(by_codes, X, codes)
+                assert_allclose(*found, rtol=1e-12, err_msg=name)
+                compared += 1
+    assert compared > 10
+    options = {"cv": 3, "method": "predict_proba"}
+    found = cross_val_predict(OrdinalPD(0.01, classes=order), X, words, **options)
+    expected = cross_val_predict(OrdinalPD(0.01), X, y, **options)
+    assert_allclose(found[:, np.argsort(np.argsort(order))], expected, atol=1e-12)
+    grid = {"alpha": [1e-3, 1.0]}
+    for scoring in ("neg_log_loss", "accuracy"):
+        search = GridSearchCV(OrdinalPD(classes=order), grid, scoring=scoring, cv=3).fit(X, words)
+        other = GridSearchCV(OrdinalPD(), grid, scoring=scoring, cv=3).fit(X, y)
+        assert_allclose(
+            search.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"]
+        )
+
+
+def test_enums_of_polars_are_in_order(data):
+    polars = pytest.importorskip("polars")
+    X, y, _, _ = data
+    order = ["poor", "fair", "good", "best"]
+    words = polars.Series(np.array(order)[y]).cast(polars.Enum(order))
+    model = OrdinalPD(0.01).fit(X, words)
+    assert model.order_.tolist() == order
+    assert_array_equal(model.coef_, OrdinalPD(0.01).fit(X, y).coef_)
 
 
 def test_paths_and_certificates(data):
