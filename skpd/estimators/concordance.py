@@ -16,6 +16,7 @@ def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: 
     labels = np.zeros(len(time)) if strata is None else np.asarray(strata)
     if labels.shape != time.shape:
         raise ValueError(f"strata must have the shape {time.shape}, got {labels.shape}.")
+    weights = weights / np.max(weights)  # products of large weights would overflow
     parts = []
     for label in np.unique(labels):
         rows = np.flatnonzero((labels == label) & (weights > 0.0))

@@ -26,7 +26,7 @@ from .classifier import checked_classes
 from .docstrings import documented
 from .offsets import offset_columns
 from .parameters import PenaltyParameters, WarmStartParameters, declared
-from .posing import FitProblems
+from .posing import FitProblems, shares_of
 from .predictions import ScoredPredictions
 from .validation import checked_weights, validated
 
@@ -154,6 +154,7 @@ class OrdinalPD(
                 f"positive sample_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
             )
         (own,) = offset_columns(offset, len(y), 1)
+        shares_of(weights)  # whose sum must be finite
         loss = OrdinalLoss(labels, weights, own, LOSSES[self.loss])
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         if loss.has_kinks:

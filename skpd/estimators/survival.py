@@ -21,7 +21,7 @@ from .docstrings import documented
 from .fits import fit_problems
 from .offsets import offset_columns
 from .parameters import PenaltyParameters, WarmStartParameters, declared
-from .posing import FitProblems
+from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, validated
 
@@ -153,6 +153,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
                 f"{np.count_nonzero(event)} events: nothing is known of censored times alone."
             )
         (own,) = offset_columns(offset, len(time), 1)
+        shares_of(weights)  # whose sum must be finite
         loss = PartialLikelihood(time, event, weights, places, own, efron=self.ties == "efron")
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         return FitProblems(X, (time, event, names, places), [problem])
@@ -216,6 +217,8 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         if times is None:
             times = np.unique(np.concatenate([at for _, at, _ in self.baseline_]))
         times = np.ravel(np.asarray(times, dtype=np.float64))
+        if np.isnan(times).any():
+            raise ValueError("times must be numbers, got NaN.")
         known = [label for label, _, _ in self.baseline_]
         if strata is None and len(known) > 1:
             raise ValueError(f"strata must be given, as the model has the strata {known}.")
