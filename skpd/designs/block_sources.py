@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .tables import canonical
+
 PART_BYTES = 1 << 24  # size of parts, 16 MB, so that vectors of the rows fit in a cache
 PRECISIONS = (np.float64, np.float32)
 
@@ -322,7 +324,7 @@ FILES: dict[str, Any] = {".npy": NpySource, ".npz": NpzSource, ".parquet": Parqu
 
 
 def _by_rows(matrix: Any, dtype: Any) -> Any:
-    """The matrix in CSR format, with validated index arrays.
+    """The matrix in canonical CSR format, with validated index arrays.
 
     Raises
     ------
@@ -331,7 +333,7 @@ def _by_rows(matrix: Any, dtype: Any) -> Any:
     """
     if matrix.format in ("csr", "csc", "bsr"):
         matrix.check_format(full_check=True)
-    return sp.csr_array(matrix.astype(dtype, copy=False))
+    return canonical(sp.csr_array(matrix.astype(dtype, copy=False)))
 
 
 def _rows(matrix: Any, first: int, last: int) -> Any:

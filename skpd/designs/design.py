@@ -12,7 +12,7 @@ from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices
 from .dense_gram import dense_cross_gram, dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
-from .tables import beside, product, transposed_product, transposed_product_of
+from .tables import beside, canonical, product, transposed_product, transposed_product_of
 
 # Most columns of Gram matrices that compiled code forms; BLAS needs copies, scaled and in double
 # precision. With 51 to 63 columns it takes 0.9 to 1.6 times as long, 1.6 to 3 in single precision.
@@ -60,9 +60,7 @@ class Design:
             X = sp.csr_array(X)
         n_threads = max(1, _openmp_effective_n_threads() // n_parallel)
         if sp.issparse(X):
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
+            X = canonical(X)
             index = X.indices.dtype
             if index != X.indptr.dtype or index not in (np.int32, np.int64):
                 index = np.dtype(np.int64)

@@ -1,4 +1,4 @@
-"""Products of a matrix with tables of a few columns, one for each output."""
+"""The format of a matrix, and its products with tables of a few columns, one for each output."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +17,14 @@ def beside(X: Any, columns: Any) -> Any:
     if not sp.issparse(X):
         return np.hstack([X, columns])
     return sp.hstack([X, columns], format=X.format)
+
+
+def canonical(X: Any) -> Any:
+    """A sparse matrix that stores each entry once, in order: X itself if it does, else a copy."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def product(X: Any, table: Array) -> Array:

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ..designs import RowBlocks
-from .validation import check_features
+from .validation import check_features, checked
 
 
 class BlockScaler(StandardScaler):
@@ -69,7 +69,7 @@ class BlockScaler(StandardScaler):
         self : BlockScaler
         """
         if not isinstance(X, RowBlocks):
-            return super().fit(X, y, sample_weight)
+            return super().fit(checked(X), y, sample_weight)
         self._reset()
         weights = None if sample_weight is None else np.asarray(sample_weight)
         for rows, block in X.read():

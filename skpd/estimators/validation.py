@@ -10,6 +10,7 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .._compat import _check_sample_weight, _check_y
 from ..designs import RowBlocks
+from ..designs.tables import canonical
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -35,7 +36,7 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 def _validated_table(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     try:
-        found = validate_data(estimator, _checked(X), *map(of_one_type, y), **options)
+        found = validate_data(estimator, checked(X), *map(of_one_type, y), **options)
     except (TypeError, ValueError) as error:
         words = _columns_of_words(X)
         if not words:
@@ -84,7 +85,7 @@ def of_one_type(y: Any) -> Any:
 
 def validated_array(X: Any, **options: Any) -> Any:
     """Validate an array by `check_array` of scikit-learn, safe for compiled code."""
-    return _aligned(check_array(_checked(X), **options))
+    return _aligned(check_array(checked(X), **options))
 
 
 def checked_weights(sample_weight: Any, X: Any) -> Any:
@@ -146,11 +147,12 @@ def _in_numpy(array: Any) -> Any:
     return np.asarray(array) if other else array
 
 
-def _checked(X: Any) -> Any:
-    """X, after a check that the index arrays of a sparse X fit its shape and its data.
+def checked(X: Any) -> Any:
+    """X, in canonical format and after a check of the index arrays if it is sparse.
 
-    SciPy and scikit-learn do not check this, and products read and write at these indices. Formats
-    without such arrays are converted to CSR.
+    SciPy and scikit-learn do not check that these fit the shape and the data, and products read
+    and write at these indices. Formats without such arrays are converted to CSR. Several entries
+    at one place are added, as kernels and norms take squares of entries.
 
     Raises
     ------
@@ -178,7 +180,7 @@ def _checked(X: Any) -> Any:
             f"{indptr.max()} between them."
         )
     _require_below("indices", X.indices[: indptr[-1]], n_minor)
-    return X
+    return canonical(X)
 
 
 def _require_length(name: str, array: Any, length: int) -> None:

@@ -6,22 +6,27 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 
 from skpd import (
+    BlockScaler,
     DRSVMClassifier,
     ElasticNetPD,
+    KernelPdproxRegressor,
     LassoPDCertified,
     LassoPDCertifiedCV,
+    MKLRegressor,
     PdproxRegressor,
     PdproxSVC,
     QuantilePD,
+    RowBlocks,
     TraceNormPD,
     certify,
     path,
 )
+from skpd.estimators.validation import checked
 from skpd.losses import Huber
 from skpd.penalties import GroupL2, WeightedL1
 
@@ -106,6 +111,48 @@ def test_they_are_refused_wherever_data_are_taken(rng):
     ):
         with pytest.raises(ValueError, match=r"indptr .* end within"):
             function()
+
+
+def with_halves(X):
+    """The matrix with each entry stored as two halves."""
+    X = sp.csr_array(X)
+    return sp.csr_array(
+        (np.repeat(X.data / 2.0, 2), np.repeat(X.indices, 2), X.indptr * 2), shape=X.shape
+    )
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
+@pytest.mark.parametrize(
+    "model", [*MODELS, MKLRegressor(), KernelPdproxRegressor(), PdproxSVC(penalty="l2")]
+)
+def test_several_entries_at_one_place_are_added(model, form, rng):
+    X, y = data(rng)
+    halves = with_halves(np.round(8.0 * X) / 8.0)
+    if form == "csc":
+        halves = with_halves(halves.toarray().T).T
+    elif form == "bsr":
+        parts = halves.data[:, np.newaxis, np.newaxis], halves.indices, halves.indptr
+        halves = sp.bsr_array(parts, shape=X.shape)
+    elif form == "coo":
+        halves = halves.tocoo()
+    assert halves.format == form and halves.nnz == 2 * np.count_nonzero(halves.toarray())
+    stored = halves.data.copy()
+    model = clone(model).fit(halves, y)
+    expected = clone(model).fit(halves.toarray(), y)
+    assert_allclose(model.certificate_.primal, expected.certificate_.primal, rtol=1e-3)
+    assert_allclose(model.predict(halves), model.predict(halves.toarray()), rtol=0.0, atol=1e-12)
+    assert_array_equal(halves.data, stored)
+
+
+def test_sparse_data_are_copied_only_to_add_entries(rng):
+    X, _ = data(rng)
+    plain = sp.csr_array(X)
+    assert checked(plain) is plain
+    halves = with_halves(X)
+    assert checked(halves).nnz == plain.nnz and halves.nnz == 2 * plain.nnz
+    scaler = BlockScaler(with_mean=False)
+    for table in (halves, RowBlocks([halves])):
+        assert_allclose(scaler.fit(table).var_, np.var(X, axis=0), rtol=1e-12)
 
 
 @each_model
