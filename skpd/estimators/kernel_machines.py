@@ -12,7 +12,7 @@ from .._typing import Array, Indices
 from ..designs import KernelMatrix
 from ..penalties import Penalty, SquaredL2
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
-from .kernel_values import Kernel, checked_matrix, gamma_of
+from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
 from .parameters import declared, shared
 
 
@@ -48,6 +48,7 @@ class _OneKernel(KernelModel):
             return [checked_matrix(X.copy(), "kernel='precomputed'")]
         if isinstance(self.kernel, str):
             self._gamma = gamma_of(self.gamma, X, weights)
+            self._centre = centre_of(self.kernel, X)
         return [self._kernel.matrix(X)]
 
     @property
@@ -55,7 +56,7 @@ class _OneKernel(KernelModel):
         if not isinstance(self.kernel, str):
             return Kernel(self.kernel, self.kernel_params or {})
         own = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
-        return Kernel(self.kernel, own)
+        return Kernel(self.kernel, own, self._centre)
 
     def _values(self, X: Any) -> list[Array]:
         if self._is_precomputed:

@@ -1,7 +1,7 @@
 """Kernels between samples: by name, as functions or precomputed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,13 +43,19 @@ class Kernel:
     parameters : dict
         Parameters of the metric. A metric by name ignores those that it does not take; a callable
         takes all of them.
+    centre : ndarray of shape (n_features,) or None, default=None
+        What is subtracted from all rows.
     """
 
     metric: str | Callable[..., float]
     parameters: dict[str, Any]
+    centre: Array | None = None
 
     def between(self, X: Any, Y: Any = None) -> Array:
         """Values k(x_i, y_j) of all pairs of rows, in float64."""
+        if self.centre is not None:
+            X, Y = self._centred(X), None if Y is None else self._centred(Y)
+            return replace(self, centre=None).between(X, Y)
         named = isinstance(self.metric, str)
         if named and Y is None and X.shape[0] > BLOCK:
             return self._between_rows(X)
@@ -95,11 +101,26 @@ class Kernel:
             gamma = self.parameters.get("gamma", 1.0)
             return bool(gamma >= 0.0 and coef0 >= 0.0 and degree == int(degree))
         if self.metric == "rbf":
-            gamma, squares = self.parameters.get("gamma", 1.0), _squares(X).sum(axis=1)
+            X, gamma = self._centred(X), self.parameters.get("gamma", 1.0)
+            squares = (X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1)
             return bool(0.0 <= gamma * float(np.max(squares)) <= JITTER * X.shape[0])
         return False
 
+    def _centred(self, X: Any) -> Any:
+        if self.centre is None:
+            return X
+        return (X.toarray() if sp.issparse(X) else X) - self.centre
 
+
+def centre_of(metric: Any, X: Any) -> Array | None:
+    """The means of the features of an array, for kernels of distances computed from products.
+
+    The errors of |x|^2 - 2 x.y + |y|^2 are relative to the squares, not to the distance.
+    """
+    return np.mean(X, axis=0) if metric == "rbf" and not sp.issparse(X) else None
+
+
+@np.errstate(over="ignore", invalid="ignore")
 def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
     """The number for gamma="scale", as in `sklearn.svm.SVC` for equal weights, or "auto".
 
@@ -109,20 +130,32 @@ def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
     weights : ndarray of shape (n_samples,)
         Weights whose sum is 1.
+
+    Raises
+    ------
+    ValueError
+        If the variance of the entries of X overflows, which "scale" needs.
     """
-    n_features = X.shape[1]
+    n_features, absent = X.shape[1], 0.0  # the share of the entries that are not stored
     if gamma == "auto":
         return 1.0 / n_features
     if gamma != "scale":
         return float(gamma)
-    tables = X, _squares(X)
-    mean, square = (float(np.sum(weights @ table)) / n_features for table in tables)
-    variance = square - mean**2
-    return 1.0 / (n_features * variance) if variance > 0.0 else 1.0
-
-
-def _squares(X: Any) -> Any:
-    return X.multiply(X) if sp.issparse(X) else X * X
+    least_std = len(weights) * EPSILON  # relative to the mean, of which this is the rounding error
+    if sp.issparse(X):
+        X = X.tocoo()
+        counts = np.bincount(X.row, minlength=len(weights))
+        absent = float(weights @ (1.0 - counts / n_features))
+        X, weights = X.data, weights[X.row]
+    mean = np.sum(weights @ X) / n_features
+    variance = np.sum(weights @ np.square(X - mean)) / n_features + absent * np.square(mean)
+    if not np.isfinite(variance):
+        raise ValueError(
+            "X must have a finite variance for gamma='scale', got values up to "
+            f"{np.max(np.abs(X)):.3g}: bring X to a smaller scale."
+        )
+    constant = np.sqrt(variance) <= least_std * abs(mean)
+    return 1.0 if constant else float(1.0 / (n_features * variance))
 
 
 def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> KernelMatrix:

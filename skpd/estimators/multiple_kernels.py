@@ -12,7 +12,7 @@ from ..designs import KernelMatrix
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .fits import dual_coef_of
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
-from .kernel_values import Kernel, checked_matrix, gamma_of
+from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
 from .parameters import declared, shared
 from .posing import FitProblems
 
@@ -119,7 +119,7 @@ def _kernel_of(given: Any, X: Any, weights: Array) -> Kernel:
     if not callable(metric):
         gamma = gamma_of(parameters.get("gamma", "scale"), X, weights)
         parameters = {**parameters, "gamma": gamma}
-    return Kernel(metric, parameters)
+    return Kernel(metric, parameters, centre_of(metric, X))
 
 
 @declared

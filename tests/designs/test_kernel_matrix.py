@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 from skpd.designs import KernelMatrix
-from skpd.estimators.kernel_values import Kernel, checked_matrix, gamma_of
+from skpd.estimators.kernel_values import Kernel, centre_of, checked_matrix, gamma_of
 
 
 def smooth_kernel(rng, n=300):
@@ -170,3 +170,38 @@ def test_gamma_of_weighted_rows(rng):
     weights = np.array([2.0] + [1.0] * 9) / 11.0
     repeated = np.vstack([X[:1], X])
     assert gamma_of("scale", X, weights) == pytest.approx(1.0 / (3.0 * repeated.var()))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("mean", [0.0, 1e8])
+def test_gamma_far_from_zero_in_exact_arithmetic(rng, container, mean):
+    X = (mean + rng.normal(size=(20, 3))) * (rng.random((20, 3)) < (1.0 if mean else 0.4))
+    weights = rng.random(20)
+    weights /= np.sum(weights)
+    rows = [[Fraction(x) for x in row] for row in X.tolist()]
+    shares = [Fraction(w) for w in weights.tolist()]
+    moments = [
+        sum(w * x**p for w, row in zip(shares, rows, strict=True) for x in row) / 3 for p in (1, 2)
+    ]
+    variance = float(moments[1] / sum(shares) - (moments[0] / sum(shares)) ** 2)
+    assert gamma_of("scale", container(X), weights) == pytest.approx(1 / (3 * variance), rel=1e-9)
+
+
+def test_gamma_of_constant_and_of_huge_features():
+    for X in (np.full((9, 2), 0.1), np.zeros((9, 2)), sparse.csr_array((9, 2))):
+        assert gamma_of("scale", X, np.full(9, 1.0 / 9.0)) == 1.0
+    with pytest.raises(ValueError, match="values up to 1e\\+200: bring X to a smaller scale"):
+        gamma_of("scale", np.array([[1e200], [0.0]]), np.full(2, 0.5))
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e5, 1e8])
+def test_values_far_from_zero(rng, mean):
+    """Squared distances are computed from products, whose errors grow with the mean."""
+    X = mean + rng.normal(size=(1100, 4))
+    kernel = Kernel("rbf", {"gamma": 0.3}, centre_of("rbf", X))
+    differences = X[:, np.newaxis] - X[:50]
+    exact = np.exp(-0.3 * np.sum(differences**2, axis=2))
+    assert_allclose(kernel.between(X)[:, :50], exact, rtol=1e-11, atol=0.0)
+    for Y in (X[:50], sparse.csr_array(X[:50])):
+        assert_allclose(kernel.between(X, Y), exact, rtol=1e-11, atol=0.0)
+    assert kernel.is_definite(X)

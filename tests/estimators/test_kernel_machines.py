@@ -16,7 +16,14 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks import small_problems as random
-from skpd import KernelPdproxRegressor, KernelPdproxSVC, PdproxRegressor, PdproxSVC, path
+from skpd import (
+    KernelPdproxRegressor,
+    KernelPdproxSVC,
+    MKLClassifier,
+    PdproxRegressor,
+    PdproxSVC,
+    path,
+)
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix
 from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
@@ -433,6 +440,24 @@ def test_the_certificate_says_nothing_of_columns_of_factors(moons):
     X, y = moons
     certificate = KernelPdproxSVC(0.01).fit(X, y).certificate_
     assert certificate.coefficient_bounds.shape == (0, 2) and certificate.proven_zero.size == 0
+
+
+@pytest.mark.parametrize("mean", [1e5, 1e8])
+def test_features_far_from_zero(moons, mean):
+    """The model of the features without their means, by scikit-learn."""
+    X, y = moons
+    alpha = 0.01
+    peer = SVC(C=1.0 / (alpha * len(y)), gamma="scale", tol=1e-8).fit(X, y)
+    model = KernelPdproxSVC(alpha, tol=1e-7).fit(X + mean, y)
+    assert_allclose(model.decision_function(X + mean), peer.decision_function(X), atol=1e-3)
+    MKLClassifier(tol=1e-3).fit(X + mean, y)
+
+
+def test_features_that_overflow(moons):
+    X, y = moons
+    for estimator in (KernelPdproxSVC(kernel="poly"), MKLClassifier()):
+        with pytest.raises(ValueError, match="bring X to a smaller scale"):
+            estimator.fit(1e200 * X, y)
 
 
 def test_errors(moons):
