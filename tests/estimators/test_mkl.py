@@ -146,6 +146,25 @@ def test_classes():
     assert model.score(X, y) > 0.95
 
 
+@pytest.mark.parametrize("penalty", ["sum", "half_square"])
+@pytest.mark.parametrize("estimator", [MKLClassifier, MKLRegressor])
+def test_weights_equal_repetitions(moons, estimator, penalty):
+    """One optimum at the default tolerance too, between the bounds of both fits."""
+    X, y = moons
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    options = {"kernels": KERNELS, "penalty": penalty, "alpha": 0.03}
+    weighted = estimator(**options).fit(X, y, sample_weight=weights)
+    repeated = estimator(**options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    first, second = weighted.certificate_, repeated.certificate_
+    assert weighted.converged_ and repeated.converged_
+    assert max(first.dual, second.dual) <= min(first.primal, second.primal)
+    tight = estimator(**options, tol=1e-9).fit(X, y, sample_weight=weights)
+    for model in (weighted, repeated):
+        assert model.certificate_.dual <= tight.certificate_.primal * (1.0 + 1e-12)
+        values = model._scores(X) - tight._scores(X)
+        assert np.sqrt(np.mean(values**2)) < 0.05 * np.std(tight._scores(X))
+
+
 def test_errors(moons):
     X, y = moons
     with pytest.raises(ValueError, match=r"kernels must hold functions or names.*got 'gauss'"):
