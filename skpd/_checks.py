@@ -1,4 +1,4 @@
-"""Checks of the parameters of losses and penalties, and of their declared properties."""
+"""Checks of data and of the parameters of losses and penalties, and of declared properties."""
 
 from collections.abc import Callable, Iterator
 from math import inf
@@ -14,6 +14,13 @@ def shown(value: Any) -> str:
     """The representation of a value in messages, without NumPy's types of numbers."""
     with np.printoptions(legacy="1.25"):
         return repr(value)
+
+
+def require_unmasked(name: str, values: Any) -> None:
+    """Raise a ValueError for values that a masked array hides, as conversions would show them."""
+    if np.ma.is_masked(values):
+        n_masked = np.ma.count_masked(values)
+        raise ValueError(f"{name} must have no masked values, got {n_masked}: fill them in.")
 
 
 def check_number(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import require_unmasked
 from .tables import canonical
 
 PART_BYTES = 1 << 24  # size of parts, 16 MB, so that vectors of the rows fit in a cache
@@ -155,6 +156,7 @@ class ArraySource(Source):
     """An array in memory or mapped from a file, whose rows are views if their type allows."""
 
     def __init__(self, array: Any, name: str) -> None:
+        require_unmasked(name, array)
         array = array if isinstance(array, np.ndarray) else np.asarray(array)
         self._holds(name, array.shape, array.dtype)
         self.in_memory = not isinstance(array, np.memmap)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._typing import Array
+from .validation import require_numbers
 
 
 def given(offset: Any) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def _table(offset: Any, n_samples: int, n_outputs: int) -> Array:
         raise ValueError(
             f"offset must have a number for each of the {n_samples} rows, got {offset!r}."
         )
+    require_numbers("offset", offset)
     table: Array = check_array(offset, ensure_2d=False, dtype=np.float64, input_name="offset")
     shape = (n_samples,) if n_outputs == 1 else (n_samples, n_outputs)
     if table.shape not in (shape, (n_samples, n_outputs)):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.extmath import safe_sparse_dot
 
+from .._checks import require_unmasked
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
 from .docstrings import documented
@@ -38,6 +39,8 @@ class ScoredPredictions:
         score : float
             At most 1.
         """
+        require_unmasked("y", y)
+        require_unmasked("sample_weight", sample_weight)
         own: Any = self
         predicted = own.predict(X, **required(self, offset))
         return float(own._score(y, predicted, sample_weight))

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import assert_all_finite, validate_data
 
+from .._checks import require_unmasked
 from .._compat import _check_sample_weight, _check_y
 from ..designs import RowBlocks
 from ..designs.tables import canonical
@@ -24,6 +25,7 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     ValueError
         For RowBlocks if the estimator does not take them, or if y does not fit them.
     """
+    X = _in_numpy(X)
     if isinstance(X, RowBlocks):
         found = _validated_blocks(estimator, X, *y, **options)
     else:
@@ -35,8 +37,9 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 
 def _validated_table(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    X = checked(X)
     try:
-        found = validate_data(estimator, checked(X), *map(of_one_type, y), **options)
+        found = validate_data(estimator, X, *map(of_one_type, y), **options)
     except (TypeError, ValueError) as error:
         words = _columns_of_words(X)
         if not words:
@@ -69,6 +72,7 @@ def of_one_type(y: Any) -> Any:
     ValueError
         If types are mixed; the message names the first value that differs, and its index.
     """
+    require_unmasked("y", y)
     try:  # in lists NumPy would make strings of numbers
         values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     except ValueError:  # ragged lists, of which scikit-learn says so
@@ -90,6 +94,7 @@ def validated_array(X: Any, **options: Any) -> Any:
 
 def checked_weights(sample_weight: Any, X: Any) -> Any:
     """Weights of the rows of X in float64, at least 0; 1 by default."""
+    require_numbers("sample_weight", sample_weight)
     return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
@@ -97,11 +102,22 @@ def given_weights(sample_weight: Any, X: Any) -> Any:
     """Valid weights of samples in their own precision, None if None are given."""
     if sample_weight is None:
         return None
+    require_numbers("sample_weight", sample_weight)
     return _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+
+
+def require_numbers(name: str, values: Any) -> None:
+    """Raise a ValueError that names a parameter unless it has numbers, none of them masked."""
+    require_unmasked(name, values)
+    try:
+        np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, but {error}.") from error
 
 
 def finite_targets(y: Any, estimator: Any) -> Any:
     """Targets in float64, checked to be finite after None has become NaN."""
+    require_no_dates("y", y)
     y = np.require(y, np.float64, ["C", "A"])
     assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
     return y
@@ -122,7 +138,7 @@ def _validated_blocks(
     if not y:
         return X
     options = {"multi_output": multi_output, "y_numeric": y_numeric, "estimator": estimator}
-    targets = _check_y(y[0], **options)
+    targets = _check_y(of_one_type(y[0]), **options)
     check_consistent_length(X, targets)
     return X, targets
 
@@ -142,9 +158,9 @@ def _aligned(array: Any) -> Any:
 
 
 def _in_numpy(array: Any) -> Any:
-    """A NumPy array, also for arrays of other libraries under the array API dispatch."""
+    """A NumPy array of lists, and of arrays of other libraries under the array API dispatch."""
     other = hasattr(array, "__array_namespace__") and not isinstance(array, np.ndarray)
-    return np.asarray(array) if other else array
+    return np.asarray(array) if other or isinstance(array, list | tuple) else array
 
 
 def checked(X: Any) -> Any:
@@ -157,10 +173,14 @@ def checked(X: Any) -> Any:
     Raises
     ------
     ValueError
-        If an index array is invalid; the message names it, its values and the allowed values.
+        If an index array is invalid, with its name, its values and the allowed values; if values
+        are masked, or if they are dates, which conversions would take for numbers.
     """
     if not sp.issparse(X) or X.ndim != 2:
-        return _in_numpy(X)
+        X = _in_numpy(X)
+        require_unmasked("X", X)
+        require_no_dates("X", X)
+        return X
     if X.format == "coo":
         for name, indices, n in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
             _require_length(name, indices, len(X.data))
@@ -181,6 +201,24 @@ def checked(X: Any) -> Any:
         )
     _require_below("indices", X.indices[: indptr[-1]], n_minor)
     return canonical(X)
+
+
+def require_no_dates(name: str, values: Any) -> None:
+    """Raise a ValueError that names the columns of a table whose type is that of dates or times.
+
+    Types of NumPy and of pandas have a ``kind``, those of polars an ``is_temporal``.
+    """
+    columns = getattr(values, "columns", [name])
+    types = getattr(values, "dtypes", [getattr(values, "dtype", None)])
+    dates = [
+        column for column, of_column in zip(columns, np.atleast_1d(types), strict=False)
+        if getattr(of_column, "kind", "-") in "mM" or getattr(of_column, "is_temporal", bool)()
+    ]  # fmt: skip
+    if dates:
+        raise ValueError(
+            f"{name} must hold numbers, but dates or times are in {dates}: pass their differences "
+            "from a date, divided by np.timedelta64(1, 'D'), or the year, the month and so on."
+        )
 
 
 def _require_length(name: str, array: Any, length: int) -> None:

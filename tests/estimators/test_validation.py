@@ -2,8 +2,10 @@
 
 from contextlib import suppress
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -197,11 +199,19 @@ def test_messages_show_numbers_without_types_of_numpy(rng):
             fail()
 
 
+class _TypeOfAnotherLibrary:
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise TypeError("types of NumPy are none of this library")
+
+
 class _OfAnotherLibrary:
     """An array that follows the array API and knows the types of its own library alone."""
 
     def __init__(self, values):
         self.values, self.shape, self.ndim = values, values.shape, values.ndim
+        self.dtype = _TypeOfAnotherLibrary()
 
     def __array_namespace__(self, api_version=None):
         raise TypeError("types of NumPy are none of this library")
@@ -226,3 +236,79 @@ def test_arrays_of_other_libraries(model, rng, monkeypatch):
             assert_allclose(found.predict(array(X)), predicted, rtol=0.0, atol=1e-12)
             if not found.get_params().get("l1_radius"):
                 certify(found, array(X), array(y))
+
+
+DAYS = np.arange("2024-01-01", "2024-01-31", dtype="M8[D]")
+
+
+def frame(days):
+    return pd.DataFrame({"x": np.arange(30.0), "day": days})
+
+
+DATES = {
+    "array": (lambda: np.column_stack([DAYS, DAYS]), r"\['X'\]"),
+    "list": (lambda: [[day, day] for day in DAYS], r"\['X'\]"),
+    "differences": (lambda: np.column_stack([DAYS, DAYS]) - DAYS[0], r"\['X'\]"),
+    "frame": (lambda: frame(DAYS), r"\['day'\]"),
+    "frame of dates": (lambda: frame(DAYS)[["day"]], r"\['day'\]"),
+    "frame of differences": (lambda: frame(DAYS - DAYS[0]), r"\['day'\]"),
+    "frame with a time zone": (lambda: frame(pd.DatetimeIndex(DAYS, tz="UTC")), r"\['day'\]"),
+}
+
+
+@pytest.mark.parametrize("case", DATES)
+def test_dates_are_no_numbers(case):
+    make, names = DATES[case]
+    y = np.tile([1.0, -1.0, 1.0], 10)
+    with pytest.raises(
+        ValueError, match=f"X must hold numbers, but dates or times are in.*{names}"
+    ):
+        PdproxSVC().fit(make(), y)
+    with pytest.raises(ValueError, match="differences from a date"):
+        PdproxSVC().fit(np.ones((30, 2)) * y[:, np.newaxis], y).predict(make())
+
+
+def test_dates_are_no_targets_and_differences_in_days_are_numbers():
+    X = np.arange(30.0)[:, np.newaxis]
+    with pytest.raises(ValueError, match="y must hold numbers, but dates"):
+        PdproxRegressor().fit(X, DAYS)
+    days = ((DAYS - DAYS[0]) / np.timedelta64(1, "D"))[:, np.newaxis]
+    expected = PdproxRegressor().fit(X, X[:, 0]).coef_
+    assert_array_equal(PdproxRegressor().fit(days, X[:, 0]).coef_, expected)
+
+
+def test_columns_of_polars_with_dates():
+    """Its types say by a method whether they are those of dates or times."""
+    types = [SimpleNamespace(is_temporal=lambda is_date=is_date: is_date) for is_date in (0, 1)]
+    table = SimpleNamespace(columns=["x", "day"], dtypes=types, shape=(30, 2))
+    with pytest.raises(ValueError, match=r"dates or times are in \['day'\]"):
+        PdproxSVC().fit(table, [0, 1] * 15)
+
+
+def test_masked_values_are_refused(rng):
+    X, y = data(rng)
+    masked = np.ma.masked_greater(np.abs(y - y[0]), 1.0)
+    model = PdproxRegressor()
+    for name, fit in {
+        "X": lambda: model.fit(np.ma.masked_equal(X, 0.0), y),
+        "block 1 of RowBlocks": lambda: RowBlocks([X, np.ma.masked_equal(X, 0.0)]),
+        "y": lambda: model.fit(X, masked),
+        "y of blocks": lambda: model.fit(RowBlocks([X]), masked),
+        "sample_weight": lambda: model.fit(X, y, sample_weight=masked),
+        "offset": lambda: model.fit(X, y, offset=masked),
+        "y of score": lambda: model.fit(X, y).score(X, masked),
+        "sample_weight of score": lambda: model.fit(X, y).score(X, y, sample_weight=masked),
+        "X of predict": lambda: model.fit(X, y).predict(np.ma.masked_equal(X, 0.0)),
+    }.items():
+        with pytest.raises(ValueError, match=f"{name.split(' of ')[0]}.* must have no masked"):
+            fit()
+    nothing = np.ma.masked_array(X, mask=False)
+    assert_array_equal(model.fit(nothing, y).coef_, model.fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "offset"])
+def test_words_are_no_numbers(name, rng):
+    X, y = data(rng)
+    for model, table in ((PdproxRegressor(), X), (PdproxSVC(), X), (PdproxSVC(), RowBlocks([X]))):
+        with pytest.raises(ValueError, match=f"{name} must hold numbers, but .*'many'"):
+            model.fit(table, y, **{name: ["many"] * 30})
