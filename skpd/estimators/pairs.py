@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length
 
+from .._checks import require_unmasked, shown
 from .._compat import _check_feature_names
 from .._typing import Array, Indices
 from .validation import finite_targets, of_one_type
@@ -55,6 +56,7 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any
 def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
     """The labels of rows and of columns of pairs, each with its own type where possible."""
     _check_feature_names(estimator, X, reset=reset)
+    require_unmasked("X", X)
     if hasattr(X, "iloc"):
         shape = X.shape
         columns = [np.asarray(X.iloc[:, k]) for k in range(min(2, shape[-1]))]
@@ -71,6 +73,8 @@ def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
     for k, column in enumerate(columns):
         if column.ndim != 1 or np.any(column != column):  # NaN is not equal to itself
             raise ValueError(f"The labels in column {k} of X must be single values, got NaN.")
+        if column.dtype.kind == "f" and np.any(np.isinf(column) | (column != np.floor(column))):
+            raise ValueError(f"Numbers in column {k} of X must be whole, got {shown(column)}.")
     return columns[0], columns[1]
 
 

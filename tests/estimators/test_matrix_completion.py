@@ -350,6 +350,11 @@ def test_large_alpha_leaves_the_biases():
     ({}, [[1, 2]], None, "y must hold the ratings"),
     ({}, [[1, 2]], [np.nan], "contains NaN"),
     ({}, [[1, np.nan]], [1.0], "single values, got NaN"),
+    ({}, [[1, np.inf]], [1.0], r"Numbers in column 1 of X must be whole, got array\(\[inf\]"),
+    ({}, [[1, 2.5], [2, 3]], [1.0, 2.0], r"Numbers in column 1 of X must be whole, got array"),
+    ({}, [[1, 2], [2, 1]], [1.0, np.inf], "contains infinity"),
+    ({}, [[1, 2], [2, 1]], [1.0, None], "must hold numbers alone"),
+    ({}, np.ma.masked_equal([[1, 2], [2, 1]], 2), [1.0, 2.0], "X must have no masked values"),
     ({}, [[1, 2], [3, 4]], [1.0], "inconsistent numbers of samples"),
     ({}, np.empty((0, 2)), [], "at least one pair"),
     ({}, sp.eye_array(3), [1.0, 1.0, 1.0], "y must be None"),
@@ -362,6 +367,15 @@ def test_large_alpha_leaves_the_biases():
 def test_what_is_wrong_is_named(parameters, X, y, message):
     with pytest.raises(ValueError, match=message):
         MatrixCompletionPD(**parameters).fit(X, y)
+
+
+def test_labels_may_be_whole_numbers_of_any_type_and_dates():
+    y = [1.0, 2.0, 3.0, 5.0]
+    days = np.array(["2024-01-01", "2024-01-02"], dtype="M8[D]")
+    pairs = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    expected = MatrixCompletionPD(0.01).fit(pairs, y).predict(pairs)
+    for X in (pairs.astype(float), pd.DataFrame({"who": pairs[:, 0], "when": days[pairs[:, 1]]})):
+        np.testing.assert_allclose(MatrixCompletionPD(0.01).fit(X, y).predict(X), expected)
 
 
 def test_weights_that_are_all_zero():
