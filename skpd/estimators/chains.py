@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._checks import require_unmasked
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Indices
 from ..designs import Design
@@ -276,6 +277,7 @@ def stacked(X: Any) -> tuple[Any, Indices]:
         )
     tables = [table if sp.issparse(table) else np.asarray(table) for table in X]
     for i, table in enumerate(tables):
+        require_unmasked(f"X[{i}]", X[i])
         if table.ndim != 2 or table.shape[0] == 0:
             raise ValueError(
                 f"X[{i}] must have the shape (n_tokens, n_features) with at least one token, got "
@@ -312,6 +314,8 @@ def encoded(y: Any, lengths: Indices) -> tuple[np.ndarray, Indices]:
     tokens = [_plain(label) for labels in y for label in labels]
     if not all(isinstance(label, Hashable) for label in tokens):
         raise ValueError("The labels in y must be hashable, such as numbers or strings.")
+    if not all(np.isfinite(label) for label in tokens if isinstance(label, float)):
+        raise ValueError("The labels in y must not be NaN or infinity, which mark missing ones.")
     found = list(dict.fromkeys(tokens))
     if len(found) < 2:
         raise ValueError(f"y must have at least 2 different labels, got {found}.")

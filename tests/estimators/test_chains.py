@@ -352,8 +352,17 @@ def test_data_that_do_not_fit_are_refused():
         model.fit([X[0][:, :2], *X[1:]], y)
     with pytest.raises(ValueError, match="at least 2 different labels"):
         model.fit(X, [np.zeros(len(labels)) for labels in y])
-    with pytest.raises(ValueError, match="NaN"):
-        model.fit([np.full_like(X[0], np.nan), *X[1:]], y)
+    fitted = ChainCRF().fit(X, y)
+    for value, name in ((np.nan, "NaN"), (np.inf, "infinity")):
+        bad = [np.full_like(X[0], value), *X[1:]]
+        for call in (lambda bad=bad: model.fit(bad, y), lambda bad=bad: fitted.predict(bad)):
+            with pytest.raises(ValueError, match=f"X contains {name}"):
+                call()
+        labels = [np.append(y[0][:-1].astype(float), value), *y[1:]]
+        with pytest.raises(ValueError, match="labels in y must not be NaN or infinity"):
+            model.fit(X, labels)
+    with pytest.raises(ValueError, match=r"X\[0\] must have no masked values"):
+        model.fit([np.ma.masked_less(X[0], 0.0), *X[1:]], y)
     with pytest.raises(TypeError, match="sample_weight"):
         model.fit(X, y, sample_weight=np.ones(4))
 
