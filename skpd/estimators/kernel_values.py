@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import row_norms
 
 from .._floats import EPSILON
 from .._typing import Array
@@ -101,15 +102,12 @@ class Kernel:
             gamma = self.parameters.get("gamma", 1.0)
             return bool(gamma >= 0.0 and coef0 >= 0.0 and degree == int(degree))
         if self.metric == "rbf":
-            X, gamma = self._centred(X), self.parameters.get("gamma", 1.0)
-            squares = (X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1)
+            squares, gamma = row_norms(self._centred(X), True), self.parameters.get("gamma", 1.0)
             return bool(0.0 <= gamma * float(np.max(squares)) <= JITTER * X.shape[0])
         return False
 
     def _centred(self, X: Any) -> Any:
-        if self.centre is None:
-            return X
-        return (X.toarray() if sp.issparse(X) else X) - self.centre
+        return X if self.centre is None else (X.toarray() if sp.issparse(X) else X) - self.centre
 
 
 def centre_of(metric: Any, X: Any) -> Array | None:
@@ -150,10 +148,7 @@ def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
     mean = np.sum(weights @ X) / n_features
     variance = np.sum(weights @ np.square(X - mean)) / n_features + absent * np.square(mean)
     if not np.isfinite(variance):
-        raise ValueError(
-            "X must have a finite variance for gamma='scale', got values up to "
-            f"{np.max(np.abs(X)):.3g}: bring X to a smaller scale."
-        )
+        raise ValueError("X must be on a smaller scale for gamma='scale': its variance overflows.")
     constant = np.sqrt(variance) <= least_std * abs(mean)
     return 1.0 if constant else float(1.0 / (n_features * variance))
 

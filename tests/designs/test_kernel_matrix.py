@@ -190,7 +190,7 @@ def test_gamma_far_from_zero_in_exact_arithmetic(rng, container, mean):
 def test_gamma_of_constant_and_of_huge_features():
     for X in (np.full((9, 2), 0.1), np.zeros((9, 2)), sparse.csr_array((9, 2))):
         assert gamma_of("scale", X, np.full(9, 1.0 / 9.0)) == 1.0
-    with pytest.raises(ValueError, match="values up to 1e\\+200: bring X to a smaller scale"):
+    with pytest.raises(ValueError, match="X must be on a smaller scale for gamma='scale'"):
         gamma_of("scale", np.array([[1e200], [0.0]]), np.full(2, 0.5))
 
 

@@ -456,7 +456,7 @@ def test_features_far_from_zero(moons, mean):
 def test_features_that_overflow(moons):
     X, y = moons
     for estimator in (KernelPdproxSVC(kernel="poly"), MKLClassifier()):
-        with pytest.raises(ValueError, match="bring X to a smaller scale"):
+        with pytest.raises(ValueError, match="X must be on a smaller scale"):
             estimator.fit(1e200 * X, y)
 
 
