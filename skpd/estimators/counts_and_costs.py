@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
+from sklearn.utils import check_consistent_length
 
 from .._compat import Interval
 from .._typing import ArrayLike
@@ -14,6 +15,7 @@ from ..losses.deviances import Deviance, NegativeBinomial
 from .docstrings import documented
 from .parameters import PenaltyParameters, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
+from .validation import checked_weights
 
 
 @shared
@@ -45,11 +47,15 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         loss: Any = self._get_loss()
-        y = np.asarray(y)
+        check_consistent_length(y, predicted, sample_weight)
+        weights = checked_weights(sample_weight, predicted)
+        y, predicted, weights = (x[weights > 0.0] for x in (np.asarray(y), predicted, weights))
         if len(y) > 1 and np.all(y == y[0]):  # nothing to explain, as in a fold without claims
             return float(np.array_equal(y, predicted))  # as `r2_score` has it
-        power = float(loss.power)
-        return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=power)
+        if np.any((predicted == 0.0) | np.isinf(predicted)):
+            ends = f"{predicted.min():.3g} and {predicted.max():.3g}"
+            raise ValueError(f"X must have means exp(x.w + b) in (0, inf), got {ends}.")
+        return d2_tweedie_score(y, predicted, sample_weight=weights, power=float(loss.power))
 
 
 @declared

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import LinearConstraint
 from sklearn.base import clone
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
-from sklearn.metrics import d2_tweedie_score, roc_auc_score
+from sklearn.metrics import d2_tweedie_score, mean_poisson_deviance, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -295,6 +295,25 @@ def test_warm_starts_and_tables(data):
     model.fit(X, y["poisson"], offset=offset)
     assert model.n_iter_ <= 1
     assert list(coef_table(model)["coef"]) == list(model.coef_)
+
+
+def test_scores_are_of_rows_with_weights():
+    """As of the rows with positive weights alone; means of others may overflow."""
+    X = np.array([[0.0], [1.0], [2.0], [1e4]])
+    model = PoissonPD(alpha=1e-4).fit(X[:3], [1.0, 2.0, 4.0])
+    assert model.score(X[:3], [1, 1, 2], [1, 1, 0]) == 0.0
+    y, weights = np.array([1.0, 2.0, 4.0, 3.0]), np.array([1.0, 2.0, 0.5, 0.0])
+    expected = 1.0 - mean_poisson_deviance(
+        y[:3], model.predict(X[:3]), sample_weight=weights[:3]
+    ) / mean_poisson_deviance(
+        y[:3], np.full(3, np.average(y, weights=weights)), sample_weight=weights[:3]
+    )
+    assert_allclose(model.score(X, y, weights), expected, rtol=1e-12)
+    for far, ends in ((X, "1 and inf"), (-X, "0 and 1")):  # exp(7000) and exp(-7000)
+        with pytest.raises(ValueError, match=rf"X must have means .* in \(0, inf\), got {ends}"):
+            model.score(far, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(X, y[:2])
 
 
 def test_scores_of_folds_without_claims(data):
