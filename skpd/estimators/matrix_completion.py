@@ -24,7 +24,7 @@ from .pairs import pairs_and_ratings, places_of, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
 from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights
+from .validation import checked_weights, require_size
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 
@@ -182,6 +182,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         """The data, the one problem, and the labels of rows and columns."""
         labels, places, y = pairs_and_ratings(self, X, y)
         self.n_features_in_ = 2
+        require_size("y", y)
         weights, _ = shares_of(checked_weights(sample_weight, y))
         loss = NAMED_LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
         if loss.couples_outputs:

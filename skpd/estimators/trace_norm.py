@@ -16,10 +16,9 @@ from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .parameters import SolverParameters, declared
 from .posing import FitProblems, problem_of_outputs
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, finite_targets, validated
+from .validation import checked_weights, finite_targets, require_size, validated
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
-LARGEST = 1e70  # of X and y: no product of two of their squares overflows
 NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the rank
 
 
@@ -117,13 +116,8 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y, sample_weight = finite_targets(y, self), checked_weights(sample_weight, X)
-        for name, values in (("X", X.data if sp.issparse(X) else X), ("y", y)):
-            largest = float(np.max(np.abs(values), initial=0.0))
-            if largest > LARGEST:
-                raise ValueError(
-                    f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: "
-                    "bring it to a smaller scale."
-                )
+        require_size("X", X.data if sp.issparse(X) else X)
+        require_size("y", y)
         Y = y.reshape(len(y), -1)
         loss = checked_loss(self.loss, Y.shape[1])
         check_labels(loss, y)

@@ -1,5 +1,6 @@
 """Validation of data, so that compiled code may read them."""
 
+from itertools import compress
 from numbers import Number
 from typing import Any
 
@@ -12,6 +13,8 @@ from .._checks import require_unmasked
 from .._compat import _check_sample_weight, _check_y
 from ..designs import RowBlocks
 from ..designs.tables import canonical
+
+LARGEST = 1e70  # number whose fourth power times that of another does not overflow
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -117,10 +120,20 @@ def require_numbers(name: str, values: Any) -> None:
 
 def finite_targets(y: Any, estimator: Any) -> Any:
     """Targets in float64, checked to be finite after None has become NaN."""
-    require_no_dates("y", y)
+    _require_plain("y", y)
     y = np.require(y, np.float64, ["C", "A"])
     assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
     return y
+
+
+def require_size(name: str, values: Any) -> None:
+    """Raise a ValueError unless no product of two squares of values overflows."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: bring it "
+            "to a smaller scale."
+        )
 
 
 def _validated_blocks(
@@ -178,8 +191,7 @@ def checked(X: Any) -> Any:
     """
     if not sp.issparse(X) or X.ndim != 2:
         X = _in_numpy(X)
-        require_unmasked("X", X)
-        require_no_dates("X", X)
+        _require_plain("X", X)
         return X
     if X.format == "coo":
         for name, indices, n in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
@@ -203,17 +215,17 @@ def checked(X: Any) -> Any:
     return canonical(X)
 
 
-def require_no_dates(name: str, values: Any) -> None:
-    """Raise a ValueError that names the columns of a table whose type is that of dates or times.
+def _require_plain(name: str, values: Any) -> None:
+    """Raise a ValueError for what conversions take for numbers: masked values, dates and times.
 
     Types of NumPy and of pandas have a ``kind``, those of polars an ``is_temporal``.
     """
-    columns = getattr(values, "columns", [name])
-    types = getattr(values, "dtypes", [getattr(values, "dtype", None)])
-    dates = [
-        column for column, of_column in zip(columns, np.atleast_1d(types), strict=False)
-        if getattr(of_column, "kind", "-") in "mM" or getattr(of_column, "is_temporal", bool)()
-    ]  # fmt: skip
+    require_unmasked(name, values)
+    columns, types = [name], [getattr(values, "dtype", None)]
+    if hasattr(values, "columns"):
+        columns, types = values.columns, getattr(values, "dtypes", [])
+    is_date = [getattr(t, "kind", "-") in "mM" or getattr(t, "is_temporal", bool)() for t in types]
+    dates = list(compress(columns, is_date))
     if dates:
         raise ValueError(
             f"{name} must hold numbers, but dates or times are in {dates}: pass their differences "

@@ -353,6 +353,7 @@ def test_large_alpha_leaves_the_biases():
     ({}, [[1, np.inf]], [1.0], r"Numbers in column 1 of X must be whole, got array\(\[inf\]"),
     ({}, [[1, 2.5], [2, 3]], [1.0, 2.0], r"Numbers in column 1 of X must be whole, got array"),
     ({}, [[1, 2], [2, 1]], [1.0, np.inf], "contains infinity"),
+    ({}, [[1, 2], [2, 1]], [1.0, 1e200], "y must .* at most 1e.70 in size, got 1e.200"),
     ({}, [[1, 2], [2, 1]], [1.0, None], "must hold numbers alone"),
     ({}, np.ma.masked_equal([[1, 2], [2, 1]], 2), [1.0, 2.0], "X must have no masked values"),
     ({}, [[1, 2], [3, 4]], [1.0], "inconsistent numbers of samples"),
@@ -367,6 +368,18 @@ def test_large_alpha_leaves_the_biases():
 def test_what_is_wrong_is_named(parameters, X, y, message):
     with pytest.raises(ValueError, match=message):
         MatrixCompletionPD(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("loss, power", [("squared", 2), ("absolute", 1)])
+def test_ratings_of_the_largest_size(loss, power):
+    """Their optimum is that of the ratings over the scale, times its power."""
+    pairs, y, _ = ratings(seed=10)
+    scale = 2.0**230
+    small = MatrixCompletionPD(0.01, loss=loss, tol=1e-6).fit(pairs, y).certificate_
+    alpha = 0.01 * scale ** (power - 1)
+    large = MatrixCompletionPD(alpha, loss=loss, max_iter=100).fit(pairs, scale * y).certificate_
+    assert 0.0 <= large.dual / scale**power <= small.primal
+    assert small.dual <= large.primal / scale**power <= 1.1 * small.primal
 
 
 def test_labels_may_be_whole_numbers_of_any_type_and_dates():
