@@ -58,6 +58,14 @@ class Task:
     total: float = 1.0
 
 
+class Chunk(RowBlocks):
+    """A chunk of X, with its number in messages of errors."""
+
+    def __init__(self, X: Any, number: int) -> None:
+        self._name = f"chunk {number} of X"
+        super().__init__([X])
+
+
 @dataclass
 class Answer:
     """The answer of a worker: a result, or the error that was raised there."""
@@ -137,11 +145,7 @@ class RowHolder:
         part.y = np.asarray(part.y)
         if part.y.ndim == 2 and part.y.shape[1] == 1:
             part.y = part.y[:, 0]
-        try:
-            blocks = self.blocks[part.number] = RowBlocks([part.X])
-        except ValueError as error:
-            own = str(error).replace("block 0 of RowBlocks", f"chunk {part.number} of X")
-            raise ValueError(own) from None
+        blocks = self.blocks[part.number] = Chunk(part.X, part.number)
         n = blocks.shape[0]
         if part.y.shape != (n,):
             raise ValueError(

@@ -77,6 +77,7 @@ class Part:
 
     def __init__(self, source: Source, first: int, last: int) -> None:
         self.source, self.first, self.last = source, first, last
+        self._is_finite = False  # until its rows have been read once
 
     @property
     def n_rows(self) -> int:
@@ -88,14 +89,20 @@ class Part:
         Raises
         ------
         ValueError, OSError
-            If the rows cannot be read, or if the file has changed since it was opened.
+            If the rows cannot be read, if a number is not finite, or if the file has changed since
+            it was opened.
         """
         source = self.source
         with naming(source.name):
             if source.file is not None and stamp(source.file[0]) != source.file[1]:
                 raise ValueError("it has changed since it was opened")
-            method = source.read_target if target else source.read
-            return method(self.first, self.last)
+            if target:
+                return source.read_target(self.first, self.last)
+            found = source.read(self.first, self.last)
+            if not (self._is_finite or np.isfinite(found.data if source.sparse else found).all()):
+                raise ValueError(f"{source.name}: Input X contains NaN or infinity")
+            self._is_finite = True
+            return found
 
 
 def stamp(path: Path) -> tuple[int, int]:
@@ -116,25 +123,25 @@ def naming(name: str) -> Iterator[None]:
         raise kind(f"{name} cannot be read: {type(error).__name__}: {error}") from error
 
 
-def parts_of(given: Any, k: int, columns: Any, target: Any) -> list[Part]:
-    """The parts of block k.
+def parts_of(given: Any, name: str, columns: Any, target: Any) -> list[Part]:
+    """The parts of a block, with its name for messages.
 
     Raises
     ------
     ValueError
         If the block is neither a matrix nor a file with one.
     """
-    source = _source_of(given, k, columns, target)
+    source = _source_of(given, name, columns, target)
     return [Part(source, *ends) for ends in source.ends()]
 
 
-def _source_of(given: Any, k: int, columns: Any, target: Any) -> Source:
+def _source_of(given: Any, name: str, columns: Any, target: Any) -> Source:
     source: Source
     if isinstance(given, (str, os.PathLike)):
         path = Path(given)
         if path.suffix not in FILES:
             raise ValueError(
-                f"Block {k} of RowBlocks must be a matrix or a file that ends in "
+                f"{name} must be a matrix or a file that ends in "
                 f"{', '.join(FILES)}, got {str(path)!r}."
             )
         with naming(str(path)):
@@ -144,7 +151,7 @@ def _source_of(given: Any, k: int, columns: Any, target: Any) -> Source:
             source.file = file
     else:
         kind = SparseSource if sp.issparse(given) else ArraySource
-        source = kind(given, f"block {k} of RowBlocks")
+        source = kind(given, name)
     if source.header is not None:
         return source
     if columns is not None:

@@ -76,6 +76,7 @@ class RowBlocks:
     """
 
     ndim: ClassVar[int] = 2
+    _name = "block {} of RowBlocks"
 
     def __init__(
         self, blocks: Iterable[Any], *, columns: list[str] | None = None,
@@ -85,7 +86,7 @@ class RowBlocks:
             blocks = [blocks]  # a single matrix or file
         self._parts: list[Part] = []
         for k, given in enumerate(blocks):
-            self._parts += parts_of(given, k, columns, target)
+            self._parts += parts_of(given, self._name.format(k), columns, target)
         if not self._parts:
             raise ValueError("RowBlocks must have at least one block, got none.")
         d = self._parts[0].source.shape[1]

@@ -251,7 +251,7 @@ SVC = skpd_dask.PdproxSVC
     (lambda X, c: SVC(client=3).fit(in_chunks(X), c), "The 'client' parameter"),
     (
         lambda X, c: SVC().fit(in_chunks(np.where(X > 2.0, np.nan, X)), c),
-        "Input X contains NaN",
+        "chunk 0 of X: Input X contains NaN",
     ),
     (lambda X, c: SVC().fit(in_chunks(X), c, -np.ones(N)), "sample_weight must hold a finite"),
     (lambda X, c: SVC().fit(in_chunks(X), c, np.zeros(N)), "must have a positive, finite sum"),

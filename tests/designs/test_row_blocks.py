@@ -282,7 +282,14 @@ def in_blocks(X):
     (lambda X, c: LassoPDCertifiedCV().fit(in_blocks(X), c), "LassoPDCertifiedCV takes X as"),
     (lambda X, c: PdproxSVC().fit(in_blocks(X), c[:9]), r"inconsistent numbers of samples"),
     (lambda X, c: PdproxSVC().fit(in_blocks(X), None), "requires y to be passed"),
-    (lambda X, c: PdproxSVC().fit(in_blocks(np.where(X > 2.0, np.nan, X)), c), "X contains NaN"),
+    (
+        lambda X, c: PdproxSVC().fit(RowBlocks([X[:200], X[200:] + np.nan]), c),
+        "block 1 of RowBlocks: Input X contains NaN or infinity",
+    ),
+    (
+        lambda X, c: PdproxSVC().fit(X, c).predict(RowBlocks([X, sparse.csr_array(X + np.inf)])),
+        "block 1 of RowBlocks: Input X contains NaN or infinity",
+    ),
     (lambda X, c: PdproxSVC().fit(X, c).predict(in_blocks(X[:, :3])), "X has 3 features"),
     (
         lambda X, c: PdproxSVC(constraints=LinearConstraint(np.ones((1, D)), 0, 0)).fit(
