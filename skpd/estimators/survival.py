@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._checks import require_unmasked
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Indices
 from ..designs import Design
@@ -268,8 +269,9 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
     Raises
     ------
     ValueError
-        If y has neither two such fields nor two such columns.
+        If y has neither two such fields nor two such columns, or if a time is negative.
     """
+    require_unmasked("y", y)
     array = np.asarray(y)
     if array.dtype.names is not None:
         flags = [name for name in array.dtype.names if array.dtype[name].kind == "b"]
@@ -291,6 +293,8 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
     time: Array = check_array(columns[0], ensure_2d=False, dtype=np.float64, input_name="y")
     if not np.isin(columns[1], (0, 1)).all():
         raise ValueError("The events in y, its second column, must be 0 or 1.")
+    if np.any(time < 0.0):
+        raise ValueError(f"The times in y must be at least 0, got {time.min():.6g}.")
     if len(time) != n_samples:
         raise ValueError(f"X has {n_samples} samples, and y has {len(time)}.")
     return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)

@@ -232,6 +232,17 @@ def test_what_is_refused(rng):
         CoxPD().fit(X, np.column_stack([time, event, event]))
     with pytest.raises(ValueError, match=r"two columns, time and event, got the shape \(150,\)"):
         CoxPD().fit(X, time)
+    for bad, message in ((-0.5, "at least 0, got -0.5"), (np.nan, "NaN"), (np.inf, "infinity")):
+        columns = np.column_stack([np.where(np.arange(N) == 7, bad, time), event])
+        fields = np.zeros(N, dtype=[("event", bool), ("time", float)])
+        fields["event"], fields["time"] = event, columns[:, 0]
+        for given in (columns, fields):
+            with pytest.raises(ValueError, match=message):
+                CoxPD().fit(X, given)
+            with pytest.raises(ValueError, match=message):
+                CoxPD().fit(X, y).score(X, given)
+    with pytest.raises(ValueError, match="y must have no masked values"):
+        CoxPD().fit(X, np.ma.masked_equal(y, y[3, 0]))
     with pytest.raises(ValueError, match="two fields, bools for events"):
         CoxPD().fit(X, np.zeros(N, dtype=[("a", float), ("b", float)]))
     with pytest.raises(ValueError, match="no coefficient free"):
