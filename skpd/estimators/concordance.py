@@ -7,19 +7,16 @@ import numpy as np
 from .._typing import Array
 
 
-def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: Any) -> float:
+def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: Array) -> float:
     """The share of comparable pairs in order; nan if no pair is comparable.
 
     A pair is comparable if the sample with the smaller time has an event; of two equal times, if
     one of them is an event and the other is not.
     """
-    labels = np.zeros(len(time)) if strata is None else np.asarray(strata)
-    if labels.shape != time.shape:
-        raise ValueError(f"strata must have the shape {time.shape}, got {labels.shape}.")
     weights = weights / np.max(weights)  # products of large weights would overflow
     parts = []
-    for label in np.unique(labels):
-        rows = np.flatnonzero((labels == label) & (weights > 0.0))
+    for label in np.unique(strata):
+        rows = np.flatnonzero((strata == label) & (weights > 0.0))
         parts.append(_pairs(time[rows], event[rows], scores[rows], weights[rows]))
     in_order, comparable = np.sum(parts, axis=0)
     return float(in_order / comparable) if comparable > 0.0 else float("nan")

@@ -223,13 +223,15 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         known = [label for label, _, _ in self.baseline_]
         if strata is None and len(known) > 1:
             raise ValueError(f"strata must be given, as the model has the strata {known}.")
-        labels = np.full(len(scores), known[0]) if strata is None else np.asarray(strata)
-        if labels.shape != scores.shape or not np.isin(labels, known).all():
-            raise ValueError(f"strata must hold one of {known} for each sample, got {labels!r}.")
+        labels = known * len(scores) if strata is None else _labels(strata, len(scores)).tolist()
+        place = {label: k for k, label in enumerate(known)}
+        if unknown := set(labels) - place.keys():
+            raise ValueError(f"strata must hold one of {known} for each sample, got {unknown}.")
+        stratum = np.array([place[label] for label in labels])
         found = np.empty((len(scores), len(times)))
-        for label, at, logs in self._log_baseline:  # hazards of x = 0 may overflow
+        for k, (_, at, logs) in enumerate(self._log_baseline):  # hazards of x = 0 may overflow
             places = np.searchsorted(at, times, side="right")
-            rows = labels == label
+            rows = stratum == k
             with np.errstate(over="ignore"):
                 hazards = np.exp(np.add.outer(scores[rows], np.append(-np.inf, logs)[places]))
             found[rows] = np.exp(-hazards)
@@ -260,7 +262,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         scores = self.predict(X, offset)
         time, event = times_and_events(y, len(scores))
         weights = checked_weights(sample_weight, scores)
-        return concordance(time, event, scores, weights, strata)
+        return concordance(time, event, scores, weights, _strata(strata, len(scores))[1])
 
 
 def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
@@ -300,16 +302,24 @@ def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
     return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)
 
 
+def _labels(strata: Any, n_samples: int) -> np.ndarray:
+    """The labels of the strata as an array, of objects where they are tuples."""
+    of_tuples = isinstance(strata, list) and all(isinstance(label, tuple) for label in strata)
+    labels = np.fromiter(strata, dtype=object) if of_tuples else np.asarray(strata)
+    if labels.shape != (n_samples,):
+        raise ValueError(f"strata must have the shape {(n_samples,)}, got {labels.shape}.")
+    return labels
+
+
 def _strata(strata: ArrayLike | None, n_samples: int) -> tuple[np.ndarray, Indices]:
     """The labels of the strata in increasing order, and the place of each sample's."""
     if strata is None:
         return np.zeros(1), np.zeros(n_samples, dtype=np.int64)
-    labels = np.asarray(strata)
-    if labels.shape != (n_samples,):
-        raise ValueError(f"strata must have the shape {(n_samples,)}, got {labels.shape}.")
+    labels = _labels(strata, n_samples)
     missing = labels != labels  # NaN
     if labels.dtype.kind == "O":
         missing = missing | np.equal(labels, np.array(None))
+        missing = missing | [isinstance(x, tuple) and any(y != y for y in x) for x in labels]
     if np.any(missing):
         raise ValueError("strata must have a label for each sample, got missing ones.")
     try:

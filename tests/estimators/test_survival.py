@@ -155,7 +155,9 @@ def test_concordance_by_definition(rng):
         order = 0.5 * (1.0 + np.sign(scores[:, None] - scores))
         expected = np.sum(both * order) / np.sum(both)
         assert_allclose(concordance(time, event, scores, weights, strata), expected)
-    assert np.isnan(concordance(np.ones(3), np.zeros(3, bool), np.ones(3), np.ones(3), None))
+    assert np.isnan(
+        concordance(np.ones(3), np.zeros(3, bool), np.ones(3), np.ones(3), np.zeros(3))
+    )
 
 
 def test_baselines_of_strata(rng):
@@ -192,6 +194,32 @@ def test_baselines_of_strata(rng):
         certify(CoxPD().fit(X, y), X, y, strata=strata)
     with pytest.raises(ValueError, match=r"strata must be None for skpd.*LogisticPD"):
         certify(LogisticPD().fit(X, event), X, event, strata=strata)
+
+
+def test_strata_of_several_columns(rng):
+    """As a MultiIndex or as tuples they are the strata of words for the same pairs."""
+    X, time, event = censored(rng)
+    y, weights = np.column_stack([time, event]), rng.uniform(0.5, 2.0, N)
+    pairs = [("north" if far else "south", int(year)) for far, year in rng.integers(0, 2, (N, 2))]
+    words = [f"{place} {year}" for place, year in pairs]
+    expected = CoxPD(0.01).fit(X, y, strata=words)
+    for strata in (pairs, pd.MultiIndex.from_tuples(pairs)):
+        model = CoxPD(0.01).fit(X, y, strata=strata)
+        assert_array_equal(model.coef_, expected.coef_)
+        assert [label for label, _, _ in model.baseline_] == sorted(set(pairs))
+        assert_array_equal(
+            model.predict_survival_function(X, [0.2, 0.5], strata=strata),
+            expected.predict_survival_function(X, [0.2, 0.5], strata=words),
+        )
+        score = model.score(X, y, weights, strata=strata)
+        assert score == expected.score(X, y, weights, strata=words)
+        assert score != model.score(X, y, weights)
+        with pytest.raises(ValueError, match=r"strata must hold one of .*got \{\('east', 0\)\}"):
+            model.predict_survival_function(X[:2], strata=[("east", 0), ("north", 1)])
+    with pytest.raises(ValueError, match="strata must have a label for each sample"):
+        CoxPD().fit(X, y, strata=[("north", np.nan), *pairs[1:]])
+    with pytest.raises(ValueError, match="strata must have a label for each sample"):
+        expected.score(X, y, strata=[np.nan] * N)
 
 
 def test_paths_searches_and_warm_starts(rng):
