@@ -1,13 +1,16 @@
 """scikit-learn's checks of the estimators whose other tests do not run them.
 
 A check that fits a table of numbers cannot pass where X holds pairs or sequences: it is registered
-as one that is expected to fail, for that reason alone.
+as one that is expected to fail, for that reason alone. The tests of these estimators have others
+in their place.
 """
 
+import numpy as np
 import pytest
+from sklearn.utils import column_or_1d
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from skpd import BlockScaler, ChainCRF, ChainM3N, MatrixCompletionPD
+from skpd import BlockScaler, ChainCRF, ChainM3N, CoxPD, MatrixCompletionPD
 
 OF_TABLES = (
     "check_all_zero_sample_weights_error", "check_complex_data", "check_dict_unchanged",
@@ -32,6 +35,38 @@ REASONS = {
     ChainCRF: "X is a list of sequences",
     ChainM3N: "X is a list of sequences",
 }
+
+
+class CoxOfTargets(CoxPD):
+    """Hazards of the targets of scikit-learn's checks, moved to positive times of events."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, times(y), sample_weight)
+
+    def score(self, X, y, sample_weight=None):
+        return super().score(X, times(y), sample_weight)
+
+
+def times(y):
+    if y is None:
+        return None
+    y = np.asarray(column_or_1d(y, warn=True), dtype=float)
+    moved = y - np.min(y) + 1.0 if np.isfinite(y).all() else y
+    return np.column_stack([moved, np.ones(len(y))])
+
+
+OF_WEIGHTS = dict.fromkeys(
+    [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
+    "By Efron's method the weights of events at one time are no repetitions of them.",
+)
+
+
+@pytest.mark.parametrize("ties, failing", [("efron", OF_WEIGHTS), ("breslow", {})])
+def test_censored_times(ties, failing):
+    found = check_estimator(CoxOfTargets(ties=ties), expected_failed_checks=failing, on_skip=None)
+    statuses = {result["check_name"]: result["status"] for result in found}
+    assert {name for name, status in statuses.items() if status == "xfail"} == set(failing)
+    assert set(statuses.values()) - {"skipped", "xfail"} == {"passed"}
 
 
 @parametrize_with_checks([BlockScaler()])
