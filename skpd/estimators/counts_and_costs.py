@@ -53,8 +53,7 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
         if len(y) > 1 and np.all(y == y[0]):  # nothing to explain, as in a fold without claims
             return float(np.array_equal(y, predicted))  # as `r2_score` has it
         if np.any((predicted == 0.0) | np.isinf(predicted)):
-            ends = f"{predicted.min():.3g} and {predicted.max():.3g}"
-            raise ValueError(f"X must have means exp(x.w + b) in (0, inf), got {ends}.")
+            raise ValueError("X must be on a smaller scale: a mean exp(x.w + b) is 0 or infinite.")
         return d2_tweedie_score(y, predicted, sample_weight=weights, power=float(loss.power))
 
 

@@ -149,8 +149,8 @@ def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
     variance = np.sum(weights @ np.square(X - mean)) / n_features + absent * np.square(mean)
     if not np.isfinite(variance):
         raise ValueError("X must be on a smaller scale for gamma='scale': its variance overflows.")
-    constant = np.sqrt(variance) <= least_std * abs(mean)
-    return 1.0 if constant else float(1.0 / (n_features * variance))
+    is_constant = np.sqrt(variance) <= least_std * abs(mean)
+    return 1.0 if is_constant else float(1.0 / (n_features * variance))
 
 
 def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> KernelMatrix:

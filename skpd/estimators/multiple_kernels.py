@@ -55,15 +55,13 @@ class SeveralKernels(KernelModel):
             names = [f"kernel {k} of X" for k in range(len(tables))]
             definite = [False] * len(tables)
         else:
-            kernels = [_kernel_of(given, X, weights) for given in self.kernels]
+            kernels = self._kernels = [_kernel_of(given, X, weights) for given in self.kernels]
             if not kernels:
                 raise ValueError("kernels must name at least one kernel, got none.")
             tables = [kernel.between(X) for kernel in kernels]
             names = [f"kernels[{k}]" for k in range(len(tables))]
             definite = [kernel.is_definite(X) for kernel in kernels]
         self._scales = np.array([self._scale_of(table, weights) for table in tables])
-        if not self._is_precomputed:
-            self._kernels = kernels
         scaled = [table / scale for table, scale in zip(tables, self._scales, strict=True)]
         return [checked_matrix(*some) for some in zip(scaled, names, definite, strict=True)]
 

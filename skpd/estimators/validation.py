@@ -92,13 +92,13 @@ def of_one_type(y: Any) -> Any:
 
 def validated_array(X: Any, **options: Any) -> Any:
     """Validate an array by `check_array` of scikit-learn, safe for compiled code."""
-    return _aligned(check_array(checked(X), **options))
+    return _aligned(check_array(checked(_in_numpy(X)), **options))
 
 
 def checked_weights(sample_weight: Any, X: Any) -> Any:
     """Weights of the rows of X in float64, at least 0; 1 by default."""
-    require_numbers("sample_weight", sample_weight)
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = np.ones(X.shape[0]) if sample_weight is None else given_weights(sample_weight, X)
+    return weights.astype(np.float64, copy=False)
 
 
 def given_weights(sample_weight: Any, X: Any) -> Any:
@@ -130,10 +130,7 @@ def require_size(name: str, values: Any) -> None:
     """Raise a ValueError unless no product of two squares of values overflows."""
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest > LARGEST:
-        raise ValueError(
-            f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: bring it "
-            "to a smaller scale."
-        )
+        raise ValueError(f"{name} must be at most {LARGEST:g} in size, got {largest:.3g}.")
 
 
 def _validated_blocks(
@@ -190,7 +187,6 @@ def checked(X: Any) -> Any:
         are masked, or if they are dates, which conversions would take for numbers.
     """
     if not sp.issparse(X) or X.ndim != 2:
-        X = _in_numpy(X)
         _require_plain("X", X)
         return X
     if X.format == "coo":
@@ -221,12 +217,9 @@ def _require_plain(name: str, values: Any) -> None:
     Types of NumPy and of pandas have a ``kind``, those of polars an ``is_temporal``.
     """
     require_unmasked(name, values)
-    columns, types = [name], [getattr(values, "dtype", None)]
-    if hasattr(values, "columns"):
-        columns, types = values.columns, getattr(values, "dtypes", [])
+    types = np.atleast_1d(getattr(values, "dtypes", getattr(values, "dtype", None)))
     is_date = [getattr(t, "kind", "-") in "mM" or getattr(t, "is_temporal", bool)() for t in types]
-    dates = list(compress(columns, is_date))
-    if dates:
+    if dates := list(compress(getattr(values, "columns", [name]), is_date)):
         raise ValueError(
             f"{name} must hold numbers, but dates or times are in {dates}: pass their differences "
             "from a date, divided by np.timedelta64(1, 'D'), or the year, the month and so on."
