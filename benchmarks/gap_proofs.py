@@ -16,7 +16,7 @@ from sklearn.linear_model import Lasso
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.estimators.certified_path import Reach, certified_models
-from skpd.estimators.score_bounds import score_bounds
+from skpd.estimators.score_bounds import SCORES, score_bounds
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Softmax, Squared, SquaredHinge
 from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
@@ -385,7 +385,7 @@ def scores(n_problems, seed=3):
         X, c = rng.normal(size=(50, drawn.X.shape[1])), rng.dirichlet(np.ones(50))
         y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=50)
         y = np.sign(y) if of_labels else y
-        lower, upper = score_bounds(name, problem, loose, eps, (X, y, c))
+        lower, upper = score_bounds(SCORES[name], problem, loose, eps, (X, y, c, None))
         derivatives = {"squared, l2": of_squares, "logistic, l2": of_logistic}
         slopes = derivatives.get(drawn.kind, of_squared_hinge)(problem.y)
         for alpha in (low, np.sqrt(low * high), high):

@@ -81,6 +81,7 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     _named_penalties: ClassVar[dict] = PENALTIES  # those that have a name
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _takes_offset: ClassVar[bool] = True  # whether the predictions of rows may have offsets
+    _predicts_means: ClassVar[bool] = False  # exp(x.w + b), with a score of its own
     _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails

@@ -8,7 +8,7 @@ import numpy as np
 from .certified_path import certified_models
 from .folds import FollowedPaths, ScoredFolds
 from .path import solving_at, split_pipeline
-from .score_bounds import score_bounds
+from .score_bounds import Score, score_bounds
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class CertifiedFolds:
         return FollowedPaths(values, self.certificates, self.interrupted)
 
 
-def follow_certified(folds: ScoredFolds, eps: float, score: str | None) -> CertifiedFolds:
+def follow_certified(folds: ScoredFolds, eps: float, score: Score | None) -> CertifiedFolds:
     """The scores for alphas of a path that is certified on all folds.
 
     Parameters
@@ -57,8 +57,8 @@ def follow_certified(folds: ScoredFolds, eps: float, score: str | None) -> Certi
         The folds, with the ends of the path as their alphas.
     eps : float
         The relative gap.
-    score : str or None
-        A name of `score_bounds.SCORES`, for bounds on the scores.
+    score : callable or None
+        The function of `bounds_of_score`, for bounds on the scores.
     """
     paths = [folds.path_of(k) for k in range(len(folds.folds))]
     problems = [problem.by_columns() for path in paths for problem in path.problems]

@@ -23,6 +23,7 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
     """Base class of regressors whose predictions are exp(x.w + b), the mean of y."""
 
     _takes_blocks: ClassVar[bool] = True
+    _predicts_means: ClassVar[bool] = True
 
     constraints: Any = None
 

@@ -47,7 +47,7 @@ from .folds import (
 from .parameters import ParameterValidation, declared
 from .path import problems_of_path, split_pipeline, warn_of_missed
 from .progress import subtask
-from .score_bounds import may_be_best, name_of_score
+from .score_bounds import bounds_of_score, may_be_best
 from .wrappers import BestEstimator
 
 _OF_ROWS = "sample_weight", "offset"  # for the estimator and the scorer
@@ -119,7 +119,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         With ``certified`` the ranges with an alpha whose optimal models may have the best mean
         score; no alpha in another range can. True everywhere unless the penalty has a squared
         part, there are two classes or one target, and the score is "accuracy", "neg_log_loss",
-        "r2", "neg_mean_squared_error" or "neg_mean_absolute_error".
+        "r2", "neg_mean_squared_error", "neg_mean_absolute_error" or the ``score`` of models of
+        means; and where the targets of a fold are equal.
     scorer_ : callable
         The scorer of ``scoring``.
     n_splits_ : int
@@ -282,8 +283,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         if self.certified is None:
             found = folds.follow(lambda k: subtask(context, {"estimator": self}, f"fold {k}", k))
             return found, folds.alphas
-        name = name_of_score(split_pipeline(self.estimator)[1], self.scoring)
-        certified = follow_certified(folds, float(self.certified), name)
+        score = bounds_of_score(split_pipeline(self.estimator)[1], self.scoring)
+        certified = follow_certified(folds, float(self.certified), score)
         self.alpha_ranges_ = np.reshape(certified.ranges, (-1, 2))
         lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
         self.may_be_best_ = may_be_best(lower, upper)

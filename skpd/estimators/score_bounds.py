@@ -2,24 +2,32 @@
 
 For a penalty with a squared part the gap bounds the distance of the optimal coefficients
 (`skpd.problems.prediction_intervals`), and so each prediction for a new sample. A score that is a
-mean over samples is between the means of its least and greatest values on these intervals.
+mean over samples is between the means of its least and greatest values on these intervals. Where
+predictions are means exp(x.w + b), their intervals are between the exponentials of the ends.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import check_array
-from sklearn.utils.extmath import row_norms
 
 from .._typing import Array
+from ..designs import Design
+from ..losses import Tweedie
 from ..problems import Problem, Solution
 from ..problems.prediction_intervals import changes_of_intercept, distance_of_coefficients
 
 ROUNDED = 1e-9  # relative, above the rounding errors of predictions
+LARGEST = 300.0  # size of logarithms of means, beyond which their deviances may overflow
+CLIPPED = 15.9  # of the loss of a row, at which scikit-learn ends in float32; later in float64
+DIFFERENT = 1e-3  # relative spread of targets below which a deviance is mostly rounding
 Bounds = tuple[float, float]
 Mean = Callable[[Any], float]
+Error = Callable[[Array, Array], Array]
+Score = Callable[[Array, Array, Array, Mean], Bounds]
 
 
 def _accuracy(y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
@@ -30,49 +38,68 @@ def _accuracy(y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
 
 def _log_loss(y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
     least, most = np.where(y > 0.0, lower, -upper), np.where(y > 0.0, upper, -lower)
-    return -mean(np.logaddexp(0.0, -least)), -mean(np.logaddexp(0.0, -most))
+    highest = -mean(np.minimum(np.logaddexp(0.0, -most), CLIPPED))
+    return -mean(np.logaddexp(0.0, -least)), highest
 
 
-def _of_errors(error: Callable[[Array], Array]) -> Callable[..., Bounds]:
-    """Bounds on minus the mean of a function of the distance from the target."""
-
-    def bounds(y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
-        furthest = np.maximum(np.abs(lower - y), np.abs(upper - y))
-        return -mean(error(furthest)), -mean(error(np.clip(y, lower, upper) - y))
-
-    return bounds
+def _of_errors(error: Error, y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
+    """Bounds on minus the mean of an error, which grows with the distance from the target."""
+    most = np.maximum(error(y, lower), error(y, upper))
+    return -mean(most), -mean(error(y, np.clip(y, lower, upper)))
 
 
-def _r2(y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
-    variance = mean((y - mean(y)) ** 2)
-    low, high = SCORES["neg_mean_squared_error"](y, lower, upper, mean)
-    return 1.0 + low / variance, 1.0 + high / variance
+def _share(error: Error, least: float, y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
+    """Bounds on the share of the error of the best constant that is explained.
+
+    Nothing is known where the targets are equal, or their relative spread is at most ``least``.
+    """
+    whole = mean(error(y, np.full(len(y), mean(y))))
+    if not whole > mean(error(y, y * (1.0 + least))):
+        return -np.inf, np.inf
+    low, high = _of_errors(error, y, lower, upper, mean)
+    return 1.0 + low / whole * (1.0 + ROUNDED), 1.0 + high / whole * (1.0 - ROUNDED)
 
 
-SCORES: dict[str, Callable[..., Bounds]] = {
+def _squared(y: Array, predicted: Array) -> Array:
+    return (predicted - y) ** 2
+
+
+SCORES: dict[str, Score] = {
     "accuracy": _accuracy,
     "neg_log_loss": _log_loss,
-    "neg_mean_squared_error": _of_errors(np.square),
-    "neg_mean_absolute_error": _of_errors(np.abs),
-    "r2": _r2,
+    "neg_mean_squared_error": partial(_of_errors, _squared),
+    "neg_mean_absolute_error": partial(_of_errors, lambda y, predicted: np.abs(predicted - y)),
+    "r2": partial(_share, _squared, ROUNDED),
 }
 
 
-def name_of_score(estimator: Any, scoring: Any) -> str | None:
-    """The name of a score in `SCORES`, or None for one that has no bounds."""
+def bounds_of_score(estimator: Any, scoring: Any) -> Score | None:
+    """The function that bounds a score for intervals of x.w + b, or None without bounds."""
     name = scoring or ("accuracy" if is_classifier(estimator) else "r2")
-    return name if isinstance(name, str) and name in SCORES else None
+    bounds = SCORES.get(name) if isinstance(name, str) else None
+    if not estimator._predicts_means or bounds is None:
+        return bounds
+    if scoring is None:
+        deviance = Tweedie(float(estimator._get_loss().power))
+        bounds = partial(_share, lambda y, m: deviance.value(y, np.log(m)), DIFFERENT)
+    return partial(_of_means, bounds)
+
+
+def _of_means(bounds: Score, y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
+    if not (np.min(lower) > -LARGEST and np.max(upper) < LARGEST):
+        return -np.inf, np.inf
+    return bounds(y, np.exp(lower), np.exp(upper), mean)
 
 
 def score_bounds(
-    name: str, problem: Problem, solution: Solution, eps: float, held_out: tuple
+    score: Score, problem: Problem, solution: Solution, eps: float, held_out: tuple
 ) -> Bounds:
     """Bounds on the score of every optimal model for held-out samples.
 
     Parameters
     ----------
-    name : str
-        A name in `SCORES`.
+    score : callable
+        One of `SCORES` or of `bounds_of_score`.
     problem : Problem
         The problem of the training samples at the least alpha of a range.
     solution : Solution
@@ -85,7 +112,7 @@ def score_bounds(
     Returns
     -------
     lower, upper : float
-        They are infinite where the penalty has no squared part.
+        They are infinite where the penalty has no squared part, or a score is not defined.
     """
     gap = eps * problem.objective_unit
     distance = distance_of_coefficients(problem, gap) * (1.0 + ROUNDED)
@@ -97,14 +124,16 @@ def score_bounds(
     room = problem.design.row_norms() * distance + error
     below, above = changes_of_intercept(problem, z - room, z + room, free)
     X, y, weights, offset = held_out
-    X = check_array(X, accept_sparse=True, dtype=np.float64)
-    predicted = np.ravel(X @ coef) + free + (0.0 if offset is None else np.asarray(offset))
-    reach = row_norms(X) * distance + ROUNDED * (1.0 + np.abs(predicted))
+    design = Design(check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64))
+    predicted = design.matvec(coef) + free + (0.0 if offset is None else np.asarray(offset))
+    reach = design.row_norms() * distance + ROUNDED * (1.0 + np.abs(predicted))
 
     def mean(values: Array) -> float:
         return float(np.average(values, weights=weights))
 
-    return SCORES[name](y, predicted - reach - below, predicted + reach + above, mean)
+    with np.errstate(divide="ignore", over="ignore"):  # the logarithm of 0, distant predictions
+        lower, upper = score(y, predicted - reach - below, predicted + reach + above, mean)
+    return (lower, upper) if lower <= upper else (-np.inf, np.inf)
 
 
 def may_be_best(lower: Array, upper: Array) -> Array:

@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.special import expit
 from sklearn.base import clone
@@ -14,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 from sklearn.metrics import (
     accuracy_score,
+    d2_tweedie_score,
     log_loss,
     mean_absolute_error,
     mean_squared_error,
@@ -26,22 +28,26 @@ from sklearn.preprocessing import StandardScaler, scale
 from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
+    GammaPD,
     GroupLassoSVC,
     LassoPDCertified,
+    LogisticPD,
     MultinomialPD,
     MultiTaskPD,
     PathCV,
     PdproxRegressor,
     PdproxSVC,
+    PoissonPD,
     QuantilePD,
+    TweediePD,
     path,
 )
 from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.estimators.certified_path import Reach
 from skpd.estimators.path import PathInterrupt, problems_of_path
-from skpd.estimators.score_bounds import SCORES, score_bounds
-from skpd.losses import Logistic, Squared
+from skpd.estimators.score_bounds import SCORES, bounds_of_score, score_bounds
+from skpd.losses import Logistic, Poisson, Squared
 from skpd.penalties import SquaredL2
 from skpd.problems import linear_problem
 from skpd.solvers import solve
@@ -149,6 +155,9 @@ SEARCHES = [
     (PdproxSVC(penalty="elasticnet", l1_ratio=0.1), X_2, Y_2, "accuracy"),
     (ElasticNetPD(l1_ratio=0.5), X_D, Y_D, None),
     (PdproxRegressor(loss="huber", penalty="l2"), X_D, Y_D, "neg_mean_absolute_error"),
+    (GammaPD(penalty="l2"), X_D[:150], np.exp(Y_D[:150]), None),
+    (TweediePD(penalty="elasticnet"), X_D[:150], np.maximum(Y_D[:150], 0.0), None),
+    (PoissonPD(penalty="l2"), X_D[:150], np.round(np.exp(Y_D[:150])), "neg_mean_absolute_error"),
 ]
 
 
@@ -162,7 +171,8 @@ def test_no_alpha_outside_of_the_ranges_that_may_be_best_is_better(model, X, y, 
     ranges, candidates = search.alpha_ranges_, search.may_be_best_
     assert ranges[0, 1] == 1.0 and ranges[-1, 0] <= 0.01
     assert_allclose(ranges[1:, 1], ranges[:-1, 0], rtol=0.0)
-    assert candidates.any() and len(search.alphas_) == len(ranges)
+    assert candidates.any() and candidates[search.best_index_]
+    assert len(search.alphas_) == len(ranges)
     assert np.all(search.cv_results_["max_relative_gap"] <= 1e-3)
     alphas = np.geomspace(*ends, 50)
     exact = clone(model).set_params(tol=1e-9)
@@ -197,7 +207,7 @@ def test_scores_of_optimal_models_are_within_their_bounds(name, rng):
         reach = Reach(problem.with_alpha(low), loose)
         eps = max(reach.relative_gap(low), reach.relative_gap(high))
         held_out = X_test, y_test, weights, None
-        bounds = score_bounds(name, problem.with_alpha(low), loose, eps, held_out)
+        bounds = score_bounds(SCORES[name], problem.with_alpha(low), loose, eps, held_out)
         for at in (low, 0.5 * (low + high), high):
             best = solved(at, 1e-12)
             z = X_test @ best.coef + best.intercept
@@ -210,6 +220,98 @@ def test_scores_of_optimal_models_are_within_their_bounds(name, rng):
             n_inside += 1
         assert bounds[1] - bounds[0] < 2.0
     assert n_inside == 24
+
+
+MEANS = [
+    (GammaPD(), 2.0), (PoissonPD(), 1.0), (PoissonPD(dispersion=0.5), 1.0), (TweediePD(), 1.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "power"), MEANS, ids=str)
+@pytest.mark.parametrize("scoring", [None, "r2", "neg_mean_absolute_error"])
+def test_scores_of_optimal_means_are_within_their_bounds(model, power, scoring, rng):
+    """With d2_tweedie_score and others of scikit-learn for the predictions of optima to 1e-11."""
+    n_inside = 0
+    for _ in range(6):
+        X, X_test = rng.normal(size=(40, 3)), rng.normal(size=(20, 3))
+        truth = rng.normal(size=3)
+        y, y_test = (rng.poisson(np.exp(Z @ truth)) + (power == 2.0) for Z in (X, X_test))
+        alpha, weights, offset = 10.0 ** rng.uniform(-2, 0), rng.random(20), rng.normal(size=20)
+        model = clone(model).set_params(penalty="l2", alpha=alpha)
+        (problem,) = problems_of_path(clone(model), X, y).problems
+        score, solutions = bounds_of_score(model, scoring), []
+        for at, tol in ((alpha, 10.0 ** rng.uniform(-6, -2)), (1.02 * alpha, 1e-11)):
+            fitted = clone(model).set_params(tol=tol)
+            solutions.append(fitted._solve(
+                problem.with_alpha(at), start=None, random_state=np.random.RandomState(0)
+            ))  # fmt: skip
+        loose, best = solutions
+        reach = Reach(problem.with_alpha(alpha), loose)
+        eps = max(reach.relative_gap(alpha), reach.relative_gap(1.02 * alpha))
+        held_out = X_test, y_test.astype(float), weights, offset
+        bounds = score_bounds(score, problem.with_alpha(alpha), loose, eps, held_out)
+        mean = np.exp(X_test @ best.coef + best.intercept + offset)
+        if scoring is None:
+            found = d2_tweedie_score(y_test, mean, sample_weight=weights, power=power)
+        else:
+            found = METRICS[scoring](y_test, mean, sample_weight=weights)
+        assert bounds[0] <= found <= bounds[1]
+        n_inside += np.isfinite(bounds).all()
+    assert n_inside == 6
+
+
+def test_bounds_of_scores_where_they_say_nothing(rng):
+    X, y = rng.normal(size=(30, 2)), rng.poisson(3.0, size=30)
+    (problem,) = problems_of_path(PoissonPD(penalty="l2"), X, y).problems
+    solution = PoissonPD(penalty="l2")._solve(
+        problem, start=None, random_state=np.random.RandomState(0)
+    )
+    for scoring, targets, X_test in (
+        (None, [2.0, 2.0], X[:2]), ("r2", [0.1, 0.1], X[:2]), ("r2", [1.0], X[:1]),
+        (None, [2.0, 2.0 + 1e-6], X[:2]), (None, [1.0, 2.0], X[:2] * 1e4),
+    ):  # fmt: skip
+        score = bounds_of_score(PoissonPD(), scoring)
+        held_out = X_test, np.array(targets), None, None
+        found = score_bounds(score, problem, solution, 1e-3, held_out)
+        assert found == (-np.inf, np.inf)
+    assert problem.loss == Poisson()
+    assert bounds_of_score(PoissonPD(), "neg_mean_poisson_deviance") is None
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_scores_of_sparse_entries_in_parts(name, rng):
+    """Entries that are stored as sums of several, which have the same bounds."""
+    X = np.round(rng.normal(size=(40, 3)), 1)
+    y = np.sign(X[:, 0] + rng.normal(size=40))
+    whole = sp.csr_array(X)
+    parts = sp.csr_array(
+        (np.repeat(whole.data / 2.0, 2), np.repeat(whole.indices, 2), whole.indptr * 2),
+        shape=X.shape,
+    )
+    model = LogisticPD(0.1, penalty="l2")
+    (problem,) = problems_of_path(model, X, y).problems
+    solution = model._solve(problem, start=None, random_state=np.random.RandomState(0))
+    bounds = [
+        score_bounds(SCORES[name], problem, solution, 1e-2, (table, y, None, None))
+        for table in (X, whole, parts)
+    ]
+    assert np.isfinite(bounds).all()
+    assert_allclose(bounds[1:], [bounds[0]] * 2, rtol=1e-12)
+    assert parts.nnz == 2 * whole.nnz  # as given
+
+
+def test_log_losses_that_end_where_those_of_scikit_learn_do(rng):
+    """A row on the wrong side of a far decision, whose probability is clipped."""
+    X = np.r_[rng.normal(size=(40, 1)), [[0.0]]]
+    y = np.sign(X[:, 0] + 0.1)
+    model = LogisticPD(1e-4, penalty="l2", tol=1e-9)
+    fitted = model.fit(X, y)
+    (problem,) = problems_of_path(clone(model), X, y).problems
+    solution = model._solve(problem, start=None, random_state=np.random.RandomState(0))
+    X_test, wrong = np.array([[1e4], [1.0]]), np.array([-1.0, 1.0])
+    held_out = X_test, wrong, None, None
+    low, high = score_bounds(SCORES["neg_log_loss"], problem, solution, 1e-9, held_out)
+    assert low <= -log_loss(wrong, fitted.predict_proba(X_test)) <= high
 
 
 def test_a_search_warns_of_its_own_level_only():
