@@ -126,13 +126,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         {results_of_fit}
         """
         fit = self._problems(X, y, sample_weight, offset, strata)
-        fit_problems(self, fit, sample_weight)
-        time, _, names, places = fit.y
-        scores = fit.problems[0].rows.scores(self._dense_coef, 0.0)
-        self._log_baseline = _log_baselines(fit.problems[0].loss, scores, time, names, places)
-        with np.errstate(over="ignore"):
-            self.baseline_ = [(name, at, np.exp(logs)) for name, at, logs in self._log_baseline]
-        return self
+        return fit_problems(self, fit, sample_weight)
 
     def _get_loss(self) -> Any:
         raise TypeError("The loss of CoxPD is one of all times, which are not known yet.")
@@ -168,7 +162,12 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         return self._with_groups_found()._problems(X, y, sample_weight, offset, strata).problems
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
-        return {"coef_": points[0].coef, "intercept_": 0.0}
+        coef, rows = points[0].coef, fit.problems[0].rows
+        scores = rows.scores(np.asarray(coef, np.float64), 0.0)
+        logs = _log_baselines(rows.loss, scores, fit.y)
+        with np.errstate(over="ignore"):
+            hazards = [(name, at, np.exp(log_hazard)) for name, at, log_hazard in logs]
+        return {"coef_": coef, "intercept_": 0.0, "_log_baseline": logs, "baseline_": hazards}
 
     # Predictions
 
@@ -189,29 +188,14 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         """
         return super().predict(X, offset)
 
+    @documented
     def predict_survival_function(
         self, X: Any, times: ArrayLike | None = None, offset: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Predict the probabilities of no event until given times.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        times : array-like of shape (n_times,), default=None
-            Times, in any order; by default those of the events in `fit`, in increasing order.
-        offset : array-like of shape (n_samples,), default=None
-            Offsets of the rows, as in `fit`; 0 by default.
-        strata : array-like of shape (n_samples,), default=None
-            The strata of the samples, which must be known from `fit`; required if there were
-            several.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_times)
-            The numbers exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the
-            stratum (Breslow, 1974).
+        {survival_of_rows}
         """
         check_is_fitted(self)
         scores = self.predict(X, offset)
@@ -328,10 +312,9 @@ def _strata(strata: ArrayLike | None, n_samples: int) -> tuple[np.ndarray, Indic
         raise ValueError("strata must have labels of one type, which are ordered.") from error
 
 
-def _log_baselines(
-    loss: PartialLikelihood, scores: Array, time: Array, names: Any, places: Indices
-) -> list[tuple[Any, Array, Array]]:
+def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Any) -> list[tuple]:
     """For each stratum its label, the times of events, and the log of the cumulative hazard."""
+    time, _, names, places = targets
     rows, log_increments = loss.baseline(scores)
     found = []
     for k, name in enumerate(names.tolist()):
