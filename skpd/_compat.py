@@ -41,7 +41,6 @@ from sklearn.utils.validation import (
     _check_feature_names,
     _check_method_params,
     _check_y,
-    _estimator_has,
     _num_samples,
 )
 
@@ -90,7 +89,7 @@ except ImportError:  # before scikit-learn 1.9
 __all__ = [
     "BaseSearchCV", "CallbackSupportMixin", "HasMethods", "Interval", "InvalidParameterError",
     "Options", "StrOptions", "_VisualBlock", "_check_feature_names", "_check_method_params",
-    "_check_sample_weight", "_check_y", "_estimator_has", "_fit_context",
-    "_get_threadpool_controller", "_num_samples", "_openmp_effective_n_threads",
-    "_safe_indexing", "validate_parameter_constraints", "with_callbacks",
+    "_check_sample_weight", "_check_y", "_fit_context", "_get_threadpool_controller",
+    "_num_samples", "_openmp_effective_n_threads", "_safe_indexing",
+    "validate_parameter_constraints", "with_callbacks",
 ]  # fmt: skip

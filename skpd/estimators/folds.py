@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, update_wrapper
 from inspect import signature
 from numbers import Integral, Real
@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.metadata_routing import MethodMapping
+from sklearn.utils import metadata_routing as routing
 
 from .._compat import _check_method_params, _safe_indexing
 from .._typing import Array, Indices
@@ -26,8 +26,8 @@ from ..certificates import Certificate
 from ..problems import Problem, Solution
 from .base import PrimalDualEstimator
 from .fits import map_in_threads
-from .offsets import given
 from .path import follow, problems_of_path, split_pipeline
+from .wrappers import with_last_step
 
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
 
@@ -127,9 +127,9 @@ def follow_folds(
     return FollowedPaths(values, certificates, stop.is_set())
 
 
-def called_by_fit(method: str) -> MethodMapping:
+def called_by_fit(method: str) -> routing.MethodMapping:
     """The routing of metadata from `fit` to a method of a part of the estimator."""
-    return MethodMapping().add(caller="fit", callee=method)
+    return routing.MethodMapping().add(caller="fit", callee=method)
 
 
 def checked_folds(folds: list, problem: Problem, n: int) -> list[Fold]:
@@ -234,10 +234,6 @@ class Samples:
     of_model: dict[str, Any]
     of_score: dict[str, Any]
 
-    def with_offset(self, offset: Any) -> "Samples":
-        """The samples with an offset for the model, which may be None."""
-        return replace(self, of_model=self.of_model | given(offset))
-
     def part(self, chosen: Indices) -> "Samples":
         """A part of the samples."""
         of_steps, of_model, of_score = (
@@ -281,21 +277,22 @@ class ScoredFolds:
     def path_of(self, k: int) -> FoldPath:
         """The path on the training samples of a fold, for all alphas."""
         train, test = (self.samples.part(chosen) for chosen in self.folds[k])
-        steps, model = split_pipeline(clone(self.estimator))
+        estimator = clone(self.estimator)
+        steps, model = split_pipeline(estimator)
         X_train, X_test = train.X, test.X
         with _errors_of_fold(k):
             if steps is not None:
                 X_train = steps.fit_transform(X_train, train.y, **train.of_steps)
-                X_test = steps.transform(X_test)
+                estimator.steps[:-1], X_test = _knowing(steps, X_test)
             fit = problems_of_path(model, X_train, train.y, **train.of_model)
         design = fit.problems[0].design.shared_by(self.n_threads)
 
         def score(alpha, solutions):
             with _errors_of_fold(k):
-                fitted = model._with_model(float(alpha), solutions, fit)
-                fitted = predicting_with(fitted, test.of_model.get("offset"))
-                with _reason_without_probabilities(fitted):
-                    found = self.scorer(fitted, X_test, test.y, **test.of_score)
+                last = model._with_model(float(alpha), solutions, fit)
+                fitted = predicting_with(with_last_step(estimator, last), test.of_model)
+                with _reason_without_probabilities(last):
+                    found = self.scorer(fitted, test.X, test.y, **test.of_score)
                 return _number(found)
 
         problems = [each.of_rows(each.rows.with_design(design)) for each in fit.problems]
@@ -308,20 +305,40 @@ class ScoredFolds:
         return FoldPath(model, problems, self.alphas, score, held_out)
 
 
-def predicting_with(model: Any, offset: Any) -> Any:
-    """A copy of a model whose predictions and scores are for rows with these offsets."""
-    if offset is None:
-        return model
-    other = copy(model)
-    if isinstance(model, Pipeline):  # whose `score` would not pass it on
-        name, last = model.steps[-1]
-        other.steps = [*model.steps[:-1], (name, predicting_with(last, offset))]
-        return other
-    for name in ("predict", "decision_function", "predict_proba", "predict_log_proba", "score"):
-        if hasattr(model, name):
-            method = getattr(model, name)
-            setattr(other, name, update_wrapper(partial(method, offset=offset), method))
-    return other
+def _knowing(steps: Pipeline, X: Any) -> tuple[list, Any]:
+    """Fitted steps that transform X at once, as this is known, and the result for X."""
+    knowing = []
+    for name, step in steps.steps:
+        if step not in (None, "passthrough"):
+            before, X, transform = X, step.transform(X), step.transform
+            step = copy(step)
+            step.transform = partial(_transformed, transform, before, X)
+        knowing.append((name, step))
+    return knowing, X
+
+
+def _transformed(transform: Callable, known: Any, result: Any, X: Any, **params: Any) -> Any:
+    return result if X is known and not params else transform(X, **params)
+
+
+def predicting_with(estimator: Any, metadata: dict[str, Any]) -> Any:
+    """A copy of an estimator whose predictions are for rows with these offsets, strata and so on.
+
+    Without metadata routing, nothing else passes them to the score of the last step.
+    """
+    metadata = {name: each for name, each in metadata.items() if name != "sample_weight"}
+    if not metadata:
+        return estimator
+    model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    other, routed = copy(model), routing._routing_enabled()
+    for name in dir(model):
+        predicts = name.startswith("predict") or name in ("decision_function", "score")
+        method = getattr(model, name, None) if predicts else None
+        if method is not None:  # of the model itself, so that a score is not given them in secret
+            names = set() if routed and name == "score" else signature(method).parameters
+            own = {each: value for each, value in metadata.items() if each in names}
+            setattr(other, name, update_wrapper(partial(method, **own), method))
+    return with_last_step(estimator, other)
 
 
 @contextmanager
@@ -355,11 +372,12 @@ def _number(score: Any) -> float:
     return float(score)
 
 
-def takes_weights(scorer: Callable) -> bool:
-    """Whether a scorer takes sample_weight, by the metadata of scikit-learn's or the signature."""
+def taken_by(scorer: Callable, metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata that a scorer takes: scikit-learn's take weights at most."""
+    names = set(signature(scorer).parameters)
     if hasattr(scorer, "_accept_sample_weight"):
-        return scorer._accept_sample_weight()
-    return "sample_weight" in signature(scorer).parameters
+        names = {"sample_weight"} if scorer._accept_sample_weight() else set()
+    return {name: value for name, value in metadata.items() if name in names}
 
 
 def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str, Any]:

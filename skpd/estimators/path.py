@@ -1,6 +1,7 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from numbers import Real
 from threading import Event
 from typing import Any
@@ -45,8 +46,7 @@ def path(
     alphas: int | ArrayLike = 50,
     eps: float | None = None,
     certified: float | None = None,
-    sample_weight: ArrayLike | None = None,
-    offset: ArrayLike | None = None,
+    **metadata: Any,
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
 
@@ -83,10 +83,9 @@ def path(
         and the smallest of ``alphas`` one of the models has at most this relative gap. The other
         alphas are then chosen, as many as this takes, and ``tol`` has no effect. Fewest are
         needed for smooth losses, in proportion to the inverse root of this number.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the samples, as in `fit`; in a pipeline for the last step only.
-    offset : array-like of shape (n_samples,), default=None
-        Numbers that are added to the predictions, as in `fit`.
+    **metadata : dict of array-like of shape (n_samples,)
+        What the `fit` of the estimator takes beside X and y, such as ``sample_weight``,
+        ``offset`` or the ``strata`` of `CoxPD`; in a pipeline for the last step only.
 
     Returns
     -------
@@ -95,7 +94,8 @@ def path(
     Raises
     ------
     TypeError
-        If the estimator is not one of this package, nor a pipeline that ends in one.
+        If the estimator is not a linear model of this package, nor a pipeline that ends in one,
+        or if its `fit` does not take the metadata.
     ValueError
         If a parameter or the data is invalid, or if ``alphas`` is a number and no alpha is the
         largest of interest, as for constraints; or if the estimator's models do not make a path:
@@ -136,7 +136,7 @@ def path(
     steps, estimator = split_pipeline(clone(estimator))
     if steps is not None:
         X = steps.fit_transform(X, y)
-    fit = problems_of_path(estimator, X, y, sample_weight, offset)
+    fit = problems_of_path(estimator, X, y, **metadata)
     problems = fit.problems
     values = alpha_values(problems, alphas, eps)
     if certified is not None:
@@ -248,23 +248,27 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator
         steps, last = estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
     if not isinstance(last, PrimalDualEstimator):
         raise TypeError(
-            "estimator must be one of skpd's, or a pipeline whose last step is, got "
-            f"{estimator!r}."
+            "estimator must be one of skpd's linear models, or a pipeline whose last step is: "
+            f"others have no path over alpha, got {estimator!r}."
         )
     return steps, last
 
 
 def problems_of_path(
-    estimator: PrimalDualEstimator, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    estimator: PrimalDualEstimator, X: Any, y: Any, **metadata: Any
 ) -> FitProblems:
     """The validated data and the problems of an estimator for a path.
 
-    ``estimator`` is a clone whose own alpha has no effect.
+    ``estimator`` is a clone whose own alpha has no effect. Metadata may be None.
     """
+    signature(estimator.fit).bind(X, y, **metadata)  # a TypeError for what it does not take
+    required(estimator, metadata.get("offset"))
+    of_rows = metadata.keys() & signature(estimator._problems).parameters.keys()
+    given = {"sample_weight": None} | {name: metadata[name] for name in of_rows}
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:
         estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
-    fit = estimator._problems(X, y, sample_weight, **required(estimator, offset))
+    fit = estimator._problems(X, y, **given)
     if estimator._no_path:
         raise ValueError(estimator._no_path)
     return fit

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import KW_ONLY
+from inspect import signature
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -40,7 +41,7 @@ from .folds import (
     forget_fit,
     place_of_choice,
     predicting_with,
-    takes_weights,
+    taken_by,
     warn_of_end,
     warn_of_unfinished,
 )
@@ -49,8 +50,6 @@ from .path import problems_of_path, split_pipeline, warn_of_missed
 from .progress import subtask
 from .score_bounds import bounds_of_score, may_be_best
 from .wrappers import BestEstimator
-
-_OF_ROWS = "sample_weight", "offset"  # for the estimator and the scorer
 
 
 @declared
@@ -86,8 +85,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         tasks of its training samples only.
     scoring : str or callable, default=None
         A name of `sklearn.metrics.get_scorer_names`, or a callable ``scorer(estimator, X, y)``
-        that returns a number, greater for better models. By default the ``score`` of the
-        estimator: the accuracy of classifiers, R^2 of regressors.
+        that returns a number, greater for better models; it sees whole pipelines, as in
+        `GridSearchCV`. By default the ``score`` of the estimator: the accuracy of classifiers, R^2
+        of regressors, the share of the deviance of models of means.
     rule : {"best", "one_standard_error"}, default="best"
         "best" takes the alpha with the best mean score over the folds, of equal ones the
         largest. "one_standard_error" takes the largest alpha whose mean score is at most one
@@ -169,8 +169,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     """
 
     # the weights are for the estimator and the scorer, which say whether they want them
-    __metadata_request__fit: ClassVar[dict] = dict.fromkeys(_OF_ROWS, routing.UNUSED)
-    __metadata_request__score: ClassVar[dict] = dict.fromkeys(_OF_ROWS, routing.UNUSED)
+    __metadata_request__fit: ClassVar[dict] = {"sample_weight": routing.UNUSED}
+    __metadata_request__score: ClassVar[dict] = {"sample_weight": routing.UNUSED}
     _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
@@ -200,9 +200,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None, **params: Any,
-    ) -> Self:  # fmt: skip
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> Self:
         """Choose alpha by cross-validation and fit the estimator to all data.
 
         Parameters
@@ -215,12 +214,12 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             Weights of the samples in the fits and, if the scorer takes them, in the scores; the
             average over the folds is not weighted. A pipeline passes them to its last step, or
             with scikit-learn's metadata routing to the steps that request them.
-        offset : array-like of shape (n_samples,), default=None
-            Numbers that are added to the predictions, for the estimator (the last step of a
-            pipeline) and its predictions for samples held out.
-        **params : dict
-            ``groups`` of shape (n_samples,) for the splitter; with scikit-learn's metadata routing
-            parameters of the splitter, the scorer and the steps of a pipeline.
+        **params : dict of array-like of shape (n_samples,)
+            ``groups`` for the splitter, and what else the `fit` of the estimator (the last step of
+            a pipeline) takes, such as ``offset`` or the ``strata`` of `CoxPD`: it is also for the
+            predictions for samples held out, for the estimator's own score and for a callable
+            ``scoring`` that has such a parameter. With scikit-learn's metadata routing what the
+            estimator, its steps, the scorer and the splitter request.
 
         Returns
         -------
@@ -241,11 +240,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             ``alpha_`` the choice among the alphas that were tried on every fold, if there is
             one; there is no ``best_estimator_``.
         """
-        routing._raise_for_params(params, self, "fit", allow=["groups"])
+        routing._raise_for_params(params, self, "fit", allow=["groups", *_names(self.estimator)])
         X, y = indexable(X, y)
         scorer = self._scorer()
-        samples, split = self._samples(X, y, scorer, _given(sample_weight), params)
-        samples = samples.with_offset(offset)
+        samples, split = self._samples(X, y, scorer, params | _given(sample_weight))
         best = clone(self.estimator)
         steps, model = split_pipeline(best)
         if steps is not None:
@@ -294,14 +292,15 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         return certified.followed, np.array(certified.alphas)
 
     def _scorer(self) -> Callable[..., float]:
-        """The scorer of a model, the last step of a pipeline."""
-        return check_scoring(split_pipeline(self.estimator)[1], scoring=self.scoring)
+        """The scorer of the estimator."""
+        return check_scoring(self.estimator, scoring=self.scoring)
 
-    def _samples(self, X, y, scorer, weights, params) -> tuple[Samples, dict[str, Any]]:
+    def _samples(self, X, y, scorer, params) -> tuple[Samples, dict[str, Any]]:
         """The samples with the metadata that belongs to them, and the metadata of the splitter."""
         if not routing._routing_enabled():
-            return Samples(X, y, {}, weights, weights if takes_weights(scorer) else {}), params
-        routed = routing.process_routing(self, "fit", **weights, **params)
+            split = {name: params.pop(name) for name in ("groups",) if name in params}
+            return Samples(X, y, {}, params, taken_by(scorer, params)), split
+        routed = routing.process_routing(self, "fit", **params)
         steps, model = split_pipeline(self.estimator)
         of_fit = routed.estimator.fit
 
@@ -356,9 +355,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         )
 
     def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None, **params: Any,
-    ) -> float:  # fmt: skip
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+    ) -> float:
         """The score of the best estimator, by ``scoring``.
 
         Parameters
@@ -368,21 +366,21 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             Class labels or targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, for a scorer that takes them.
-        offset : array-like of shape (n_samples,), default=None
-            Offsets of the predictions.
-        **params : dict
-            Parameters of the scorer, with scikit-learn's metadata routing.
+        **params : dict of array-like of shape (n_samples,)
+            Other metadata, such as ``offset``, as in `fit`.
 
         Returns
         -------
         score : float
         """
         check_is_fitted(self)
-        routing._raise_for_params(params, self, "score")
-        params |= _given(sample_weight)
+        best, weights = self.best_estimator_, _given(sample_weight)
         if routing._routing_enabled():
-            params = routing.process_routing(self, "score", **params).scorer.score
-        return self.scorer_(predicting_with(self.best_estimator_, offset), X, y, **params)
+            routed = routing.process_routing(self, "score", **params, **weights)
+            return self.scorer_(best, X, y, **routed.scorer.score)
+        routing._raise_for_params(params, self, "score", allow=_names(best))
+        own = taken_by(self.scorer_, params) | weights
+        return self.scorer_(predicting_with(best, params), X, y, **own)
 
     def get_metadata_routing(self) -> routing.MetadataRouter:
         """The metadata that `fit` and `score` pass on to the estimator, scorer and splitter.
@@ -398,6 +396,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             .add(scorer=self._scorer(), method_mapping=scoring)
             .add(splitter=check_cv(self.cv), method_mapping=called_by_fit("split"))
         )
+
+
+def _names(estimator: Any) -> set[str]:
+    """The names of what `fit` of the last step of an estimator takes."""
+    return set(signature(split_pipeline(estimator)[1].fit).parameters)
 
 
 def _given(sample_weight: Any) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def robust_grid(
     if steps is not None:
         X = steps.fit_transform(X, y)
     model.set_params(kappa=np.inf)
-    X, _, problems, *_ = problems_of_path(model, X, y, sample_weight)
+    X, _, problems, *_ = problems_of_path(model, X, y, sample_weight=sample_weight)
     distance = _typical_distance(X, problems[0])
     kappas = [distance * KAPPA_RATIO**-k for k in range(n_kappas)] if distance > 0.0 else []
     prefix = "" if steps is None else f"{estimator.steps[-1][0]}__"

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from copy import copy
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,26 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import BaseSearchCV, _estimator_has, _VisualBlock
+from .._compat import BaseSearchCV, _VisualBlock
 from .._typing import Array, ArrayLike
 from .docstrings import documented
-from .offsets import given
 
-_has = partial(_estimator_has, delegates=("best_estimator_", "estimator"))
+
+def _last_has(search: Any, name: str) -> Any:
+    """An attribute of the last step of the best estimator or, before a fit, of that to fit."""
+    outer = vars(search).get("best_estimator_", search.estimator)
+    return getattr(outer[-1] if isinstance(outer, Pipeline) else outer, name)
+
+
+def of_last_step(method: Any) -> Any:
+    """Make a method that is the last step's of this name, for X after the steps before it."""
+
+    @wraps(method)
+    def of_best(self: Any, X: Any, *others: Any, **named: Any) -> Any:
+        last, X = final_estimator(self, X)
+        return getattr(last, method.__name__)(X, *others, **named)
+
+    return available_if(partial(_last_has, name=method.__name__))(documented(of_best))
 
 
 class BestEstimator:
@@ -36,8 +51,8 @@ class BestEstimator:
         titles = [f"{name}: {type(shown).__name__}"]
         return _VisualBlock("parallel", [shown], names=titles, name_details=[str(shown)])
 
-    @available_if(_has("predict"))
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    @of_last_step
+    def predict(self, X: Any, offset: ArrayLike | None = None) -> Any:
         """Predict by the best estimator.
 
         Parameters
@@ -51,38 +66,54 @@ class BestEstimator:
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Class labels or targets.
         """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X, **given(offset))
 
-    @available_if(_has("decision_function"))
-    @documented
-    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    @of_last_step
+    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Any:
         """The scores of the classes by the best estimator.
 
         {scores_of_rows}
         """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X, **given(offset))
 
-    @available_if(_has("predict_proba"))
-    @documented
-    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    @of_last_step
+    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Any:
         """Predict probabilities of the classes by the best estimator.
 
         {probabilities_of_rows}
         """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X, **given(offset))
 
-    @available_if(_has("predict_log_proba"))
-    @documented
-    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    @of_last_step
+    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Any:
         """Predict logarithms of the probabilities of the classes by the best estimator.
 
         {log_probabilities_of_rows}
         """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_log_proba(X, **given(offset))
+
+    @of_last_step
+    def predict_survival_function(
+        self, X: Any, times: ArrayLike | None = None, offset: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+    ) -> Any:  # fmt: skip
+        """Predict the probabilities of no event until given times by the best estimator.
+
+        {survival_of_rows}
+        """
+
+    @available_if(partial(_last_has, name="regressor"))
+    def regressor(self, quantile: float) -> Any:
+        """The best model of one of several quantiles as a regressor, as in `QuantilePD`.
+
+        Parameters
+        ----------
+        quantile : float
+            One of the quantiles.
+
+        Returns
+        -------
+        regressor : PdproxRegressor or Pipeline
+            In a pipeline after its earlier steps.
+        """
+        last, _ = final_estimator(self)
+        return with_last_step(self.best_estimator_, last.regressor(quantile))
 
     @property
     def classes_(self) -> Array:
@@ -132,6 +163,15 @@ def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
             estimator = estimator[-1]
         else:
             return estimator, X
+
+
+def with_last_step(estimator: Any, last: Any) -> Any:
+    """A copy of a pipeline with another last step; for other estimators this step."""
+    if not isinstance(estimator, Pipeline):
+        return last
+    other = copy(estimator)
+    other.steps = [*estimator.steps[:-1], (estimator.steps[-1][0], last)]
+    return other
 
 
 def full_name(estimator: Any) -> str:

@@ -1,9 +1,11 @@
 """PathCV against GridSearchCV over the same alphas, formulas and its own conventions."""
 
+import inspect
 import pickle
 import re
 import warnings
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
 import pandas as pd
@@ -32,23 +34,35 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import skpd
 from skpd import (
+    CoxPD,
+    DRSVMClassifier,
     ElasticNetPD,
     ElasticNetPDClassifier,
+    GammaPD,
     GapDisplay,
+    GroupLassoPD,
     GroupLassoSVC,
     LassoPDCertified,
     LassoPDCertifiedCV,
+    LogisticPD,
+    LPBoostClassifier,
     MatrixCompletionPD,
     MultinomialPD,
     MultiTaskPD,
+    MultivariateSVC,
+    OrdinalPD,
     PathCV,
     PdproxRegressor,
     PdproxSVC,
+    PoissonPD,
+    QuantilePD,
     TraceNormPD,
+    TweediePD,
     certify,
     path,
 )
@@ -377,8 +391,9 @@ def test_a_choice_at_an_end_of_the_grid_warns(parameters, message, rng):
 
 
 def test_scores_of_probabilities_that_there_are_not():
-    with pytest.raises(ValueError, match=r"fold 0.*asks for predict_proba.*loss='logistic'"):
-        PathCV(PdproxSVC(), scoring="neg_log_loss", **SHORT).fit(*binary())
+    for model in (PdproxSVC(), make_pipeline(StandardScaler(), PdproxSVC())):
+        with pytest.raises(ValueError, match=r"fold 0.*asks for predict_proba.*loss='logistic'"):
+            PathCV(model, scoring="neg_log_loss", **SHORT).fit(*binary())
 
 
 def test_metadata_is_routed(rng):
@@ -386,6 +401,8 @@ def test_metadata_is_routed(rng):
     groups, weights = np.repeat(np.arange(9), 10), rng.random(90)
     with pytest.raises(ValueError, match="enable_metadata_routing"):
         PathCV(LassoPDCertified(), **SHORT).fit(X, y, strata=groups)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'strata'"):
+        path(LassoPDCertified(), X, y, strata=groups)
     with config_context(enable_metadata_routing=True):
         for of_fit, of_score in ((True, False), (False, True), (True, True)):
             estimator = LassoPDCertified(tol=TIGHT).set_fit_request(sample_weight=of_fit)
@@ -436,6 +453,7 @@ def test_parameters_of_the_estimator_and_copies():
 
 @pytest.mark.parametrize("estimator, error, message", [
     (LogisticRegression(), TypeError, "one of skpd's"),
+    (LPBoostClassifier(), TypeError, "skpd's linear models.*others have no path over alpha"),
     (make_pipeline(StandardScaler(), LogisticRegression()), TypeError, "one of skpd's"),
     (TraceNormPD(radius=1.0), ValueError, "leave the radius out"),
     (MatrixCompletionPD(), ValueError, "factors of different ranks"),
@@ -560,3 +578,249 @@ def test_shown_with_the_best_estimator():
     shown = search.fit(X, y)._repr_html_()
     assert "best_estimator_: PdproxRegressor" in shown
     assert f"alpha={search.alpha_}" in shown
+
+
+def survival(rng, n=120):
+    """Features, and times with events, of which the fields are those of scikit-survival."""
+    X, time = rng.normal(size=(n, 3)), rng.exponential(size=n)
+    y = np.zeros(n, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(n) < 0.7, time * np.exp(-X[:, 0])
+    return X, y
+
+
+# the estimators whose models make a path, and the targets that they take
+WITH_PATHS = [
+    (CoxPD(), survival), (OrdinalPD(), "labels"), (PoissonPD(), "counts"),
+    (GammaPD(), "costs"), (TweediePD(), "costs"), (QuantilePD(), "numbers"),
+    (LassoPDCertified(), "numbers"), (ElasticNetPD(), "numbers"), (GroupLassoPD(1), "numbers"),
+    (PdproxRegressor(), "numbers"), (MultiTaskPD(), "outputs"), (PdproxSVC(), "labels"),
+    (TraceNormPD(radius=None), "outputs"),
+    (LogisticPD(), "signs"), (ElasticNetPDClassifier(), "labels"),
+    (GroupLassoSVC(groups=1), "labels"), (MultinomialPD(), "labels"),
+    (DRSVMClassifier(), "labels"), (MultivariateSVC(), "signs"),
+]  # fmt: skip
+
+
+def data_of(kind, rng, n=60):
+    if kind is survival:
+        return survival(rng, n)
+    X = rng.normal(size=(n, 3))
+    z = X[:, 0] + 0.5 * rng.normal(size=n)
+    targets = {
+        "numbers": z, "outputs": np.column_stack([z, -z]), "counts": rng.poisson(np.exp(z)),
+        "costs": rng.gamma(2.0, np.exp(z)), "labels": np.digitize(z, [-0.5, 0.5]),
+        "signs": np.where(z > 0.0, 1, -1),
+    }  # fmt: skip
+    return X, targets[kind]
+
+
+def test_all_estimators_with_paths_are_known():
+    """Those of the list, and those that need other data or say that they have no path."""
+    others = {
+        "BlockScaler", "ChainCRF", "ChainM3N", "ElasticNetPDCV", "KernelPdproxRegressor",
+        "KernelPdproxSVC", "LPBoostClassifier", "LassoPDCertifiedCV", "MKLClassifier",
+        "MKLRegressor", "MatrixCompletionPD", "MultiTaskPDCV", "PathCV",
+    }  # fmt: skip
+    fitted = {name for name in skpd.__all__ if hasattr(getattr(skpd, name), "fit")}
+    assert fitted - others == {type(estimator).__name__ for estimator, _ in WITH_PATHS}
+
+
+@pytest.mark.parametrize(("inside", "n_jobs"), [(False, 1), (True, 2)])
+@pytest.mark.parametrize(("estimator", "kind"), WITH_PATHS, ids=lambda x: type(x).__name__)
+def test_all_that_fit_takes_arrives_by_folds(estimator, kind, inside, n_jobs, rng, monkeypatch):
+    X, y = data_of(kind, rng)
+    table = {
+        "sample_weight": rng.random(60), "offset": rng.normal(size=60), "check_input": False,
+        "strata": rng.integers(2, size=60),
+    }  # fmt: skip
+    names = set(inspect.signature(estimator.fit).parameters) - {"X", "y"}
+    given = {name: table[name] for name in names}
+    if isinstance(estimator, PdproxSVC | GroupLassoSVC | ElasticNetPDClassifier):
+        given["offset"] = rng.normal(size=(60, 3))  # one for each class against the others
+    model = make_pipeline(StandardScaler(), estimator) if inside else estimator
+    search = PathCV(model, alphas=[0.5, 0.4], cv=KFold(3), n_jobs=n_jobs)
+    if names and not estimator._takes_offset:
+        with pytest.raises(ValueError, match=f"{type(estimator).__name__} takes no offset"):
+            search.fit(X, y, **given)
+        del given["offset"]
+    seen = {"_problems": [], "fit": []}
+
+    def spy(name):
+        method = getattr(type(estimator), name)
+
+        @wraps(method)
+        def seeing(*positional, **named):
+            bound = inspect.signature(method).bind(*positional, **named)
+            seen[name].append(bound.arguments)
+            return method(*positional, **named)
+
+        monkeypatch.setattr(type(estimator), name, seeing)
+
+    spy("_problems")
+    spy("fit")
+    search.fit(X, y, **given)
+    folds, arrived = [train for train, _ in KFold(3).split(X)], seen["_problems"][:4] + seen["fit"]
+    if n_jobs == 2:  # in the order of the threads
+        arrived[1:-1] = sorted(arrived[1:-1], key=lambda each: key_of_fold(each, given, folds))
+    for rows, found in zip([slice(None), *folds, slice(None)], arrived, strict=True):
+        for name in given.keys() - {"check_input"}:
+            assert_array_equal(found[name], given[name][rows])
+    assert arrived[-1].get("check_input") == given.get("check_input")  # which is for fits alone
+
+
+def key_of_fold(found, given, folds):
+    """The number of the fold whose weights were seen; any for estimators without weights."""
+    weights = given.get("sample_weight")
+    if weights is None:
+        return 0
+    return [np.array_equal(found["sample_weight"], weights[train]) for train in folds].index(True)
+
+
+@pytest.mark.parametrize(("estimator", "kind"), WITH_PATHS, ids=lambda x: type(x).__name__)
+def test_every_method_that_predicts_is_within_reach(estimator, kind, rng):
+    X, y = data_of(kind, rng)
+    model = make_pipeline(StandardScaler(), estimator)
+    search = PathCV(model, alphas=[0.1, 0.01], cv=KFold(3))
+    methods = [
+        name for name in dir(estimator)
+        if hasattr(estimator, name)
+        and (name.startswith("predict") or name in ("decision_function", "regressor"))
+    ]  # fmt: skip
+    assert "predict" in methods
+    with pytest.raises(NotFittedError):
+        search.predict(X)
+    search.fit(X, y)
+    steps, last = search.best_estimator_[:-1], search.best_estimator_[-1]
+    for name in set(methods) - {"regressor"}:
+        expected = getattr(last, name)(steps.transform(X))
+        assert_array_equal(getattr(search, name)(X), expected)
+    own = set(dir(PathCV)) - set(dir(PathCV.__mro__[-2]))
+    predicting = {name for name in own if name.startswith("predict")}
+    assert {name for name in predicting if hasattr(search, name)} == predicting & set(methods)
+
+
+def test_regressors_of_quantiles_and_predictions_with_offsets(rng):
+    X, y = data_of("numbers", rng)
+    search = PathCV(QuantilePD((0.1, 0.9)), alphas=[0.1, 0.01], cv=3).fit(X, y)
+    assert_allclose(search.regressor(0.9).predict(X), search.predict(X)[:, 1])
+    model = make_pipeline(StandardScaler(), QuantilePD((0.1, 0.9)))
+    search = PathCV(model, alphas=[0.1, 0.01], cv=3).fit(X, y)
+    assert_allclose(search.regressor(0.9).predict(X), search.predict(X)[:, 1])
+    assert not hasattr(PathCV(LassoPDCertified()), "regressor")
+    labels, offset = (y > 0).astype(int), rng.normal(size=60)
+    search = PathCV(make_pipeline(StandardScaler(), LogisticPD()), alphas=[0.1], cv=3)
+    search.fit(X, labels, offset=offset)
+    found = search.decision_function(X, offset=offset)
+    assert_allclose(found, search.decision_function(X) + offset)
+    odds = search.predict_proba(X, offset=offset)
+    assert_allclose(np.log(odds[:, 1] / odds[:, 0]), found, rtol=1e-9)
+
+
+class Counting(FunctionTransformer):
+    """A transformer that does nothing, and counts how often."""
+
+    def fit(self, X, y=None):
+        CALLS.append(("fit", len(X)))
+        return super().fit(X, y)
+
+    def transform(self, X):
+        CALLS.append(("transform", len(X)))
+        return super().transform(X)
+
+
+CALLS: list = []
+
+
+def test_scorers_see_what_those_of_grid_search_see():
+    X, y = regression()
+    X = pd.DataFrame(X, columns=[f"feature {j}" for j in range(10)])
+    model = make_pipeline("passthrough", StandardScaler(), Counting(), EXACT)
+    seen = []
+
+    def score(fitted, X, y):
+        seen.append((
+            type(fitted), list(fitted.named_steps), fitted[-1].alpha, list(X.columns),
+            fitted[1].mean_, fitted.predict(X), fitted[-1].predict(fitted[:-1].transform(X)),
+            fitted.predict(X.iloc[:3]), fitted.score(X, y),
+        ))  # fmt: skip
+        return -float(np.mean((y - seen[-1][5]) ** 2))
+
+    CALLS.clear()
+    alphas = [1.0, 0.5, 0.25, 0.1]
+    ours = PathCV(model, alphas=alphas, cv=KFold(3), scoring=score).fit(X, y)
+    of_tests = [call for call in CALLS if call == ("transform", 30)]
+    assert len(of_tests) == 3  # once for each fold, whatever the number of alphas is
+    assert CALLS.count(("fit", 60)) == 3
+    assert_array_equal([each[2] for each in seen], alphas * 3)
+    own, seen = seen, []
+    grid = {"lassopdcertified__alpha": alphas}
+    theirs = GridSearchCV(model, grid, cv=KFold(3), scoring=score).fit(X, y)
+    seen = [seen[3 * a + k] for k in range(3) for a in range(4)] if seen[1][2] == 1.0 else seen
+    for ours_saw, they_saw in zip(own, seen, strict=True):
+        assert ours_saw[:4] == they_saw[:4]
+        for mine, their in zip(ours_saw[4:], they_saw[4:], strict=True):
+            assert_allclose(mine, their, atol=1e-6)
+    assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-8)
+    assert ours.alpha_ == theirs.best_params_["lassopdcertified__alpha"]
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a pipeline"])
+def test_strata_reach_fits_scores_and_predictions(inside, rng):
+    """With and without metadata routing, beside fits and scores of each fold by hand."""
+    X, y = survival(rng)
+    strata = np.where(rng.random(120) < 0.5, "north", "south")
+    cox, alphas = CoxPD(tol=1e-9), [0.1, 0.02]
+
+    def curves(fitted, X, y, strata=None):
+        found = fitted[-1] if inside else fitted
+        rows = fitted[:-1].transform(X) if inside else X
+        return found.predict_survival_function(rows, [0.5]).mean() + 10.0 * (strata is not None)
+
+    def by_hand(train, test, alpha):
+        scaler = StandardScaler().fit(X[train]) if inside else FunctionTransformer().fit(X)
+        fit = clone(cox).set_params(alpha=alpha)
+        fit.fit(scaler.transform(X[train]), y[train], strata=strata[train])
+        rows = scaler.transform(X[test])
+        means = fit.predict_survival_function(rows, [0.5], strata=strata[test]).mean()
+        return fit.score(rows, y[test], strata=strata[test]), means
+
+    folds = list(KFold(3).split(X))
+    expected = np.array([[by_hand(*fold, alpha) for alpha in alphas] for fold in folds])
+    for routed in (False, True):
+        last = clone(cox)
+        with config_context(enable_metadata_routing=routed):
+            if routed:
+                last.set_fit_request(strata=True).set_score_request(strata=True)
+        model = make_pipeline(StandardScaler(), last) if inside else last
+        for place, scoring in enumerate((None, curves)):
+            search = PathCV(model, alphas=alphas, cv=KFold(3), scoring=scoring)
+            with config_context(enable_metadata_routing=routed):
+                search.fit(X, y, strata=strata)
+            own = [search.cv_results_[f"split{k}_test_score"] for k in range(3)]
+            more = 10.0 * (place == 1 and not routed)  # a function requests nothing by routing
+            assert_allclose(own, expected[..., place] + more, atol=1e-6)
+            found = search.predict_survival_function(X[:4], [0.5, 1.0], strata=strata[:4])
+            assert found.shape == (4, 2) and np.all((found > 0.0) & (found < 1.0))
+        search = PathCV(model, alphas=alphas, cv=KFold(3))
+        with config_context(enable_metadata_routing=routed):
+            search.fit(X, y, strata=strata)
+            whole = search.score(X, y, strata=strata)
+        rows = search.best_estimator_[:-1].transform(X) if inside else X
+        last = search.best_estimator_[-1] if inside else search.best_estimator_
+        assert whole == last.score(rows, y, strata=strata) != last.score(rows, y)
+
+
+def test_offsets_that_are_not_requested_for_scores(rng):
+    """By metadata routing as in a grid search, whose scores have them only where asked for."""
+    X, y, offset = rng.normal(size=(60, 3)), rng.poisson(2.0, size=60), rng.normal(size=60)
+    with config_context(enable_metadata_routing=True):
+        scores = []
+        for asked in (True, False):
+            model = (
+                PoissonPD(tol=1e-9).set_fit_request(offset=True).set_score_request(offset=asked)
+            )
+            ours = PathCV(model, alphas=[0.1, 0.01], cv=3).fit(X, y, offset=offset)
+            theirs = GridSearchCV(model, {"alpha": [0.1, 0.01]}, cv=3).fit(X, y, offset=offset)
+            scores.append(ours.cv_results_["mean_test_score"])
+            assert_allclose(scores[-1], theirs.cv_results_["mean_test_score"], atol=1e-6)
+    assert not np.allclose(*scores)

@@ -227,6 +227,17 @@ def test_paths_searches_and_warm_starts(rng):
     y = np.column_stack([time, event])
     found = path(CoxPD(tol=1e-9), X, y, alphas=[0.1, 0.01])
     assert_allclose(found.coefs[1], CoxPD(0.01, tol=1e-9).fit(X, y).coef_, atol=1e-5)
+    strata = np.where(rng.random(N) < 0.5, "north", "south")
+    of_strata = path(CoxPD(tol=1e-9), X, y, alphas=[0.1, 0.01], strata=strata)
+    for model, more in ((found.models[1], {}), (of_strata.models[1], {"strata": strata})):
+        alone = CoxPD(0.01, tol=1e-9).fit(X, y, **more)
+        assert [label for label, _, _ in model.baseline_] == sorted(set(more.get("strata", [0.0])))
+        for own, expected in zip(model.baseline_, alone.baseline_, strict=True):
+            assert_array_equal(own[1], expected[1])
+            assert_allclose(own[2], expected[2], atol=1e-5)
+        curves = model.predict_survival_function(X, **more)
+        assert_allclose(curves, alone.predict_survival_function(X, **more), atol=1e-5)
+    assert certify(found.models[1], X, y).relative_gap <= 1e-8
     search = PathCV(CoxPD(), alphas=[0.1, 0.01], cv=3).fit(X, y)
     grid = GridSearchCV(CoxPD(), {"alpha": [0.1, 0.01]}, cv=3).fit(X, y)
     assert_allclose(search.cv_results_["mean_test_score"], grid.cv_results_["mean_test_score"])
