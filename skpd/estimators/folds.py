@@ -401,7 +401,7 @@ def cv_results(found: FollowedPaths, alphas: Array, parameter: str) -> dict[str,
 
 def place_of_choice(scores: Array, mean: Array, rule: str) -> int:
     """Index of the alpha that a rule takes, for scores of shape (n_folds, n_alphas)."""
-    best = int(np.nanargmax(mean))
+    best = int(np.argmax(np.where(np.isnan(mean), -np.inf, mean)))
     if rule == "best":
         return best
     error = np.std(scores[:, best], ddof=1) / np.sqrt(len(scores))

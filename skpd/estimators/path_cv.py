@@ -29,6 +29,7 @@ from .._compat import (
     with_callbacks,
 )
 from .._typing import Array, ArrayLike
+from .._warn import warn
 from .alphas import alpha_values
 from .certified_folds import follow_certified
 from .folds import (
@@ -257,7 +258,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             max_subtasks=self.n_splits_ + 1, sequential_subtasks=folds.n_threads == 1
         ).call_on_fit_task_begin(**task)
         found, alphas = self._followed(folds, context)
-        progress = self._keep(found, alphas)
+        progress = self._keep(found, alphas, min(len(test) for _, test in folds.folds))
         if found.interrupted:
             raise KeyboardInterrupt(progress)
         model.set_params(**{model._path_parameter: self.alpha_})
@@ -326,8 +327,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         n_threads = min(effective_n_jobs(self.n_jobs), len(folds))
         return ScoredFolds(self.estimator, samples, folds, alphas, scorer, n_threads)
 
-    def _keep(self, found: FollowedPaths, alphas: Array) -> str:
+    def _keep(self, found: FollowedPaths, alphas: Array, least: int) -> str:
         """Set the attributes of the finished fits and of the best of them.
+
+        Scores are allowed to be nan for every alpha where ``least``, the size of the smallest
+        fold, is 1: no spread of a single sample can be explained.
 
         Returns
         -------
@@ -338,12 +342,19 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         self.alphas_, self.cv_results_ = alphas, cv_results(found, alphas, parameter)
         n_tried = np.array([len(path) for path in found.certificates])
         n_everywhere, mean = int(np.min(n_tried)), self.cv_results_["mean_test_score"]
-        if n_everywhere == len(alphas) and np.isnan(mean).all():
-            raise ValueError(
+        any_score = not np.isnan(mean).all()
+        if n_everywhere == len(alphas) and not any_score:
+            message = (
                 f"scoring must return a number for some alpha on every fold, but {self.scorer_} "
                 "has returned nan in a fold for each."
             )
-        any_score = not np.isnan(mean).all()
+            if least > 1:
+                raise ValueError(message)
+            warn(
+                f"{message} PathCV takes the largest, as nothing is known of folds of one sample. "
+                "What to do: pass scoring='neg_mean_squared_error', or fewer folds."
+            )
+            any_score = True
         if any_score:
             self.best_index_ = place_of_choice(found.values, mean, self.rule)
             self.best_score_ = float(mean[self.best_index_])

@@ -21,7 +21,7 @@ from sklearn.datasets import (
     load_wine,
     make_classification,
 )
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, max_error
 from sklearn.model_selection import (
@@ -29,6 +29,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     LeaveOneGroupOut,
+    LeaveOneOut,
     PredefinedSplit,
     StratifiedKFold,
     cross_val_score,
@@ -824,3 +825,22 @@ def test_offsets_that_are_not_requested_for_scores(rng):
             scores.append(ours.cv_results_["mean_test_score"])
             assert_allclose(scores[-1], theirs.cv_results_["mean_test_score"], atol=1e-6)
     assert not np.allclose(*scores)
+
+
+@pytest.mark.parametrize("certified", [None, 0.1])
+def test_folds_of_one_sample_and_constant_folds(certified, rng):
+    """R^2 is undefined of one sample, and 0 or 1 of equal targets, as in scikit-learn."""
+    X = rng.normal(size=(20, 3))
+    model = PathCV(ElasticNetPD(l1_ratio=0.5), alphas=[1.0, 0.1], certified=certified)
+    alone = clone(model).set_params(cv=LeaveOneOut())
+    with (
+        pytest.warns(UndefinedMetricWarning, match="not well-defined with less than two"),
+        pytest.warns(UserWarning, match="nan in a fold for each. PathCV takes the largest"),
+    ):
+        alone.fit(X, X[:, 0])
+    assert alone.alpha_ == 1.0 and np.isnan(alone.best_score_)
+    y = np.where(np.arange(20) < 5, 3.0, X[:, 0])
+    constant = clone(model).set_params(cv=KFold(4)).fit(X, y)
+    assert_array_equal(constant.cv_results_["split0_test_score"], 0.0)
+    if certified:
+        assert alone.may_be_best_.all() and constant.may_be_best_.all()
