@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from skpd import MultinomialPD, MultiTaskPD, certify
+from tests.oracles.optima import NotSolved
 from tests.oracles.output_models import (
     CLASSES,
     MARGINS,
@@ -181,8 +182,9 @@ class Tally:
 
 def check(drawn, unit, index, options, tally):
     """Fit a problem and compare the model and its certificate with the reference."""
-    reference = optimum(drawn.model, unit)
-    if reference is None:
+    try:
+        reference = optimum(drawn.model, unit)
+    except NotSolved:
         tally.unsolved += 1
         return
     estimator, model, start = drawn.estimator(options.max_iter), drawn.model, time.perf_counter()
@@ -256,7 +258,7 @@ def main(arguments=()):
     counts = ", ".join(f"{count} {kind}" for kind, count in tally.violations.items()) or "none"
     print(
         f"\n{len(numbers)} problems, {time.perf_counter() - start:.0f} s, {tally.unsolved} not "
-        f"solved by Clarabel, {tally.unfinished} not certified to {TOL:g}, {tally.rigorous} "
+        f"solved, {tally.unfinished} not certified to {TOL:g}, {tally.rigorous} "
         f"certified rigorously; violations: {counts}; lower bounds are at most "
         f"{tally.excess:.1e} above the least objective found, Clarabel's points at most "
         f"{tally.reference:.1e} above skpd's and {tally.definitions:.1e} off CVXPY's own value"

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import linprog
 from sklearn.metrics import f1_score, hinge_loss, log_loss
 
 from benchmarks import fuzz_newer
 from skpd import PdproxSVC
 from tests.oracles import exact_objectives as of
+from tests.oracles.optima import linear_optimum
 
 
 @pytest.fixture
@@ -53,7 +53,9 @@ def test_loss_of_f1_is_that_over_all_labelings(rng):
 def test_soft_margin_is_that_of_the_linear_programme(rng):
     margins, s = rng.normal(size=7), np.array([1.0, 2.0, 0.0, 1e-3, 1.0, 1.0, 3.0])
     c = s / s.sum()
-    found = linprog(margins, A_eq=np.ones((1, 7)), b_eq=[1.0], bounds=[(0, x / 0.3) for x in c])
+    found = linear_optimum(
+        margins, A_eq=np.ones((1, 7)), b_eq=[1.0], bounds=[(0, x / 0.3) for x in c]
+    )
     assert_allclose(float(of.soft_margin(of.exact(margins), s, 0.3, 0.0)), found.fun)
     # with so small an entropy about the same
     assert_allclose(float(of.soft_margin(of.exact(margins), s, 0.3, 1e-9)), found.fun, atol=1e-7)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.optimize import linprog
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso, SGDClassifier
 from sklearn.svm import LinearSVC
@@ -24,6 +23,7 @@ import dask  # noqa: E402
 import pandas as pd  # noqa: E402
 
 import skpd.dask as skpd_dask  # noqa: E402
+from tests.oracles.optima import linear_optimum  # noqa: E402
 
 N, D = 600, 6
 CHUNKS = (100, 150, 50, 300)
@@ -108,7 +108,7 @@ def test_below_the_optimum_of_a_linear_programme(client, seed):
     rows = np.hstack([-y[:, None] * X, y[:, None] * X, -y[:, None] * ones, -np.eye(N)])
     cost = np.concatenate([np.full(10, alpha), [0.0], np.full(N, 1 / N)])
     signs = [(0, None)] * 10 + [(None, None)] + [(0, None)] * N
-    best = linprog(cost, rows, -np.ones(N), bounds=signs, method="highs").fun
+    best = linear_optimum(cost, rows, -np.ones(N), bounds=signs).fun
     model = skpd_dask.PdproxSVC(alpha, tol=1e-8).fit(in_chunks(X), in_chunks(y))
     assert model.certificate_.dual <= best * (1.0 + 1e-12)
     assert_allclose(model.certificate_.primal, best, rtol=1e-7)

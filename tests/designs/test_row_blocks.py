@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.optimize import LinearConstraint, linprog
+from scipy.optimize import LinearConstraint
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
@@ -33,6 +33,7 @@ from skpd import (
 from skpd.designs import block_sources, row_blocks
 from skpd.problems import Problem
 from skpd.problems.shards import known
+from tests.oracles.optima import linear_optimum
 
 CUTS = [0, 70, 71, 180, 300]
 N, D = CUTS[-1], 6
@@ -159,7 +160,7 @@ def test_below_the_optimum_of_a_linear_programme(seed):
     rows = np.hstack([-y[:, None] * X, y[:, None] * X, -y[:, None] * ones, -np.eye(60)])
     cost = np.concatenate([np.full(10, alpha), [0.0], np.full(60, 1 / 60)])
     signs = [(0, None)] * 10 + [(None, None)] + [(0, None)] * 60
-    best = linprog(cost, rows, -np.ones(60), bounds=signs, method="highs").fun
+    best = linear_optimum(cost, rows, -np.ones(60), bounds=signs).fun
     model = PdproxSVC(alpha, tol=1e-8).fit(RowBlocks(np.array_split(X, 4)), y)
     assert model.certificate_.dual <= best * (1.0 + 1e-12)
     assert_allclose(model.certificate_.primal, best, rtol=1e-7)

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import LinearConstraint, linprog
+from scipy.optimize import LinearConstraint
 
 from benchmarks.constant_models import is_constant, makers, outcome
 from skpd import (
@@ -33,6 +33,7 @@ from skpd import (
     TraceNormPD,
     path,
 )
+from tests.oracles.optima import linear_optimum
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 6))
@@ -119,7 +120,7 @@ def test_a_rare_class_and_the_hinge_loss():
     rows = -np.hstack([signs[:, None] * np.hstack([X, -X, np.ones((n, 1))]), np.eye(n)])
     bounds = [(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * n
     cost = np.r_[np.full(2 * d, 1e-3), 0.0, np.full(n, 1 / n)]
-    best = linprog(cost, A_ub=rows, b_ub=-np.ones(n), bounds=bounds, method="highs")
+    best = linear_optimum(cost, A_ub=rows, b_ub=-np.ones(n), bounds=bounds)
     assert_allclose(best.fun, 2 * RARE.mean(), rtol=1e-9)
     (message,) = said(PdproxSVC(1e-3), X, RARE)
     assert "kink" in message and "'balanced'" in message and "loss='logistic'" in message

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -18,6 +17,7 @@ from skpd.designs import Design
 from skpd.estimators.robust_grid import useful_epsilon
 from skpd.problems.robust import robust_problem
 from skpd.solvers import solve
+from tests.oracles.optima import linear_optimum
 from tests.oracles.robust_reference import robust_linear_programme
 
 CASES = [(1, 1.0, 200, 6), (2, np.inf, 200, 6), (2, 1.0, 900, 8)]
@@ -31,7 +31,7 @@ def mean_hinge_programme(X, y, weights, fit_intercept):
     free = (None, None)
     bounds = [free] * d + [free if fit_intercept else (0, 0)] + [(0, None)] * n
     cost = np.r_[np.zeros(d + 1), weights]
-    return linprog(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds, method="highs").fun
+    return linear_optimum(cost, A_ub=A, b_ub=-np.ones(n), bounds=bounds).fun
 
 
 @pytest.fixture(scope="module")

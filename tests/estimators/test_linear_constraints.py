@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import LinearConstraint, linprog
+from scipy.optimize import LinearConstraint
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -15,6 +15,7 @@ from skpd.certificates import dual_bound
 from skpd.losses import ResidualLoss
 from skpd.penalties import L1, FunctionOfNorm, GroupL2, NonNegativeL1
 from skpd.problems.linear_constraints import LinearConstraints
+from tests.oracles.optima import linear_optimum
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +46,8 @@ def optimum(X, y, loss, alpha, constraint, weights, fit_intercept):
     cost = np.concatenate([np.full(2 * d, alpha), np.zeros(ones.shape[1]), weights])
     signs = [(0.0, None)] * (2 * d) + [(None, None)] * ones.shape[1] + [(0.0, None)] * n
     tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linprog(
-        cost, np.vstack(above), np.concatenate(limits), bounds=signs, method="highs",
-        options=tight,
+    found = linear_optimum(
+        cost, np.vstack(above), np.concatenate(limits), bounds=signs, options=tight,
     )  # fmt: skip
     assert found.status == 0
     return found.fun, found.x[:d] - found.x[d : 2 * d]
@@ -304,7 +304,7 @@ def test_zeros_are_those_of_linear_programmes(seed, penalty):
     losses = [[s * X, np.zeros((n, heights.shape[1])), -np.eye(n)] for s in (1.0, -1.0)]
     below = np.block([*losses, [np.eye(d), -heights, np.zeros((d, n))]])
     cost = np.r_[np.zeros(d), np.full(heights.shape[1], 0.1), np.full(n, 1.0 / n)]
-    exact = linprog(cost, below, np.r_[y, -y, np.zeros(d)], method="highs").x[:d]
+    exact = linear_optimum(cost, below, np.r_[y, -y, np.zeros(d)]).x[:d]
     np.testing.assert_array_equal(coef == 0.0, np.abs(exact) < 1e-9)
     assert (coef == 0.0).any() and (coef >= 0.0).all()
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import KernelPdproxSVC, MKLClassifier, MKLRegressor
+from tests.oracles.optima import optimal_value
 
 KERNELS = ["linear", ("rbf", {"gamma": 0.5}), ("rbf", {"gamma": 20.0})]
 
@@ -32,7 +33,7 @@ def matrices(X):
 
 
 def optimum(tables, losses, alpha, half_square):
-    """By Clarabel, of the values of the functions at the rows: f = F v with K = F F'."""
+    """Of the values of the functions at the rows: f = F v with K = F F'."""
     factors = []
     for table in tables:
         values, vectors = np.linalg.eigh(table / np.mean(np.diagonal(table)))
@@ -41,8 +42,7 @@ def optimum(tables, losses, alpha, half_square):
     z = sum(F @ v for F, v in zip(factors, parts, strict=True)) + b
     norms = [cp.norm2(v) for v in parts]
     penalty = cp.square(sum(norms)) / 2 if half_square else sum(norms)
-    programme = cp.Problem(cp.Minimize(losses(z) + alpha * penalty))
-    value = programme.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    value = optimal_value(cp.Problem(cp.Minimize(losses(z) + alpha * penalty)))
     return value, np.array([norm.value for norm in norms])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import LinearConstraint, linprog, minimize
+from scipy.optimize import LinearConstraint, minimize
 from sklearn.base import clone
 
 from skpd import PathCV, PdproxSVC, RowBlocks, path
@@ -13,6 +13,7 @@ from skpd.penalties import L1, SquaredL2
 from skpd.problems.columns import Columns
 from skpd.problems.in_memory import RowsInMemory
 from skpd.problems.noise_budget import noise_budget_problem
+from tests.oracles.optima import linear_optimum
 
 
 def generated(n=60, d=5, seed=0):
@@ -38,7 +39,7 @@ def optimum(X, y, weights, alpha, budget, intercept, constraints=None):
         matrix, lower, upper = constraints.A, constraints.lb, constraints.ub
         on_all = np.hstack([matrix, -matrix, np.zeros((len(matrix), len(cost) - 2 * d))])
         left, right = np.vstack([left, on_all, -on_all]), np.concatenate([right, upper, -lower])
-    return linprog(cost, left, right, bounds=bounds).fun
+    return linear_optimum(cost, left, right, bounds=bounds).fun
 
 
 @pytest.mark.parametrize("intercept", [False, True])

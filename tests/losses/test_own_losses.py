@@ -8,7 +8,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import linprog, minimize
+from scipy.optimize import minimize
 from scipy.special import xlog1py
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -20,6 +20,7 @@ from skpd import penalties as R
 from skpd.certificates import bound_below
 from skpd.designs import Design
 from skpd.problems import linear_problem
+from tests.oracles.optima import linear_optimum
 
 
 def in_python(loss, **members):
@@ -190,7 +191,7 @@ def test_a_new_loss_with_kinks_against_a_linear_programme(diabetes):
     # variables a, b >= 0 with w = a - b, the intercept, and the loss of each row
     ones = np.ones((n, 1))
     rows = [np.hstack([s * X, -s * X, s * ones, -np.eye(n)]) for s in (1.0, -2.0)]
-    found = linprog(
+    found = linear_optimum(
         np.concatenate([np.full(2 * d, alpha), [0.0], np.full(n, 1.0 / n)]),
         A_ub=np.vstack(rows), b_ub=np.concatenate([y + 0.1, -2.0 * y + 0.4]),
         bounds=[(0.0, None)] * (2 * d) + [(None, None)] + [(0.0, None)] * n,

@@ -5,10 +5,13 @@ plus alpha times a penalty of the matrix W, of shape (n_features, n_outputs). No
 from skpd, whose models `benchmarks.outputs` compares with it.
 """
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tests.oracles.optima import NotSolved
 
 RESIDUALS = ("squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm")
 MARGINS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
@@ -136,13 +139,13 @@ def best_constants(model):
     if model.fit_intercept:
         reference = _Reference(model, 1.0, constant=True)
         for tolerance in TOLERANCES:
-            found = reference.solve(tolerance)
-            b = b if found is None else found[1]
+            with contextlib.suppress(NotSolved):
+                b = reference.solve(tolerance)[1]
     return b, float(model.mean_loss(np.zeros((model.X.shape[1], model.n_outputs)), b))
 
 
 def optimum(model, unit):
-    """The least objective found at a point, and the solver's value there; None without one.
+    """The least objective found at a point, and the solver's value there.
 
     Clarabel solves at two tolerances, SCS where it fails. As the objective is evaluated at the
     points that they find, whatever they err by it is above the optimum.
@@ -151,13 +154,14 @@ def optimum(model, unit):
     for tolerance in (*TOLERANCES, None):
         if tolerance is None and np.isfinite(least):
             break
-        found = reference.solve(tolerance)
-        if found is None:
-            continue
-        at_point = float(model.objective(*found[:2]))
-        if at_point < least:
-            least, value = at_point, found[2] * unit
-    return (least, value) if np.isfinite(least) else None
+        with contextlib.suppress(NotSolved):
+            W, b, solved = reference.solve(tolerance)
+            at_point = float(model.objective(W, b))
+            if at_point < least:
+                least, value = at_point, solved * unit
+    if not np.isfinite(least):
+        raise NotSolved(f"neither Clarabel nor SCS has a point for {model}")
+    return least, value
 
 
 class _Reference:
@@ -185,7 +189,7 @@ class _Reference:
             total += model.alpha * _penalty(cp, model.penalty, model.l1_ratio, W)
         self.programme = cp.Problem(cp.Minimize(total / unit))
 
-    def solve(self, tolerance) -> tuple[np.ndarray, np.ndarray, float] | None:
+    def solve(self, tolerance) -> tuple[np.ndarray, np.ndarray, float]:
         """W, b and the value; by SCS without a tolerance."""
         import cvxpy as cp
 
@@ -195,11 +199,11 @@ class _Reference:
             options = {"solver": cp.CLARABEL, **dict.fromkeys(names, tolerance)}
         try:
             self.programme.solve(**options)
-        except cp.error.SolverError:
-            return None
+        except cp.error.SolverError as error:
+            raise NotSolved from error
         solved = self.programme.status in ("optimal", "optimal_inaccurate")
         if not solved or (not self.constant and self.V.value is None):
-            return None
+            raise NotSolved(self.programme.status)
         K = self.model.n_outputs
         b = np.ravel(self.b.value) if self.model.fit_intercept else np.zeros(K)
         if self.constant:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from skpd import PdproxRegressor, PdproxSVC
 from skpd.penalties import (
@@ -12,6 +11,7 @@ from skpd.penalties import (
     TotalVariation,
     check_penalty,
 )
+from tests.oracles.optima import linear_optimum
 
 RING = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 3]]
 
@@ -47,7 +47,7 @@ def test_the_dual_norm_is_never_too_small():
             # w, and above its combinations their sizes, which sum to at most 1
             above = [np.hstack([side * D, -np.eye(m)]) for side in (1.0, -1.0)]
             total = np.append(np.zeros(d), np.ones(m))[None]
-            found = linprog(
+            found = linear_optimum(
                 np.append(-v / scale, np.zeros(m)), np.vstack([*above, total]),
                 np.append(np.zeros(2 * m), 1.0), bounds=[(-100, 100)] * d + [(0, None)] * m,
             )  # fmt: skip
@@ -74,7 +74,7 @@ def optimum(X, y, D, alpha, intercept, hinge):
     limits += [np.zeros(m)] * 2
     cost = np.concatenate([np.zeros(d + 1), np.full(n, 1.0 / n), np.full(m, alpha)])
     bounds = [(None, None)] * (d + 1) + [(0, None)] * (n + m)
-    return linprog(cost, np.vstack(rows), np.concatenate(limits), bounds=bounds).fun
+    return linear_optimum(cost, np.vstack(rows), np.concatenate(limits), bounds=bounds).fun
 
 
 @pytest.mark.parametrize("intercept", [False, True])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.optimize import linprog, lsq_linear
+from scipy.optimize import lsq_linear
 
 from benchmarks import certificates as random
 from skpd import PdproxRegressor, PdproxSVC, path
@@ -14,6 +14,7 @@ from skpd.designs import Design
 from skpd.losses import Absolute, EpsilonInsensitive, Hinge, Squared
 from skpd.penalties import L1, FusedLasso, TotalVariation
 from skpd.problems import linear_problem
+from tests.oracles.optima import linear_optimum
 from tests.oracles.reference import linear_programme
 
 BOTH = [TotalVariation(), FusedLasso(l1_ratio=0.3)]
@@ -58,7 +59,7 @@ def test_dual_norms_by_linear_programming(d, l1_ratio, rng):
         rows = [np.hstack([s * D, -s * D, -np.eye(d - 1)]) for s in (1, -1)] if d > 1 else []
         cost = np.concatenate([np.full(2 * d, l1_ratio), np.full(d - 1, 1 - l1_ratio)])
         mean = np.concatenate([np.ones(d), -np.ones(d), np.zeros(d - 1)])[np.newaxis]
-        found = linprog(
+        found = linear_optimum(
             -np.concatenate([v, -v, np.zeros(d - 1)]),
             A_ub=np.vstack([*rows, cost]),
             b_ub=np.concatenate([np.zeros(2 * len(zero)), [1.0]]),

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from skpd.designs import Design
 from skpd.losses import Hinge
@@ -11,6 +10,7 @@ from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2, TotalVari
 from skpd.problems import linear_problem
 from skpd.problems.score_rows import scores_problem
 from skpd.solvers import solve
+from tests.oracles.optima import linear_optimum
 
 
 class MeanHinge(StructuredLoss):
@@ -78,7 +78,7 @@ def test_bounds_hold_from_the_first_plane_on(intercept):
     if intercept:
         blocks.append(-y[:, None])
         cost, bounds = np.append(cost, 0.0), [*bounds, (None, None)]
-    optimum = linprog(cost, np.hstack(blocks), -np.ones(n), bounds=bounds).fun
+    optimum = linear_optimum(cost, np.hstack(blocks), -np.ones(n), bounds=bounds).fun
     _, structured = problems(L1(), intercept, seed=3)
     for max_iter in (1, 2, 4, 8, 16):
         certificate = solved(structured, max_iter=max_iter).certificate

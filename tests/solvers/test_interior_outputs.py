@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import linprog
 
 from skpd import MultinomialPD, MultiTaskPD
 from skpd.designs import Design
@@ -24,6 +23,7 @@ from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
 from skpd.solvers.interior.programmes import programme_of
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.select import select
+from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model, penalty_value
 
 K = 3
@@ -121,7 +121,7 @@ def test_the_largest_sizes_by_highs(loss, rng):
     )
     free = [(None, None)] * (d * K + K + d) + [(0.0, None)] * n_losses
     A, b = np.vstack([pieces, *limits]), np.concatenate([-np.array(bounds), np.zeros(2 * d * K)])
-    best = linprog(cost, A, b, bounds=free, method="highs", options=EXACT).fun
+    best = linear_optimum(cost, A, b, bounds=free, options=EXACT).fun
     certificate = reached(problem).certificate
     assert_allclose(certificate.primal, best, rtol=1e-7)
     assert certificate.dual <= best * (1.0 + 1e-9)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, MultiTaskElasticNet, MultiTaskLasso, Ridge
 from sklearn.svm import LinearSVC
 
 from skpd import MultinomialPD, MultiTaskPD, certify
 from skpd.penalties import WeightedL1
+from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model
 from tests.oracles.scikit_learn import l1_logistic
 
@@ -234,7 +234,7 @@ def test_absolute_loss_and_l1inf_by_highs(rng):
         + [np.hstack([sign * rows, -largest]) for sign in (1, -1)]
     )
     limits = np.concatenate([Y.ravel(), -Y.ravel(), np.zeros(2 * d * K)])
-    found = linprog(cost, A, limits, bounds=(None, None), method="highs", options=EXACT)
+    found = linear_optimum(cost, A, limits, bounds=(None, None), options=EXACT)
     model = MultiTaskPD(alpha, loss="absolute", penalty="l1inf", tol=1e-8).fit(X, Y)
     assert_allclose(near_optimal(model, X, Y), found.fun, rtol=1e-7)
     assert model.certificate_.dual <= found.fun * (1 + 1e-12)
@@ -250,7 +250,7 @@ def linear_programme_of_l1(Z, offsets, of_loss, weights, alpha, free):
     slack = -(of_loss[:, None] == np.arange(n)).astype(float)
     A = np.hstack([Z[:, :m], -Z[:, :m], Z[:, m:], slack])
     bounds = [(0, None)] * (2 * m) + [(None, None)] * free + [(0, None)] * n
-    return linprog(cost, A, -offsets, bounds=bounds, method="highs", options=EXACT).fun
+    return linear_optimum(cost, A, -offsets, bounds=bounds, options=EXACT).fun
 
 
 def test_hinge_and_l1_by_highs(rng):

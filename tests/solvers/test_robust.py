@@ -17,6 +17,7 @@ from skpd.losses.worst_case import project_triangle
 from skpd.penalties import L1, LInf
 from skpd.problems.robust import robust_problem, terms_of
 from skpd.solvers import solve
+from tests.oracles.optima import optimal_value
 from tests.oracles.reference import linear_programme
 from tests.oracles.robust_reference import robust_linear_programme
 
@@ -273,7 +274,7 @@ def test_features_without_a_penalty_and_with_bounds(norm, kappa, fit_intercept, 
         loss = cp.maximum(loss, 1.0 + m - kappa * lam)
     objective = 0.05 * lam + c @ loss + 0.5 * ridge * cp.sum_squares(penalised)
     allowed = [cp.norm(penalised, norm) <= lam, w[1] >= -0.1, w[1] <= 0.3, w[4] >= 0, w[4] <= 2]
-    best = cp.Problem(cp.Minimize(objective), allowed).solve(solver=cp.CLARABEL)
+    best = optimal_value(cp.Problem(cp.Minimize(objective), allowed))
     problem = robust_problem(
         Design(X), y, c, epsilon=0.05, kappa=kappa, norm=norm, ridge=ridge,
         fit_intercept=fit_intercept, bounds_of_free={1: (-0.1, 0.3), 4: (0.0, 2.0)},
