@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.linear_model import Lasso
 
 from benchmarks import certificates as random
 from skpd import Certificate, RigorousCertificate
@@ -161,22 +162,32 @@ def exact_lasso_dual(X, y, theta, alpha, radius):
     return value - Fraction(radius) * max(max(u) - Fraction(alpha), 0)
 
 
+@pytest.mark.parametrize("largest", [0.0, 2.0], ids=["another column", "the cancelling one"])
 @pytest.mark.parametrize("column_scale", [1.0, 1e8])
-def test_lower_bound_survives_rounding(column_scale, rng):
-    """Against rational arithmetic, with columns whose products cancel to their last digits."""
+def test_lower_bound_survives_rounding(column_scale, largest, rng):
+    """Against rational arithmetic, with a column whose product cancels to its last digits."""
     for _ in range(10):
         n, d = 16, 3
         X = rng.normal(size=(n, d)) * np.array([1.0, 1.0, column_scale])
-        y, theta = rng.normal(size=n), rng.normal(size=n)
-        X[:, 2] -= theta * (X[:, 2] @ theta) / (theta @ theta)  # u_3 is all rounding error
+        y = rng.normal(size=n)
+        theta = 0.1 * rng.normal(size=n) - 0.5 * y
+        X[:, 2] += theta * (n * largest - X[:, 2] @ theta) / (theta @ theta)
+        products = [abs(float(np.dot(list(map(Fraction, x)), list(map(Fraction, theta))))) / n
+                    for x in X.T]  # fmt: skip
+        assert np.argmax(products) == 2 or largest == 0.0
+        alpha = max(products) / 1.001  # theta is a little outside of the dual ball
         problem = linear_problem(
-            Design(X), y, np.full(n, 1 / 16), Squared(), L1(), alpha=1e-3, fit_intercept=False
+            Design(X), y, np.full(n, 1 / 16), Squared(), L1(), alpha, fit_intercept=False
         )
-        bound = dual_bound(problem, theta, np.inf)
-        if bound.kind == "lipschitz":
-            exact = exact_lasso_dual(X, y, theta, 1e-3, bound.radius)
-            assert Fraction(bound.value) <= exact
-            assert float(exact - Fraction(bound.value)) <= 1e-11 * problem.null_objective
+        bound = dual_bound(problem, theta, np.inf, scaling=False)
+        assert bound.kind == "lipschitz" and bound.value > 0.3 * problem.null_objective
+        assert Fraction(bound.radius) * Fraction(alpha) >= sum(Fraction(t) ** 2 for t in y) / 32
+        exact = exact_lasso_dual(X, y, theta, alpha, bound.radius)
+        assert Fraction(bound.value) <= exact
+        allowed = 1e-11 * problem.null_objective
+        if largest > 0.0:  # n EPSILON |x_3|'|theta| / n for the rounding of its product
+            allowed += bound.radius * np.finfo(float).eps * (np.abs(X[:, 2]) @ np.abs(theta))
+        assert float(exact - Fraction(bound.value)) <= allowed
 
 
 def slack(t):
@@ -412,19 +423,20 @@ def test_the_allowance_for_rounding_has_the_unit_of_the_objective(scale, rng):
 def test_lasso_gap_of_dunner_et_al(rng):
     """The lipschitz gap is B [||X'theta|| - alpha]_+ beside the Fenchel terms of the loss."""
     n, d, alpha = 20, 5, 0.1
-    X, y, w = rng.normal(size=(n, d)), rng.normal(size=n), 0.3 * rng.normal(size=d)
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    w = 0.9 * Lasso(alpha, fit_intercept=False, tol=1e-10).fit(X, y).coef_
     problem = linear_problem(Design(X), y, np.full(n, 1 / n), Squared(), L1(), alpha, False)
     theta = X @ w - y
-    certificate, _ = certify_point(problem, w, 0.0, theta)
+    certificate, _ = certify_point(problem, w, 0.0, theta, scaling=False)
     primal = np.mean(theta**2) / 2 + alpha * np.abs(w).sum()
     radius = min(primal, np.mean(y**2) / 2) / alpha
     u = X.T @ theta / n
     gap = alpha * np.abs(w).sum() + w @ u + radius * max(np.abs(u).max() - alpha, 0)
     assert_allclose(certificate.primal, primal)
     assert_allclose(certificate.radius, radius)
-    assert certificate.gap <= gap * (1 + 1e-12)
-    if certificate.kind == "lipschitz":
-        assert_allclose(certificate.gap, gap)
+    assert np.abs(u).max() > alpha and certificate.kind == "lipschitz"
+    assert_allclose(certificate.gap, gap)
+    assert certify_point(problem, w, 0.0, theta)[0].gap <= gap * (1 + 1e-12)
 
 
 def test_ridge_gap_is_the_ordinary_one(rng):

@@ -1,10 +1,11 @@
 """Numbers for people: the digits that an interval fixes."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from skpd.certificates import proven_digits
@@ -47,17 +48,20 @@ def test_every_value_is_within_one_unit_of_the_last_digit(low, high, near, most)
     """And with another digit some value would not be, unless there are as many as asked for."""
     high = low * (1.0 + 1e-7) if near else high
     low, high = min(low, high), max(low, high)
-    if not np.isfinite([low, high]).all():
-        return
+    assume(np.isfinite([low, high]).all())
     shown = proven_digits(low, high, most)
     mantissa, _, exponent = shown.partition("E")
     digits = mantissa.lstrip("-").replace(".", "").lstrip("0")
     assert len(digits) <= most + 1  # one more where the number rounds to a power of ten
-    if shown == "0":
+    first, last = Fraction(low), Fraction(high)
+    if shown == "0":  # as not even the first digit is proven
+        size = max(abs(low), abs(high))
+        unit = Fraction(10) ** Decimal(size).adjusted()
+        digit = round((first + last) / 2 / unit) * unit
+        assert size == 0.0 or max(last - digit, digit - first) > unit
         return
     unit = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
     value = Fraction(shown)
-    first, last = Fraction(low), Fraction(high)
     assert max(last - value, value - first) <= unit
     if len(digits) < most and first != last:
         finer = round((first + last) / 2 / (unit / 10)) * unit / 10

@@ -168,12 +168,18 @@ def test_weighted_gram_follows_its_weights_and_columns(layout, ones, rng):
         found *= np.nan  # is the caller's
 
 
-@pytest.mark.parametrize("sigma", [0.3, 20.0, np.inf])
-@pytest.mark.parametrize("loss", random.LOSSES, ids=str)
+@pytest.mark.parametrize(
+    ("loss", "sigma"),
+    [
+        (loss, sigma)
+        for loss in random.LOSSES
+        for sigma in (0.3, 20.0, np.inf)
+        if sigma < np.inf or not loss.has_kinks
+    ],
+    ids=str,
+)
 def test_smoothed_derivatives(loss, sigma, rng):
     """The derivative is that of the envelope, by its definition; the curvature its slope."""
-    if sigma == np.inf and loss.has_kinks:
-        return
     n, h = 400, 1e-6
     y = np.sign(rng.normal(size=n)) if hasattr(loss, "_least_margin") else rng.normal(size=n)
     y = np.abs(y) if loss.has_log_link else y
