@@ -83,7 +83,7 @@ def progress(case, result):
     if result["failed"]:
         steps.append(f"failed: {result['failed']}")
     if "missing" in result:
-        steps.append(f"missing: {result['missing']} (pip install '.[bench]')")
+        steps.append(f"missing: {result['missing']} (pip install -r benchmarks/requirements.txt)")
     where = f"{case['model']}, {case['data']}, alpha {alpha_text(case)}"
     print(f"{where}, {name}: {'; '.join(steps)}", file=sys.stderr, flush=True)
 
@@ -165,7 +165,7 @@ def compare(arguments, name, description, all_cases, contenders):
     try:
         from benchmarks.helpers.panels import draw
     except ImportError:
-        print("\nno figure without matplotlib (pip install '.[bench]')")
+        print("\nno figure without matplotlib (pip install -r benchmarks/requirements.txt)")
         return
     draw(cases, options.output)
     print(f"\nfigure: {options.output}")

@@ -134,6 +134,18 @@ def test_the_oldest_build_tools_are_tested():
 
 
 @in_a_clone
+def test_what_tests_need_is_in_one_file():
+    """Readers, contributors and CI install it without a second build of the package."""
+    needs = "tests/requirements.txt"
+    wheels = settings()["tool"]["cibuildwheel"]["before-test"]
+    assert wheels.endswith(f"-r {{project}}/{needs}")
+    setups = [text("README.md"), text("CONTRIBUTING.md"), text("benchmarks/requirements.txt")]
+    setups += [commands(job) for job in ("suite", "clang", "oldest", "nightly")]
+    assert all(f"-r {needs}" in setup.replace("../", "") for setup in setups)
+    assert (ROOT / needs).exists()
+
+
+@in_a_clone
 def test_hooks_lint_as_the_script_does():
     """.pre-commit-config.yaml, which the lint job of the workflows runs, and .ci/run."""
     hooks = {

@@ -208,7 +208,9 @@ def notes(cases):
         for race in case["races"]:
             name = f"{race['name']} {race['variant']}".strip()
             if "missing" in race:
-                lines.append(f"missing: {race['missing']} (pip install '.[bench]')")
+                lines.append(
+                    f"missing: {race['missing']} (pip install -r benchmarks/requirements.txt)"
+                )
             if race["failed"]:
                 lines.append(f"failed: {name} on {where}: {race['failed']}")
             if race["compiles"] and "first_fit" in race:
