@@ -139,7 +139,9 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     ) -> FitProblems:
         """The validated data and the problems of a fit; those with ``_takes_offset`` take one."""
 
-    def _problems_of(self, X: Any, targets: Sequence[tuple], sample_weight: Array) -> list[Any]:
+    def _problems_of(
+        self, X: Any, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
+    ) -> list[Any]:
         """A problem for each pair of targets and their loss, or one of all of them."""
         design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(targets)))
         return [self._problem(design, *target, sample_weight) for target in targets]

@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Array
 
 
-def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: Array) -> float:
+def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: Any) -> float:
     """The share of comparable pairs in order; nan if no pair is comparable.
 
     A pair is comparable if the sample with the smaller time has an event; of two equal times, if

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import StrOptions
 from .._typing import Array, Indices
 from ..designs import KernelMatrix
+from ..losses import Loss
 from ..penalties import Penalty
 from ..problems.kernel import KernelMachine, kernel_machines
 from ..solvers.kernel_machines import solve_kernel_machine
@@ -82,7 +83,9 @@ class KernelModel(PrimalDualEstimator):
     def _data_options(self) -> dict[str, Any]:
         return {"dtype": np.float64} if self._is_precomputed else _ROWS
 
-    def _problems_of(self, X: Any, targets: Sequence[tuple], sample_weight: Array) -> list[Any]:
+    def _problems_of(
+        self, X: Any, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
+    ) -> list[Any]:
         """A problem for each target, which share the matrices of the kernels and their factors."""
         weights, total_weight = shares_of(sample_weight)
         machines = kernel_machines(

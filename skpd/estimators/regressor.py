@@ -52,8 +52,8 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         if isinstance(X, RowBlocks):
             problems = [self._problem_of_blocks(X, z, sample_weight, o) for z, o in pairs]
         else:
-            targets = [with_offset(self._get_loss(), z, o) for z, o in pairs]
-            problems = self._problems_of(X, targets, checked_weights(sample_weight, X))
+            posed = [with_offset(self._get_loss(), z, o) for z, o in pairs]
+            problems = self._problems_of(X, posed, checked_weights(sample_weight, X))
             if unchecked:
                 require_finite(self, problems[0], X)
         names = [f"output {k}" for k in range(len(problems))] if len(problems) > 1 else None

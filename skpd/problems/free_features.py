@@ -80,7 +80,7 @@ def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependen
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
         if len(values) == 0 or values[0] > CERTAIN:
             return Dependence(list(range(n_columns)), [], np.zeros((n_columns + 1, 0)))
-    R = np.linalg.qr(table, mode="r")
+    R: Any = np.linalg.qr(table, mode="r")
     return dependence_of_factor(R, ones, precision, partial(_is_exactly, table))
 
 
@@ -93,7 +93,9 @@ def dependence_of_factor(
     times its distance from a constant, or a few units in the last place of its size.
     """
     sizes, tol = np.linalg.norm(R, axis=0), max(NEARLY_DEPENDENT, 64.0 * precision)
-    basis, kept, others = np.empty((len(R), 0)), [], []
+    basis = np.empty((len(R), 0))
+    kept: list[int] = []
+    others: list[int] = []
     for j in range(R.shape[1]):
         v, centred = R[:, j], sizes[j]
         for _ in range(2):  # a second time for what rounding has left
@@ -106,7 +108,7 @@ def dependence_of_factor(
             kept.append(j)
         elif sizes[j] > 0.0:
             others.append(j)
-    factors = np.linalg.lstsq(R[:, kept], R[:, others], rcond=None)[0]
+    factors: Any = np.linalg.lstsq(R[:, kept], R[:, others], rcond=None)[0]
     nearly = [k for k, j in enumerate(others) if not is_exact(kept, j, factors[:, k])]
     factors = factors[:, nearly]
     if not ones:

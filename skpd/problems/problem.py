@@ -92,7 +92,7 @@ class Problem(Objective):
     plain_dual: ClassVar[Any] = attribute_of_part("rows.plain_dual")
     free_columns: ClassVar[Any] = attribute_of_part("penalty.free_features.columns")
     has_free_level: ClassVar[Any] = attribute_of_part("penalty.free_level")
-    left_out: ClassVar[Any] = attribute_of_part("free.left_out")
+    left_out: ClassVar[Any] = attribute_of_part("free.left_out")  # type: ignore[misc]
     of_model: ClassVar[Any] = attribute_of_part("lift.of_model")
 
     # Problems that share parts with this one
