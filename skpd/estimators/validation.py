@@ -217,8 +217,8 @@ def _require_plain(name: str, values: Any) -> None:
     Types of NumPy and of pandas have a ``kind``, those of polars an ``is_temporal``.
     """
     require_unmasked(name, values)
-    of_columns: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
-    types = np.atleast_1d(of_columns)
+    given: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
+    types = np.atleast_1d(given)
     is_date = [getattr(t, "kind", "-") in "mM" or getattr(t, "is_temporal", bool)() for t in types]
     if dates := list(compress(getattr(values, "columns", [name]), is_date)):
         raise ValueError(
