@@ -177,7 +177,7 @@ def test_multipliers_against_interior_point(kappa, ridge, layout, fit_intercept)
 
 @pytest.mark.parametrize("norm", [1, np.inf])
 @pytest.mark.parametrize("kappa", [0.3, 1.0, 5.0])
-@pytest.mark.parametrize("shape, layout", [((1200, 12), np.asarray), ((4000, 100), sp.csr_array)])
+@pytest.mark.parametrize("shape, layout", [((1200, 12), np.asarray), ((1500, 100), sp.csr_array)])
 def test_multipliers_of_polyhedral_norms_against_linear_programmes(norm, kappa, shape, layout):
     """By conjugate gradients where a matrix of 100 features costs more."""
     rng = np.random.default_rng(7)
