@@ -3,7 +3,11 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include "bind/losses.hpp"
+#include <memory>
+#include <type_traits>
+#include <variant>
+
+#include "bind/matrix.hpp"
 #include "methods/block_frank_wolfe.hpp"
 
 using namespace nanobind::literals;
@@ -24,7 +28,7 @@ void bind_block_frank_wolfe(nb::module_& m) {
         .def_prop_ro("entries", &BlockFrankWolfe::entries, "Entries of the matrix visited.");
     m.def(
         "block_frank_wolfe",
-        [](const Matrix& matrix, AnyLoss loss, In y, In weights, In theta, double mu, double radius,
+        [](const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double mu, double radius,
            double constant, double offset, bool line_search, double eta, double dual_step, std::size_t sparsity,
            std::size_t n_coordinates) {
             require(matrix.by_row(), "the matrix must be stored by rows");
@@ -33,8 +37,14 @@ void bind_block_frank_wolfe(nb::module_& m) {
                     "the matrix and vectors must fit each other, with sizes below 2^32");
             const BlockFrankWolfeSettings settings{mu,  radius,    constant, offset,       line_search,
                                                    eta, dual_step, sparsity, n_coordinates};
-            return method_of<BlockFrankWolfe, BlockFrankWolfeOn>(loss, matrix, y.data(), weights.data(), theta.data(),
-                                                                 settings);
+            nb::gil_scoped_release release;
+            return std::visit(
+                [&](const auto* loss) -> std::unique_ptr<BlockFrankWolfe> {
+                    using Method = BlockFrankWolfeOn<std::remove_cvref_t<decltype(*loss)>>;
+                    return std::make_unique<Method>(*loss, matrix.layout(), y.data(), weights.data(), theta.data(),
+                                                    settings);
+                },
+                any_loss);
         },
         "matrix"_a, "loss"_a, "y"_a, "weights"_a, "theta"_a, "mu"_a, "radius"_a, "constant"_a, "offset"_a,
         "line_search"_a, "eta"_a, "dual_step"_a, "sparsity"_a, "n_coordinates"_a, nb::keep_alive<0, 1>(),

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "bind/losses.hpp"
+#include "bind/matrix.hpp"
 #include "methods/class_iterate.hpp"
 #include "methods/dual_descent.hpp"
 #include "methods/pair_descent.hpp"
@@ -36,11 +36,12 @@ Descent of_losses(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In t
     require_rows(matrix);
     nb::gil_scoped_release release;
     return std::visit(
-        [&](const auto* loss, const auto& layout) -> Descent {
-            DualIterate iterate(*loss, layout, y.data(), weights.data(), theta.data(), alpha, constant, threshold, offset);
+        [&](const auto* loss) -> Descent {
+            DualIterate iterate(*loss, matrix.layout(), y.data(), weights.data(), theta.data(), alpha, constant, threshold,
+                                offset);
             return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
         },
-        any_loss, matrix.layout());
+        any_loss);
 }
 
 Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alpha, double constant, In offsets,
@@ -52,10 +53,9 @@ Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alph
     require(have_length(n_classes, offsets), "there must be an offset for each class");
     require_rows(matrix);
     nb::gil_scoped_release release;
-    return matrix.visit([&](const auto& layout) -> Descent {
-        ClassIterate iterate(layout, y.data(), n_classes, weights.data(), theta.data(), alpha, constant, offsets.data());
-        return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
-    });
+    ClassIterate iterate(matrix.layout(), y.data(), n_classes, weights.data(), theta.data(), alpha, constant,
+                         offsets.data());
+    return std::make_unique<DualDescentOn<ClassIterate>>(std::move(iterate), seed);
 }
 
 std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, InTable K, In y, In weights, double alpha, bool has_intercept) {
@@ -76,13 +76,6 @@ std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, InTable K, In y, In wei
 
 using SmoothLoss = std::variant<const HingeLoss*, const LogisticLoss*, const ResidualLoss*>;
 
-// Method<Loss, Layout, Terms>(loss, layout, problem, w, seed)
-template <template <class, class, class> class Method, class Loss, class Layout, class Terms>
-std::unique_ptr<RandomCoordinates> made(const Loss& loss, const Layout& layout, const CoordinateProblem<Terms>& problem,
-                                        const double* w, std::uint64_t seed) {
-    return std::make_unique<Method<Loss, Layout, Terms>>(loss, layout, problem, w, seed);
-}
-
 void require_coordinates(std::size_t n_coordinates, std::uint64_t seed) {
     require(seed != 0 && n_coordinates < (std::size_t{1} << 32) - 1,
             "the seed must not be 0, and coordinates at most 2^32 - 2");
@@ -90,7 +83,7 @@ void require_coordinates(std::size_t n_coordinates, std::uint64_t seed) {
 
 std::vector<double> copied(In values) { return {values.data(), values.data() + values.shape(0)}; }
 
-template <template <class, class, class> class Method>
+template <template <class, class> class Method>
 std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y,
                                               In weights, const SeparableCoordinates& terms, double alpha, bool ones,
                                               In w, std::uint64_t seed) {
@@ -102,12 +95,16 @@ std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLos
     require_coordinates(n_features, seed);
     const CoordinateProblem<SeparableCoordinates> problem{copied(y), copied(weights), terms, alpha, smoothness, ones};
     nb::gil_scoped_release release;
-    return std::visit([&](const auto* loss, const auto& layout) { return made<Method>(*loss, layout, problem, w.data(), seed); },
-                      any_loss, transpose.layout());
+    return std::visit(
+        [&](const auto* loss) -> std::unique_ptr<RandomCoordinates> {
+            using Of = Method<std::remove_cvref_t<decltype(*loss)>, SeparableCoordinates>;
+            return std::make_unique<Of>(*loss, transpose.layout(), problem, w.data(), seed);
+        },
+        any_loss);
 }
 
-template <template <class, class, class> class Method>
-std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss any_loss, In y, In weights, double alpha, In v,
+template <template <class, class> class Method>
+std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, In y, In weights, double alpha, In v,
                                            std::uint64_t seed) {
     require(have_length(matrix.n_rows(), y, weights, v), "the vector does not fit the matrix");
     require_rows(matrix);
@@ -115,15 +112,11 @@ std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss any_los
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const ResidualLoss half_square{-infinity, infinity, 0.0, 1.0};
     nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto* loss, const auto& layout) {
-            using Terms = ConjugateCoordinates<std::remove_cvref_t<decltype(*loss)>>;
-            const std::size_t d = matrix.n_columns();
-            const CoordinateProblem<Terms> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / alpha),
-                                                   Terms{*loss, copied(y), copied(weights)}, 1.0, 1.0, false};
-            return made<Method>(half_square, layout, problem, v.data(), seed);
-        },
-        any_loss, matrix.layout());
+    const std::size_t d = matrix.n_columns();
+    const CoordinateProblem<ConjugateCoordinates> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / alpha),
+                                                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false};
+    return std::make_unique<Method<ResidualLoss, ConjugateCoordinates>>(half_square, matrix.layout(), problem, v.data(),
+                                                                        seed);
 }
 
 void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {

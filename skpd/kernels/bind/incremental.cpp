@@ -27,11 +27,8 @@ std::unique_ptr<Incremental> make(const Matrix& matrix, In y, In weights, double
     require(matrix.by_row(), "the matrix must be stored by rows");
     require(have_length(matrix.n_rows(), y, weights), "the vector does not fit the matrix");
     const RobustSettings settings{epsilon, kappa, ridge, fit_intercept};
-    return matrix.visit([&](const auto& layout) {
-        using Layout = std::remove_cvref_t<decltype(layout)>;
-        return with_epigraph(norm, [&](auto epigraph) -> std::unique_ptr<Incremental> {
-            return std::make_unique<IncrementalOn<decltype(epigraph), Layout>>(layout, y.data(), weights.data(), settings);
-        });
+    return with_epigraph(norm, [&](auto epigraph) -> std::unique_ptr<Incremental> {
+        return std::make_unique<IncrementalOn<decltype(epigraph)>>(matrix.layout(), y.data(), weights.data(), settings);
     });
 }
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "bind/losses.hpp"
+#include "bind/matrix.hpp"
 #include "data/dual_products.hpp"
 #include "data/row_pass.hpp"
 #include "data/products.hpp"
@@ -24,14 +24,14 @@ double reflected_halpern_step(const Matrix& matrix, AnyLoss any_loss, In y, In w
     nb::gil_scoped_release release;
     std::fill_n(gradient.data(), matrix.n_columns(), 0.0);
     return std::visit(
-        [&](const auto* loss, const auto& layout) {
+        [&](const auto* loss) {
             using Loss = std::remove_cvref_t<decltype(*loss)>;
             const ReflectedHalpern<Loss> update{*loss, y.data(), weights.data(), step.data(), anchor.data(),
                                                 scale, momentum, theta.data(), prox.data()};
-            return row_pass(layout, matrix.by_row(), matrix.n_rows(), coef.data(), intercept, gradient.data(),
-                            update);
+            return row_pass(MajorVectors(matrix.layout()), matrix.by_row(), matrix.n_rows(), coef.data(), intercept,
+                            gradient.data(), update);
         },
-        any_loss, matrix.layout());
+        any_loss);
 }
 
 using Places = Array<const std::int32_t>;

@@ -4,43 +4,26 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "data/layouts.hpp"
 
 namespace skpd {
 
-// Column products of a sparse matrix: if the support has few of the entries, its columns are
-// collected and kept, by one pass over the matrix for all columns that are likely to be needed
-// soon. Otherwise all rows are read.
-template <class M>
+// If the support has few of the entries of a sparse matrix, its columns are collected and kept, by one pass over the
+// matrix for all columns that are likely to be needed soon. Otherwise all rows are read. Of a dense matrix the entries
+// of every row in the support are.
 class ColumnProducts {
    public:
-    explicit ColumnProducts(const M& rows) : rows_(rows) {}
+    using Likely = std::function<bool(std::size_t)>;
+
+    explicit ColumnProducts(const MajorVectors& rows) : rows_(rows) {}
 
     // out += A x; likely(j) must hold for every column j of the support. Returns the number of
     // entries that it has read.
-    template <class Likely>
-    double add(const double* x, const std::vector<std::uint32_t>& support, Likely likely, double* out) {
-        needed_ = 0;
-        if (support.empty()) return 0.0;
-        const std::size_t n_entries = rows_.n_entries();
-        if (begin_.empty()) {
-            begin_.assign(rows_.n_minor, none);
-            end_.assign(rows_.n_minor, none);
-        }
-        const bool missing = !std::all_of(support.begin(), support.end(), [&](auto j) { return collected(j); });
-        if (missing && needs_many_) {
-            by_rows(x, out);
-        } else {
-            if (missing) collect(likely);
-            for (const std::uint32_t j : support) {
-                for (std::size_t p = begin_[j]; p < end_[j]; ++p) out[row_[p]] += x[j] * value_[p];
-                needed_ += end_[j] - begin_[j];
-            }
-        }
-        needs_many_ = many * needed_ > n_entries;
-        return static_cast<double>(missing ? n_entries : needed_);
+    double add(const double* x, const std::vector<std::uint32_t>& support, const Likely& likely, double* out) {
+        return rows_.visit([&](const auto& rows) { return add_of(rows, x, support, likely, out); });
     }
     // The number of entries in the columns of the last support
     double needed() const { return static_cast<double>(needed_); }
@@ -49,32 +32,70 @@ class ColumnProducts {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);  // of a column not collected
     static constexpr std::size_t many = 8;  // a support with 1 / many of the entries reads all rows
 
+    template <class T>
+    double add_of(const Dense<T>& rows, const double* x, const std::vector<std::uint32_t>& support, const Likely&,
+                  double* out) {
+        for (std::size_t i = 0; i < rows.n_major; ++i) {
+            const T* row = rows.major(i);
+            double sum = 0.0;
+            for (const std::uint32_t j : support) sum += static_cast<double>(row[j]) * x[j];
+            out[i] += sum;
+        }
+        needed_ = rows.n_major * support.size();
+        return needed();
+    }
+
+    template <class T, class I>
+    double add_of(const Sparse<T, I>& rows, const double* x, const std::vector<std::uint32_t>& support,
+                  const Likely& likely, double* out) {
+        needed_ = 0;
+        if (support.empty()) return 0.0;
+        const std::size_t n_entries = rows.n_entries();
+        if (begin_.empty()) {
+            begin_.assign(rows.n_minor, none);
+            end_.assign(rows.n_minor, none);
+        }
+        const bool missing = !std::all_of(support.begin(), support.end(), [&](auto j) { return collected(j); });
+        if (missing && needs_many_) {
+            by_rows(rows, x, out);
+        } else {
+            if (missing) collect(rows, likely);
+            for (const std::uint32_t j : support) {
+                for (std::size_t p = begin_[j]; p < end_[j]; ++p) out[row_[p]] += x[j] * value_[p];
+                needed_ += end_[j] - begin_[j];
+            }
+        }
+        needs_many_ = many * needed_ > n_entries;
+        return static_cast<double>(missing ? n_entries : needed_);
+    }
+
     bool collected(std::size_t j) const { return begin_[j] != none; }
 
-    void by_rows(const double* x, double* out) {
-        for (std::size_t i = 0; i < rows_.n_major; ++i) {
-            const auto [even, odd] = two_chains<double>(rows_.indptr[i], rows_.indptr[i + 1], [&](double& sum, auto p) {
-                const double value = x[rows_.indices[p]];
-                sum += static_cast<double>(rows_.data[p]) * value;
+    template <class T, class I>
+    void by_rows(const Sparse<T, I>& rows, const double* x, double* out) {
+        for (std::size_t i = 0; i < rows.n_major; ++i) {
+            const auto [even, odd] = two_chains<double>(rows.indptr[i], rows.indptr[i + 1], [&](double& sum, auto p) {
+                const double value = x[rows.indices[p]];
+                sum += static_cast<double>(rows.data[p]) * value;
                 needed_ += value != 0.0;
             });
             out[i] += even + odd;
         }
     }
 
-    template <class Likely>
-    void collect(Likely likely) {
+    template <class T, class I>
+    void collect(const Sparse<T, I>& rows, const Likely& likely) {
         struct Entry {
             std::uint32_t row, column;
             double value;
         };
-        const std::size_t d = rows_.n_minor;
+        const std::size_t d = rows.n_minor;
         std::vector<unsigned char> wanted(d);
         for (std::size_t j = 0; j < d; ++j) wanted[j] = !collected(j) && likely(j);
         std::vector<Entry> found;
         std::vector<std::size_t> count(d, 0);
-        for (std::size_t i = 0; i < rows_.n_major; ++i)
-            rows_.for_each(i, [&](std::size_t j, double a) {
+        for (std::size_t i = 0; i < rows.n_major; ++i)
+            rows.for_each(i, [&](std::size_t j, double a) {
                 if (!wanted[j]) return;
                 found.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), a});
                 ++count[j];
@@ -94,36 +115,12 @@ class ColumnProducts {
         }
     }
 
-    const M rows_;
+    const MajorVectors rows_;
     std::vector<std::size_t> begin_, end_;  // of the columns in row_ and value_
     std::vector<std::uint32_t> row_;
     std::vector<double> value_;
     std::size_t needed_ = 0;
     bool needs_many_ = true;
-};
-
-// Column products of a dense matrix, by the entries of every row in the support.
-template <class T>
-class ColumnProducts<Dense<T>> {
-   public:
-    explicit ColumnProducts(const Dense<T>& rows) : rows_(rows) {}
-
-    template <class Likely>
-    double add(const double* x, const std::vector<std::uint32_t>& support, Likely, double* out) {
-        for (std::size_t i = 0; i < rows_.n_major; ++i) {
-            const T* row = rows_.major(i);
-            double sum = 0.0;
-            for (const std::uint32_t j : support) sum += static_cast<double>(row[j]) * x[j];
-            out[i] += sum;
-        }
-        needed_ = static_cast<double>(rows_.n_major * support.size());
-        return needed_;
-    }
-    double needed() const { return needed_; }
-
-   private:
-    const Dense<T> rows_;
-    double needed_ = 0.0;
 };
 
 }  // namespace skpd

@@ -138,4 +138,42 @@ constexpr bool is_dense<Dense<T>> = true;
 using AnyLayout = std::variant<Dense<double>, Dense<float>, Sparse<double, std::int32_t>, Sparse<float, std::int32_t>,
                                Sparse<double, std::int64_t>, Sparse<float, std::int64_t>>;
 
+// The major vectors of a matrix of any layout, for methods that visit them one by one. Each visit branches on the
+// layout, so that these methods are compiled once in place of once for each layout.
+class MajorVectors {
+   public:
+    MajorVectors(const AnyLayout& layout)
+        : n_major(std::visit([](const auto& matrix) { return matrix.n_major; }, layout)),
+          n_minor(std::visit([](const auto& matrix) { return matrix.n_minor; }, layout)), layout_(layout) {}
+
+    template <class Visit>
+    decltype(auto) visit(Visit visit) const {
+        return std::visit(visit, layout_);
+    }
+    std::size_t n_entries() const {
+        return visit([](const auto& matrix) { return matrix.n_entries(); });
+    }
+    std::size_t length(std::size_t k) const {
+        return visit([&](const auto& matrix) { return matrix.length(k); });
+    }
+    template <class Visit>
+    void for_each(std::size_t k, Visit entry) const {
+        visit([&](const auto& matrix) { matrix.for_each(k, entry); });
+    }
+    double dot(std::size_t k, const double* v) const {
+        return visit([&](const auto& matrix) { return matrix.dot(k, v); });
+    }
+    double square(std::size_t k) const {
+        return visit([&](const auto& matrix) { return matrix.square(k); });
+    }
+    void axpy(std::size_t k, double a, double* out) const {
+        visit([&](const auto& matrix) { matrix.axpy(k, a, out); });
+    }
+
+    const std::size_t n_major, n_minor;
+
+   private:
+    const AnyLayout layout_;
+};
+
 }  // namespace skpd

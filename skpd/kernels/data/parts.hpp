@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -14,12 +15,11 @@
 namespace skpd {
 
 // work(k) for k = 0, ..., n_parts - 1, each in a thread of its own
-template <class Work>
-void in_threads(std::size_t n_parts, Work work) {
+inline void in_threads(std::size_t n_parts, const std::function<void(std::size_t)>& work) {
     std::vector<std::thread> threads;
     std::size_t k = 1;
     try {
-        for (; k < n_parts; ++k) threads.emplace_back(work, k);
+        for (; k < n_parts; ++k) threads.emplace_back(std::cref(work), k);
     } catch (const std::system_error&) {  // no more threads are to be had
     }
     work(0);

@@ -13,8 +13,8 @@ namespace skpd {
 
 // update(i, z_i) returns the coefficient with which row i enters the gradient.
 // Returns the sum of the coefficients, the gradient of the intercept.
-template <class M, class Update>
-double row_pass(const M& matrix, bool by_row, std::size_t n_rows, const double* coef, double intercept,
+template <class Update>
+double row_pass(const MajorVectors& matrix, bool by_row, std::size_t n_rows, const double* coef, double intercept,
                 double* gradient, Update update) {
     double total = 0.0;
     if (by_row) {
@@ -24,16 +24,20 @@ double row_pass(const M& matrix, bool by_row, std::size_t n_rows, const double* 
         double rows[block];
         for (std::size_t first = 0; first < n_rows; first += block) {
             const std::size_t size = std::min(block, n_rows - first);
-            for (std::size_t i = 0; i < size; ++i) rows[i] = intercept + matrix.dot(first + i, coef);
+            matrix.visit([&](const auto& vectors) {
+                for (std::size_t i = 0; i < size; ++i) rows[i] = intercept + vectors.dot(first + i, coef);
+            });
             for (std::size_t i = 0; i < size; ++i) total += rows[i] = update(first + i, rows[i]);
-            for (std::size_t i = 0; i < size; ++i)
-                if (rows[i] != 0.0) matrix.axpy(first + i, rows[i], gradient);
+            matrix.visit([&](const auto& vectors) {
+                for (std::size_t i = 0; i < size; ++i)
+                    if (rows[i] != 0.0) vectors.axpy(first + i, rows[i], gradient);
+            });
         }
     } else {
         std::vector<double> rows(n_rows, intercept);
-        scatter<Identity>(matrix, coef, rows.data());
+        matrix.visit([&](const auto& columns) { scatter<Identity>(columns, coef, rows.data()); });
         for (std::size_t i = 0; i < n_rows; ++i) total += rows[i] = update(i, rows[i]);
-        gather<Identity>(matrix, rows.data(), gradient);
+        matrix.visit([&](const auto& columns) { gather<Identity>(columns, rows.data(), gradient); });
     }
     return total;
 }

@@ -143,18 +143,20 @@ void by_pieces(std::size_t stride, Visit visit) {
 }
 
 // out = x_i' table
-template <class M>
-void scores(const M& matrix, std::size_t i, const double* table, std::size_t stride, double* out) {
-    by_pieces(stride, [&](auto count, std::size_t first) {
-        some_scores<decltype(count)::value>(matrix, i, table + first, stride, out + first);
+inline void scores(const MajorVectors& vectors, std::size_t i, const double* table, std::size_t stride, double* out) {
+    vectors.visit([&](const auto& matrix) {
+        by_pieces(stride, [&](auto count, std::size_t first) {
+            some_scores<decltype(count)::value>(matrix, i, table + first, stride, out + first);
+        });
     });
 }
 
 // table += x_i a'
-template <class M>
-void add_outer(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
-    by_pieces(stride, [&](auto count, std::size_t first) {
-        add_some<decltype(count)::value>(matrix, i, a + first, table + first, stride);
+inline void add_outer(const MajorVectors& vectors, std::size_t i, const double* a, double* table, std::size_t stride) {
+    vectors.visit([&](const auto& matrix) {
+        by_pieces(stride, [&](auto count, std::size_t first) {
+            add_some<decltype(count)::value>(matrix, i, a + first, table + first, stride);
+        });
     });
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "data/compensated.hpp"
@@ -436,5 +437,9 @@ SKPD_CLONES double smoothed_slope(const Smoothed<Loss>& smoothed, std::size_t n,
         sum += weights[i] * direction[i] * local.derivative(y[i], theta[i], z[i] + step * direction[i]);
     return sum;
 }
+
+// A loss whichever it is, of those that methods are compiled for
+using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*,
+                             const PiecewiseLinearLoss*, const ResidualLoss*>;
 
 }  // namespace skpd

@@ -42,7 +42,7 @@ struct BlockFrankWolfeSettings {
     std::size_t sparsity, n_coordinates;  // s and k; 0 has s grow as needed, and k balanced with it
 };
 
-// The interface of the algorithm for all losses and layouts.
+// The interface of the algorithm for all losses.
 struct BlockFrankWolfe {
     virtual ~BlockFrankWolfe() = default;
     // Iterates until the gap is at most the target, or max_iter iterations or max_entries entries of
@@ -57,10 +57,10 @@ struct BlockFrankWolfe {
     virtual double entries() const = 0;                 // of the matrix that have been visited
 };
 
-template <class Loss, class M>
+template <class Loss>
 class BlockFrankWolfeOn final : public BlockFrankWolfe {
    public:
-    BlockFrankWolfeOn(const Loss& loss, const M& rows, const double* y, const double* weights, const double* theta,
+    BlockFrankWolfeOn(const Loss& loss, const MajorVectors& rows, const double* y, const double* weights, const double* theta,
                       const BlockFrankWolfeSettings& settings)
         : loss_(loss), rows_(rows), products_(rows), settings_(settings), n_(rows.n_major), d_(rows.n_minor),
           y_(y, y + n_), weights_(weights, weights + n_), theta_(theta, theta + n_), step_(n_), next_theta_(n_),
@@ -280,8 +280,8 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     }
 
     const Loss loss_;
-    const M rows_;
-    ColumnProducts<M> products_;
+    const MajorVectors rows_;
+    ColumnProducts products_;
     BlockFrankWolfeSettings settings_;
     const std::size_t n_, d_;
     std::vector<double> y_, weights_, theta_, step_, next_theta_, length_, sorted_;

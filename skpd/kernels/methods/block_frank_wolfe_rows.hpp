@@ -89,5 +89,8 @@ AlongRow along_row(const Sparse<T, I>& rows, std::size_t i, const double* g, con
     });
     return {even.excess + odd.excess, even.slope + odd.slope};
 }
+inline AlongRow along_row(const MajorVectors& rows, std::size_t i, const double* g, const double* signs, double tau) {
+    return rows.visit([&](const auto& layout) { return along_row(layout, i, g, signs, tau); });
+}
 
 }  // namespace skpd

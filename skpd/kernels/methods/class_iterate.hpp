@@ -64,11 +64,10 @@ SKPD_CLONES inline Ascent ascend(const double* p, const double* G, double most, 
     return {largest, lacks};
 }
 
-template <class M>
 struct ClassIterate {
     static constexpr bool quadratic_pieces = true;
 
-    const M matrix;
+    const MajorVectors matrix;
     const std::size_t n, n_classes, stride;
     const double alpha, constant;
     std::vector<ClassRow> rows;
@@ -76,7 +75,7 @@ struct ClassIterate {
     Numbers v;  // of shape (n_features + 1, stride)
 
     // y holds a 1 for the class of each row, theta the dual point to start from.
-    ClassIterate(const M& matrix, const double* y, std::size_t n_classes, const double* weights, const double* theta,
+    ClassIterate(const MajorVectors& matrix, const double* y, std::size_t n_classes, const double* weights, const double* theta,
                  double alpha, double constant, const double* offsets)
         : matrix(matrix), n(matrix.n_major), n_classes(n_classes), stride(padded(n_classes)), alpha(alpha),
           constant(constant), rows(n), p(n * stride), v((matrix.n_minor + 1) * stride), offsets_(stride),

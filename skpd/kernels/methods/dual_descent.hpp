@@ -26,7 +26,7 @@
 
 namespace skpd {
 
-// The interface of dual coordinate descent for all losses and layouts.
+// The interface of dual coordinate descent for all losses.
 struct DualDescent {
     virtual ~DualDescent() = default;
     // Runs epochs until the gap is at most the target, with limits on epochs and visits of rows.

@@ -84,20 +84,20 @@ struct DualPiece : Piece {
     double along(const double* change) const { return slope * *change; }
 };
 
-template <class Loss, class M>
+template <class Loss>
 struct DualIterate {
     static constexpr std::size_t stride = 1;  // dual variables of a row
     static constexpr bool quadratic_pieces = Loss::quadratic_pieces;
 
     const Loss loss;
-    const M matrix;
+    const MajorVectors matrix;
     const std::size_t n, d;
     const double alpha, constant, threshold;
     double offset;
     std::vector<DualDescentRow> rows;
     std::vector<double> v;
 
-    DualIterate(const Loss& loss, const M& matrix, const double* y, const double* weights, const double* theta,
+    DualIterate(const Loss& loss, const MajorVectors& matrix, const double* y, const double* weights, const double* theta,
                 double alpha, double constant, double threshold, double offset)
         : loss(loss), matrix(matrix), n(matrix.n_major), d(matrix.n_minor), alpha(alpha), constant(constant),
           threshold(threshold), offset(offset), rows(n), v(d + 1, 0.0) {

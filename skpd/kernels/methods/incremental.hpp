@@ -32,10 +32,10 @@ class Incremental {
 
 // Row i of the n with a weight stands for f_i = epsilon lam + (n c_i) h_i + ridge ||w||^2 / 2,
 // whose mean is the objective.
-template <class Epigraph, class M>
+template <class Epigraph>
 class IncrementalOn : public Incremental {
    public:
-    IncrementalOn(const M& matrix, const double* y, const double* weights, const RobustSettings& settings)
+    IncrementalOn(const MajorVectors& matrix, const double* y, const double* weights, const RobustSettings& settings)
         : matrix_(matrix), settings_(settings), y_(y, y + matrix.n_major), weights_(weights, weights + matrix.n_major),
           squares_(matrix.n_major, 0.0), trial_(matrix.n_minor), best_(matrix.n_minor) {
         w.assign(matrix.n_minor, 0.0);
@@ -107,7 +107,7 @@ class IncrementalOn : public Incremental {
             radius = trial.best_lam;
             intercept = trial.best_b;
         } else {
-            VectorTrial<Epigraph, M> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_, work_};
+            VectorTrial<Epigraph, MajorVectors> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_, work_};
             found = prox_cases(trial, row, {p[i], r[i]});
             w.swap(best_);
             radius = trial.best_lam;
@@ -117,7 +117,7 @@ class IncrementalOn : public Incremental {
         r[i] = found.r;
     }
 
-    const M& matrix_;
+    const MajorVectors matrix_;
     RobustSettings settings_;
     std::vector<double> y_, weights_, squares_, trial_, best_, work_;
 };

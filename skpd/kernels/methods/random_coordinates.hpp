@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "maths/losses.hpp"
@@ -33,7 +34,7 @@
 
 namespace skpd {
 
-// The interface of random coordinate methods for all losses and layouts.
+// The interface of random coordinate methods for all losses and terms.
 struct RandomCoordinates {
     virtual ~RandomCoordinates() = default;
     virtual void run(std::size_t steps) = 0;
@@ -46,18 +47,19 @@ struct RandomCoordinates {
 };
 
 // The terms c_i l*(y_i, v_i / c_i) of dual variables
-template <class Loss>
 struct ConjugateCoordinates {
     struct Term {
-        const Loss& loss;
+        AnyLoss loss;
         double y, weight;
         double prox(double v, double step) const {
-            return weight > 0.0 ? weight * dual_prox(loss, y, v / weight, 0.0, step / weight) : 0.0;
+            if (!(weight > 0.0)) return 0.0;
+            const auto prox = [&](const auto* loss) { return dual_prox(*loss, y, v / weight, 0.0, step / weight); };
+            return weight * std::visit(prox, loss);
         }
     };
     Term operator[](std::size_t i) const { return {loss, y[i], weights[i]}; }
 
-    Loss loss;
+    AnyLoss loss;
     std::vector<double> y, weights;
 };
 
@@ -76,13 +78,13 @@ bool is_squared(const Loss& loss) {
     return false;
 }
 
-template <class Loss, class M, class Terms>
+template <class Loss, class Terms>
 class CoordinatesOn : public RandomCoordinates {
    public:
     std::size_t n_coordinates() const override { return w_.size(); }
 
    protected:
-    CoordinatesOn(const Loss& loss, const M& columns, const CoordinateProblem<Terms>& problem, const double* w,
+    CoordinatesOn(const Loss& loss, const MajorVectors& columns, const CoordinateProblem<Terms>& problem, const double* w,
                   std::uint64_t seed)
         : loss_(loss), columns_(columns), problem_(problem), n_(columns.n_minor), d_(columns.n_major),
           centred_(problem.ones && is_squared(loss)), w_(w, w + d_ + (problem.ones && !centred_)),
@@ -123,8 +125,8 @@ class CoordinatesOn : public RandomCoordinates {
         else
             for (std::size_t i = 0; i < n_; ++i) entry(i, 1.0);
     }
-    double derivative(double y, double z) const {
-        return Loss::margin ? y * loss_.derivative(y * z) : loss_.derivative(z - y);
+    static double derivative(const Loss& loss, double y, double z) {
+        return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
     }
     // argmin_t g t + L t^2 / 2 + alpha R_j(w + t), as w + t
     double minimise(std::size_t j, double w, double g, double L) const {
@@ -139,7 +141,7 @@ class CoordinatesOn : public RandomCoordinates {
     std::size_t draw() { return moving_[random_.below(moving_.size())]; }
 
     const Loss loss_;
-    const M columns_;
+    const MajorVectors columns_;
     const CoordinateProblem<Terms> problem_;
     const std::size_t n_, d_;
     const bool centred_;
@@ -150,13 +152,13 @@ class CoordinatesOn : public RandomCoordinates {
 };
 
 // Coordinate descent, Algorithm 1 of Duenner et al. (2016).
-template <class Loss, class M, class Terms>
-class CoordinateDescentOn final : public CoordinatesOn<Loss, M, Terms> {
-    using Base = CoordinatesOn<Loss, M, Terms>;
+template <class Loss, class Terms>
+class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
+    using Base = CoordinatesOn<Loss, Terms>;
     using Base::curvature_, Base::d_, Base::means_, Base::moving_, Base::n_, Base::problem_, Base::w_;
 
    public:
-    CoordinateDescentOn(const Loss& loss, const M& columns, const CoordinateProblem<Terms>& problem,
+    CoordinateDescentOn(const Loss& loss, const MajorVectors& columns, const CoordinateProblem<Terms>& problem,
                         const double* w, std::uint64_t seed)
         : Base(loss, columns, problem, w, seed), slope_(n_), sums_(w_.size(), 0.0), since_(w_.size(), 0) {
         refresh();
@@ -172,9 +174,11 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, M, Terms> {
             since_[j] = step_;
             w_[j] = next;
             residual_ += change * means_[j];
-            this->visit(j, [&](std::size_t i, double x) {
-                z_[i] += change * x;
-                slope_[i] = problem_.weights[i] * this->derivative(problem_.y[i], z_[i]);
+            // copies of what is read, so that the loop over a dense column is vectorised
+            this->visit(j, [change, loss = this->loss_, y = problem_.y.data(), weights = problem_.weights.data(),
+                            z = z_.data(), slope = slope_.data()](std::size_t i, double x) {
+                z[i] += change * x;
+                slope[i] = weights[i] * Base::derivative(loss, y[i], z[i]);
             });
         }
     }
@@ -182,7 +186,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, M, Terms> {
         z_.assign(n_, 0.0);
         this->predict(w_, z_);
         for (std::size_t i = 0; i < n_; ++i)
-            slope_[i] = problem_.weights[i] * this->derivative(problem_.y[i], z_[i]);
+            slope_[i] = problem_.weights[i] * this->derivative(this->loss_, problem_.y[i], z_[i]);
         residual_ = this->mean_residual(w_);
     }
     std::vector<double> variables() const override { return this->completed(w_); }
@@ -209,13 +213,13 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, M, Terms> {
 // APPROX, Algorithm 2 of Fercoq and Richtarik (2015), one coordinate at a time. The iterates
 // w = theta^2 u + v and the points theta^2 u + v with the next theta, at which gradients
 // are taken, are never formed: a step changes one entry of u and of v.
-template <class Loss, class M, class Terms>
-class ApproxOn final : public CoordinatesOn<Loss, M, Terms> {
-    using Base = CoordinatesOn<Loss, M, Terms>;
+template <class Loss, class Terms>
+class ApproxOn final : public CoordinatesOn<Loss, Terms> {
+    using Base = CoordinatesOn<Loss, Terms>;
     using Base::curvature_, Base::means_, Base::moving_, Base::n_, Base::problem_, Base::w_;
 
    public:
-    ApproxOn(const Loss& loss, const M& columns, const CoordinateProblem<Terms>& problem, const double* w,
+    ApproxOn(const Loss& loss, const MajorVectors& columns, const CoordinateProblem<Terms>& problem, const double* w,
              std::uint64_t seed)
         : Base(loss, columns, problem, w, seed), u_(w_.size(), 0.0), rows_(n_),
           theta_(1.0 / std::max<double>(1.0, static_cast<double>(moving_.size()))), last_(theta_) {
@@ -231,7 +235,7 @@ class ApproxOn final : public CoordinatesOn<Loss, M, Terms> {
             double g = 0.0;
             this->visit(j, [&](std::size_t i, double x) {
                 const Row& row = rows_[i];
-                g += row.weight * this->derivative(row.y, square * row.u + row.v) * x;
+                g += row.weight * this->derivative(this->loss_, row.y, square * row.u + row.v) * x;
             });
             g -= means_[j] * (square * mean_u_ + residual_v_);
             const double next = this->minimise(j, w_[j], g, n * theta_ * curvature_[j]), change = next - w_[j];
