@@ -8,19 +8,32 @@ value is compared with the exact right-hand side of Fenchel and Young's inequali
 at the predictions of which theta is the derivative, where it is nearly an equality.
 """
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
 from mpmath import mpf
 
 from skpd import losses as L
+from skpd.losses.chains import ChainLogLoss, ChainLoss
+from skpd.losses.multivariate import FBeta, RocAuc
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.shifted import with_offset
 from skpd.losses.survival import PartialLikelihood
-from tests.oracles.exact_objectives import MARGIN, RESIDUAL, deviance, exact, quantile_losses
+from tests.oracles.exact_objectives import (
+    MARGIN,
+    RESIDUAL,
+    chain,
+    class_losses,
+    deviance,
+    exact,
+    multivariate,
+    quantile_losses,
+)
 
 EPSILON = 2.0**-52
-N, SIZES = 12, 10.0 ** np.arange(0, 19, 3)
+N, SIZES = 12, 10.0 ** np.array([0, 4, 8, 13, 18])
 KINDS = ("offset", "mean", "scale")
 
 SCALAR = {
@@ -158,6 +171,30 @@ def test_ordered_quantiles(kind, size, rng):
     require_bounds(posed, targets, np.repeat(weights_of(rng), K) / K * K, z.ravel(), of_rows)
 
 
+def as_fraction(weight):
+    return Fraction(float(weight)).limit_denominator(1000)
+
+
+def require_linear_bound(loss, z, value, offset=0.0):
+    """Compare a loss of all scores and the linear bound of a mixture with an exact value at z.
+
+    The weights of scores are quotients of small whole numbers, taken before they are rounded.
+    """
+    found, rounding = loss.value(z)
+    assert value <= mpf(found) + mpf(rounding)
+    mixture = loss.mixture(z, 0.0)[1]
+    weights = [mpf(w.numerator) / w.denominator for w in map(as_fraction, loss.weights)]
+    products = mpmath.fdot(weights, exact(mixture.theta) * exact(z))
+    missed = mixture.theta_error * float(np.sqrt(np.sum(loss.weights)))
+    missed *= float(np.sqrt(np.sum(loss.weights * z * z)))
+    for scale in (1.0, 0.5):
+        dual, of_dual = mixture.value(scale)
+        right = value - mpf(scale) * products
+        assert mpf(dual) - mpf(of_dual) - mpf(missed) <= right
+    size = float(value) + float(np.mean(np.abs(mixture.theta) * (np.abs(z) + np.abs(offset))))
+    assert rounding <= 4e-12 * (size + np.max(np.abs(z)) + np.max(np.abs(offset)))
+
+
 def partial_likelihood(time, event, weights, strata, scores):
     """The sum over events of c (log sum_j s_j exp(z_j) - z_i - log s_i), by Breslow's method."""
     weights, found = exact(weights), mpf(0)
@@ -204,14 +241,50 @@ def test_losses_of_all_scores(model, kind, size, rng):
         labels = np.arange(N) % 3
         loss = OrdinalLoss(labels, weights, offset, L.Logistic())
         value = ordered_classes(labels, weights, loss.best_thresholds(z), scores)
-    found, rounding = loss.value(z)
-    assert value <= mpf(found) + mpf(rounding)
-    mixture = loss.mixture(z, 0.0)[1]
-    products = mpmath.fdot(exact(loss.weights), exact(mixture.theta) * exact(z))
-    missed = mixture.theta_error * float(np.sqrt(np.mean(z * z)))
+    require_linear_bound(loss, z, value, offset)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["mean", "scale"])
+@pytest.mark.parametrize("name", ["softmax", "crammer_singer"])
+def test_losses_of_classes(name, kind, size, rng):
+    K, labels = 3, np.arange(N) % 3
+    loss = {"softmax": L.Softmax, "crammer_singer": L.CrammerSinger}[name](K)
+    y, weights = np.eye(K)[labels].ravel(), np.repeat(weights_of(rng), K)
+    z = size * rng.normal(size=(N, K)) if kind == "scale" else rng.normal(size=(N, K)) + size
+    mean = mpmath.fdot(exact(weights[::K]), class_losses(name, labels, exact(z)))
+    most = loss.largest_mean(y, weights, z.ravel(), 0.0, np.zeros(N * K))
+    assert mean <= mpf(most) * (1 + 64 * EPSILON)
+    theta = loss.project_dual(y, loss.gradient(y, z.ravel())).reshape(N, K)
+    derivatives = exact(theta)
+    own = np.arange(N), labels  # stands for minus the exact sum of the others
+    derivatives[own] = derivatives[own] - np.sum(derivatives, axis=1)
+    products = mpmath.fdot(exact(weights), np.ravel(derivatives * exact(z)))
     for scale in (1.0, 0.5):
-        dual, of_dual = mixture.value(scale)
-        right = value - mpf(scale) * products
-        assert mpf(dual) - mpf(of_dual) - mpf(missed) <= right
-    size = float(value) + float(np.mean(np.abs(mixture.theta) * (np.abs(z) + np.abs(offset))))
-    assert rounding <= 1e-12 * (size + np.max(np.abs(z)) + np.max(np.abs(offset)))
+        dual, rounding = loss.dual_value(y, weights, theta.ravel(), scale)
+        assert mpf(dual) - mpf(rounding) <= mean - mpf(scale) * products
+    dual, rounding = loss.dual_value(y, weights, theta.ravel())
+    assert rounding <= 1e-12
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["mean", "scale"])
+@pytest.mark.parametrize("name", ["chain", "chain, soft", "f1", "roc_auc"])
+def test_losses_of_all_labels(name, kind, size, rng):
+    K, lengths, n = 2, np.array([3, 2]), 5
+    if name.startswith("chain"):
+        labels = rng.integers(0, K, n)
+        loss = (ChainLogLoss if "soft" in name else ChainLoss)(labels, lengths, K)
+        z = rng.normal(size=n * K + K * K)
+    else:
+        y = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
+        loss, z = (FBeta(y) if name == "f1" else RocAuc(y)), rng.normal(size=n)
+    z = size * z if kind == "scale" else z + size
+    if name.startswith("chain"):
+        nodes, transitions = exact(z[: n * K]).reshape(n, K), z[n * K :].reshape(K, K)
+        parts = [(labels[:3], nodes[:3]), (labels[3:], nodes[3:])]
+        values = [chain(*part, transitions, soft="soft" in name) for part in parts]
+        value = mpmath.fsum(values) / len(parts)
+    else:
+        value = multivariate(name, y, exact(z))
+    require_linear_bound(loss, z, value)
