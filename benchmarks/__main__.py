@@ -28,6 +28,7 @@ NAMES = {
     "likelihoods": "random fits of counts, costs, times and ordered classes beside Clarabel",
     "memory": "peak memory of a fit over the size of its data",
     "multivariate": "F1 optimised as such beside LinearSVC, and small problems beside Clarabel",
+    "mutations": "changes of the code that its tests do not notice",
     "noise_budget": "a budget of multipliers: certified, and beside the table of its paper",
     "outputs": "several outputs, tasks and classes: certified, and beside Clarabel",
     "panel": "two hundred fits bit by bit, beside those of another state of the code",
