@@ -558,3 +558,11 @@ def test_certificates_print_no_better_than_they_are(primal, share):
 def test_certificates_of_nothing_print():
     certificate = Certificate(np.inf, 0.0, np.inf, np.nan, "exact", np.inf, np.inf)
     assert str(certificate).startswith("objective inf, lower bound 0: at most inf above")
+
+
+def test_certificates_of_an_optimum_print():
+    certificate = Certificate(0.5, 0.5, 0.0, 0.0, "exact", 1.0, 1.0)
+    expected = (
+        "objective 0.5, lower bound 0.5: at most 0 above the optimum, relative gap 0 (exact)"
+    )
+    assert str(certificate) == expected
