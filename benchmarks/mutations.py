@@ -174,11 +174,11 @@ def forked(function, *arguments):
     return process
 
 
-def record(folder, paths, answer):
+def record(tests, paths, answer):
     """Write what a `Recorder` finds and the names of all modules; the exit status of pytest."""
     recorder = Recorder(paths)
     sys.settrace(recorder.trace)
-    status = run_pytest([folder], recorder)
+    status = run_pytest(tests, recorder)
     sys.settrace(None)
     found = recorder.seconds, dict(recorder.tests), list(sys.modules)
     Path(answer).write_bytes(pickle.dumps(found))
@@ -191,6 +191,7 @@ def import_all(names):
         if name.partition(".")[0] not in ("skpd", "tests", "benchmarks", "conftest", "__main__"):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+    assert "skpd" not in sys.modules  # or no change of it would be imported
     gc.collect()
     gc.freeze()
 
@@ -241,6 +242,7 @@ def survivors_of(mutants, tests, seconds, jobs):
 def main(arguments=()):
     parser = argparse.ArgumentParser(prog="python -m benchmarks mutations", description=__doc__)
     parser.add_argument("--part", choices=PARTS, default="certificates")
+    parser.add_argument("--tests", nargs="+", help="files and folders, by default the part's")
     parser.add_argument("--mutants", type=int, default=400)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
@@ -250,9 +252,10 @@ def main(arguments=()):
     start = time.perf_counter()
     with tempfile.NamedTemporaryFile() as answer:
         paths = {mutant.path for mutant in mutants}
-        process = forked(record, f"tests/{options.part}", paths, answer.name)
+        folders = options.tests or [f"tests/{options.part}"]
+        process = forked(record, folders, paths, answer.name)
         if os.waitpid(process, 0)[1]:
-            raise SystemExit(f"tests/{options.part} fails as the code is")
+            raise SystemExit(f"{' '.join(folders)} fails as the code is")
         seconds, tests, modules = pickle.loads(Path(answer.name).read_bytes())
     import_all(modules)
     elapsed = time.perf_counter() - start
