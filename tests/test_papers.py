@@ -28,7 +28,7 @@ def test_prox_of_the_robust_loss(lam, rng):
 
 
 def test_gs_admm_against_a_linear_programme(rng):
-    n, d, epsilon, kappa = 60, 4, 0.1, 1.0
+    n, d, epsilon, kappa = 30, 4, 0.1, 1.0
     Z = rng.normal(size=(n, d)) + 0.5
     # w, lam and the losses of the rows
     cost = np.concatenate([np.zeros(d), [epsilon], np.full(n, 1 / n)])

@@ -156,10 +156,11 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         return fitted._problems(X, y, sample_weight, **required(self, offset)).problems
 
     def _with_groups_found(self) -> Self:
-        """A copy whose groups are those of the data that it was fitted to."""
+        """The model, or a copy whose groups are those of the data that it was fitted to."""
+        if not hasattr(self, "groups_"):
+            return self
         fitted = copy(self)
-        if hasattr(self, "groups_"):
-            fitted.groups = self.groups_
+        fitted.groups = self.groups_
         return fitted
 
     # Validation

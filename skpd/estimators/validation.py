@@ -130,7 +130,10 @@ def require_size(name: str, values: Any) -> None:
     """Raise a ValueError unless no product of two squares of values overflows."""
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g} in size, got {largest:.3g}.")
+        raise ValueError(
+            f"{name} must hold values of at most {LARGEST:g} in size, got {largest:.3g}: bring it "
+            "to a smaller scale."
+        )
 
 
 def _validated_blocks(

@@ -182,7 +182,7 @@ def test_an_entropy_far_below_the_tolerance_is_next_to_none():
     assert programme.certificate_.dual <= model.certificate_.primal
 
 
-@pytest.mark.parametrize("seed", [2, 3, 4])
+@pytest.mark.parametrize("seed", [2, 3])
 def test_tight_tolerances_with_entropy(seed):
     """Where accelerated gradients alone end at gaps of 5e-8 to 7e-7."""
     X, y, weights, _ = random_problem(seed)

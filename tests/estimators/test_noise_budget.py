@@ -43,7 +43,7 @@ def optimum(X, y, weights, alpha, budget, intercept, constraints=None):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("budget", [3.0, 30.0, 60.0, 90.0, 1000.0])
+@pytest.mark.parametrize("budget", [3.0, 60.0, 1000.0])
 def test_optimum_is_that_of_a_linear_programme(budget, intercept):
     X, y, weights = generated()
     expected = optimum(X, y, weights, 0.02, budget, intercept)
