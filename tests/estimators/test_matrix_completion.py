@@ -353,7 +353,7 @@ def test_large_alpha_leaves_the_biases():
     ({}, [[1, np.inf]], [1.0], r"Numbers in column 1 of X must be whole, got array\(\[inf\]"),
     ({}, [[1, 2.5], [2, 3]], [1.0, 2.0], r"Numbers in column 1 of X must be whole, got array"),
     ({}, [[1, 2], [2, 1]], [1.0, np.inf], "contains infinity"),
-    ({}, [[1, 2], [2, 1]], [1.0, 1e200], "y must hold values of at most 1e.70 in size, got 1e.200"),
+    ({}, [[1, 2], [2, 1]], [1.0, 1e200], "y must hold values of at most 1e.70 in size"),
     ({}, [[1, 2], [2, 1]], [1.0, None], "must hold numbers alone"),
     ({}, np.ma.masked_equal([[1, 2], [2, 1]], 2), [1.0, 2.0], "X must have no masked values"),
     ({}, [[1, 2], [3, 4]], [1.0], "inconsistent numbers of samples"),
