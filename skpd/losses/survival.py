@@ -217,7 +217,7 @@ class PartialLikelihood(LossOfRows):
         starts, terms = self.starts[:-1], self.terms
         distinct = len(starts) == len(rows)  # no two rows have the same time
         sums = rows if distinct else np.add.reduceat(rows, starts, axis=0)
-        sums = np.cumsum(sums[::-1], axis=0)[::-1]
+        np.cumsum(sums[::-1], axis=0, out=sums[::-1])
         if np.sum(self.last) > 1:  # the sums of other strata are not of the risk set
             ends = np.flatnonzero(self.last)
             beyond = np.vstack([sums[ends[:-1] + 1], np.zeros((1, table.shape[1]))])

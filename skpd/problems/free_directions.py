@@ -88,6 +88,13 @@ class FreeDirections(Free):
             return self.columns[:0]
         return self.columns[self.dependence.nearly]
 
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The bounds on the free coefficients, which are 0 for those that are left out."""
+        _, lower, upper = self.penalty.free_features
+        fixed = np.isin(self.columns, self.left_out)
+        return np.where(fixed, 0.0, lower), np.where(fixed, 0.0, upper)
+
     def restricted(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
         w = coef[self.left_out]
         if not np.any(w):
@@ -123,10 +130,7 @@ class FreeDirections(Free):
         the level, if the level is free, and by the bounds on coefficients that are not penalised.
         """
         if self._last is None or self._last[0] != (alpha, upper):
-            columns, lower, above = self.penalty.free_features
-            fixed = np.isin(columns, self.left_out)
-            lower, above = np.where(fixed, 0.0, lower), np.where(fixed, 0.0, above)
-            of_columns = zip(lower.tolist(), above.tolist(), strict=True)
+            of_columns = zip(*(ends.tolist() for ends in self._ends), strict=True)
             found = [*self._intercepts(upper, upper / alpha), *of_columns]
             self._last = (alpha, upper), found
         return self._last[1]
@@ -165,11 +169,9 @@ class FreeDirections(Free):
     def _support(self, row: Array, error: Array) -> Support:
         """An upper bound on x.w for a row x with an error, as a function of the radius."""
         penalised = self.penalty.support_by_radius(self.penalty.widest(row, error))
-        columns, lower, upper = self.penalty.free_features
+        columns, (lower, upper) = self.columns, self._ends
         if not len(columns):
             return penalised
-        fixed = np.isin(columns, self.left_out)
-        lower, upper = np.where(fixed, 0.0, lower), np.where(fixed, 0.0, upper)
         ends = [row[columns] + side * error[columns] for side in (-1.0, 1.0)]
         with np.errstate(invalid="ignore"):  # 0 times inf, for entries of the row that are 0
             products = [np.where(x == 0.0, 0.0, x * y) for x in ends for y in (lower, upper)]
