@@ -295,3 +295,50 @@ def test_what_is_refused(rng):
         CoxPD().fit(X, y, strata=np.array([1, *["a"] * (N - 1)], dtype=object))
     with pytest.raises(ValueError, match="X has 150 samples, and y has 149"):
         CoxPD().fit(X, y[1:])
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_optima_where_derivatives_are_0(ties, penalty):
+    """All events at the last time: Breslow's terms are log(6), Efron's log(6), ..., log(1)."""
+    model = CoxPD(ties=ties, penalty=penalty).fit(np.arange(6.0)[:, None], np.ones((6, 2)))
+    expected = np.log(6.0) if ties == "breslow" else np.mean(np.log(np.arange(1.0, 7.0)))
+    assert model.converged_ and not model.coef_.any()
+    assert_allclose([model.certificate_.dual, model.certificate_.primal], expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2", "elasticnet"])
+def test_risk_sets_of_one_row_say_nothing(penalty, rng):
+    """Each stratum has one row: the likelihood is 1 for all coefficients."""
+    X, time = rng.normal(size=(20, 3)), rng.exponential(size=20)
+    y = np.column_stack([time, np.arange(20) % 3 > 0])
+    options = {"strata": np.arange(20), "offset": 1e5 * rng.normal(size=20)}
+    model = CoxPD(penalty=penalty, penalty_weights=[1.0, 2.0, 3.0]).fit(X, y, **options)
+    assert model.converged_ and model.n_iter_ == 0 and not model.coef_.any()
+    assert 0.0 <= model.certificate_.primal < 1e-13
+
+
+def test_numbers_too_large_or_missing(rng):
+    X, time = rng.normal(size=(20, 3)), rng.exponential(size=20)
+    y = np.column_stack([time, np.ones(20)])
+    model = CoxPD().fit(X, y)
+    assert model.score(X, y, np.full(20, 1e200)) == model.score(X, y)
+    with pytest.raises(ValueError, match="must have a finite sum, got inf"):
+        CoxPD().fit(X, y, np.full(20, 1e308))
+    with pytest.raises(ValueError, match="times must be numbers, got NaN"):
+        model.predict_survival_function(X, times=[1.0, np.nan])
+
+
+def test_far_scores_are_those_of_centred_ones(rng):
+    """Features and offsets far from 0 change nothing but the baseline."""
+    X, time = rng.normal(size=(30, 2)), rng.exponential(size=30)
+    y, offset = np.column_stack([time, np.ones(30)]), rng.normal(size=30)
+    near = CoxPD(0.01, penalty="l2", tol=1e-9).fit(X, y, offset=offset)
+    for shift, far in ((1e6, 0.0), (0.0, 1e8), (1e4, 1e4)):
+        model = CoxPD(0.01, penalty="l2").fit(X + shift, y, offset=offset + far)
+        assert model.converged_
+        assert model.certificate_.dual <= near.certificate_.primal
+        assert near.certificate_.dual <= model.certificate_.primal
+        expected = near.predict_survival_function(X, offset=offset)
+        found = model.predict_survival_function(X + shift, offset=offset + far)
+        assert_allclose(found, expected, atol=0.02)
