@@ -18,7 +18,7 @@ rows of the larger of both sides.
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -344,7 +344,7 @@ def _split(u: Array, low: float, high: float) -> float:
     between = u[(u > low) & (u < high)]
     if len(between):
         return float(np.median(between))
-    below, above = np.max(u, initial=low, where=u <= low), np.min(u, initial=high, where=u >= high)
+    below, above = np.max(u, initial=-inf, where=u <= low), np.min(u, initial=inf, where=u >= high)
     if low < below + FAR:
         return float(below) + FAR
     return float(above) - FAR if high > above - FAR else 0.5 * (low + high)
