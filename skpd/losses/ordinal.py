@@ -157,13 +157,15 @@ class OrdinalLoss(LossOfRows):
                 break
             low, high = (low, t) if slope > 0.0 else (t, high)
             step = -slope / curvature if curvature > 0.0 else np.inf
-            if abs(step) <= 2.0 * EPSILON * (1.0 + abs(t)):
+            resolution = 2.0 * EPSILON * (1.0 + abs(t))
+            if abs(step) <= resolution and abs(slope * step) <= FLAT:
                 break
-            inside = low < t + step < high and 2.0 * abs(step) <= moved
+            # steps that are lost in a large threshold lead nowhere
+            inside = low < t + step < high and resolution <= 2.0 * abs(step) <= moved
             after = t + step if inside else _split(u, low, high)
             moved, t = abs(after - t), after
             # the error after a Newton step is about the square of the step
-            if moved <= (NEGLIGIBLE if inside else EPSILON) * (1.0 + abs(t)):
+            if moved <= (NEGLIGIBLE if inside else 0.5 * resolution):
                 break
         return float(t)
 
