@@ -133,10 +133,10 @@ def dual_estimate(
         norm = penalty.dual_norm(-gradient)
         best = value - (upper / alpha) * max(norm - alpha, 0.0)
         # l* is convex with l*(0) = 0, so that the value at s theta is at least s times that
-        best = max(best, min(1.0, alpha / norm) * value if norm > 0.0 else value)
+        best = max(best, alpha / max(norm, alpha) * value)
     else:
         best = value - penalty.bounded_conjugate(-gradient, alpha, upper / alpha)
-    return best if best > 0.0 else 0.0
+    return max(0.0, best)  # 0 where the other is NaN
 
 
 def certify_point(

@@ -98,10 +98,10 @@ class Certificate:
     radius: float
     intercept_radius: float
     radius_kind: str = "monotone"
-    evidence: Any = field(default=None, repr=False, compare=False)
-    coef_shape: tuple[int, ...] = field(default=(0,), repr=False, compare=False)
-    row_evidence: RowEvidence = field(default=NOTHING, repr=False, compare=False)
-    left_out: tuple[int, ...] = field(default=(), repr=False)
+    evidence: Any = field(default=None, compare=False)
+    coef_shape: tuple[int, ...] = field(default=(0,), compare=False)
+    row_evidence: RowEvidence = field(default=NOTHING, compare=False)
+    left_out: tuple[int, ...] = ()
 
     @property
     def coefficient_bounds(self) -> Array:
@@ -136,7 +136,7 @@ class Certificate:
 
     def __str__(self) -> str:
         digits = DIGITS
-        if 0.0 < self.gap < abs(self.primal) < inf:
+        if 0.0 < self.gap < abs(self.primal):
             digits = max(DIGITS, OF_GAP + 1 + ceil(log10(abs(self.primal) / self.gap)))
         lower = rounded(self.dual, digits, ROUND_FLOOR)
         upper = rounded(self.primal, digits, ROUND_CEILING)

@@ -18,7 +18,6 @@ Ball = Callable[[Array, float, float], float]
 GOOD = 10.0  # no better bound is tried for a gap of at most this times the accuracy
 WORTH = 0.01  # rounding errors below this times the gap are accepted
 PLAIN = 1e-11  # rounding errors below this times the objective are accepted
-SEARCH = 40  # evaluations for the best scale where the conjugate has kinks along the ray
 PARABOLAS = 4  # steps of parabolic interpolation for the best scale
 
 
@@ -197,9 +196,8 @@ class Repairs:
                     return min(penalty.conjugate(u, alpha), self.ball(u, alpha, self.radius))
 
                 found = minimize_scalar(
-                    lambda t: -bound(t, conjugate(t)), bounds=(0.0, 1.0), method="bounded",
-                    options={"maxiter": SEARCH},
-                )  # fmt: skip
+                    lambda t: -bound(t, conjugate(t)), bounds=(0.0, 1.0), method="bounded"
+                )
                 best = _better(best, scaled(found.x, conjugate(found.x)))
         return none if isnan(best.value) else best
 
@@ -235,14 +233,14 @@ def _best_scale(point: DualPoint, largest: float, value: Callable[[float], float
         return min(max(peak, 0.0), largest) if isfinite(peak) else reach
     # The bound is concave in t: double the range while it rises, then interpolate by parabolas.
     reach = 1.0
-    while 2.0 * reach < largest and reach < 1e30 and value(2.0 * reach) > value(reach):
+    while 2.0 * reach < largest and reach < 2.0**100 and value(2.0 * reach) > value(reach):
         reach *= 2.0
     largest = min(2.0 * reach, largest)
     scales = [0.0, 0.5 * largest, largest]
     values = [0.0, *(value(scale) for scale in scales[1:])]
     for _ in range(PARABOLAS):
-        next_scale = min(_vertex(scales[-3:], values[-3:]), largest)
-        if not next_scale > 0.0 or next_scale in scales:
+        next_scale = min(max(0.0, _vertex(scales[-3:], values[-3:])), largest)
+        if next_scale in scales:
             break
         scales.append(next_scale)
         values.append(value(next_scale))

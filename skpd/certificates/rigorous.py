@@ -28,7 +28,7 @@ weights and alpha
 """
 
 from dataclasses import dataclass, field
-from math import isfinite, log2
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -171,9 +171,8 @@ def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, 
     bound = value - 1.01 * rounding - above + from_free
     bound -= 8.0 * EPSILON * (abs(value) + above + abs(from_free)) + UNDERFLOW
     bound *= 1.0 - of_weights(objective.n_samples)
-    if not bound > 0.0:  # theta = 0 proves that P >= 0
-        return 0.0, max(plain, 0.0) if isfinite(plain) else 0.0
-    return bound, plain - bound
+    bound = max(0.0, bound)  # theta = 0 proves that P >= 0
+    return bound, max(0.0, plain - bound)
 
 
 def _intervals(objective: Objective, upper: float) -> list[Interval]:

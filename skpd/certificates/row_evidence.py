@@ -126,9 +126,10 @@ def row_evidence(
         costs = objective.turning_costs(*model, theta)
         intervals = objective.prediction_intervals(*model, gap)
         if intervals is not None:
-            inactive = objective.inactive_rows(*intervals)
+            lower, upper = intervals
+            inactive = objective.inactive_rows(lower, upper)
             if costs is not None:  # intervals on one side of 0 leave no other decision
-                costs = np.where(intervals[0] * intervals[1] > 0.0, inf, costs)
+                costs = np.where((lower > 0.0) | (upper < 0.0), inf, costs)
     if costs is None:
         reasons["decisions_that_may_differ"] = (
             "Decisions are compared for losses of labels and of classes, with rows in memory and "
