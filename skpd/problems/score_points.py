@@ -59,7 +59,7 @@ class StructuredPoint(DualPoint):
         Shares that differ by at most 4 units in the last place give a sum of exactly 0.
     """
 
-    linear, quadratic = True, False
+    quadratic = False
 
     def __init__(self, rows: Any, mixture: Mixture, beyond: float = 0.0) -> None:
         self.rows, self.theta, self.is_balanced = rows, mixture, beyond > 0.0

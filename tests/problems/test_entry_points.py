@@ -64,6 +64,7 @@ def test_balanced_points(loss, rng):
     if loss.of_labels:  # the first left group has one label only: its rows are in no cycle
         problem.y[problem.rows.groups.left == 0] = 1.0
     lower, upper = bounds_of(problem)
+    assert_array_equal(problem.free.balanced_bounds, (lower, upper))
     start = np.clip(rng.normal(size=40), lower, upper)
     point = problem.balanced(problem.feasible_point(start), None)
     projected = problem.rows.groups.projected(start, lower, upper)

@@ -61,6 +61,25 @@ def test_projections(reach, few, rng, monkeypatch):
     assert_allclose(c @ (found - theta) ** 2, expected.fun, rtol=1e-7)
 
 
+@pytest.mark.parametrize("reach", [np.inf, 0.7])
+def test_a_projection_minimises_a_function_with_the_sums_as_its_gradient(reach, rng, monkeypatch):
+    groups, theta, free = random_groups(rng), rng.normal(size=40), rng.normal(size=9)
+    functions, original = [], FreeGroups.minimised
+    monkeypatch.setattr(
+        FreeGroups,
+        "minimised",
+        lambda self, at, *rest: (functions.append(at), original(self, at, *rest))[1],
+    )
+    groups.projected(theta, np.full(40, -reach), np.full(40, reach))
+    [at] = functions
+    u, c = theta + groups.values(free), groups.weights
+    assert_allclose(at(free).slopes, c * np.clip(u, -reach, reach), rtol=1e-12)
+    assert_allclose(at(free).curvature, c * (np.abs(u) < reach), rtol=1e-12)
+    width = 1e-6 * np.eye(9)
+    differences = [at(free + h).value - at(free - h).value for h in width]
+    assert_allclose(np.array(differences) / 2e-6, groups.sums(at(free).slopes), atol=1e-8)
+
+
 class Script:
     """A function of one left and one right group, of which values and slopes are prescribed."""
 
@@ -141,13 +160,14 @@ def test_rows_that_connect_groups():
     left, right = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
     lower, upper = np.array([-1.0, 0.0, 0.0, -1.0, -1.0]), np.array([0.0, 1.0, 1.0, 0.0, 0.0])
     for share, whole in ((1.0, True), (1.5e-6, True), (0.7e-6, False)):
-        weights = np.array([share, 1.0, 1.0, 1.0, 1.0])
+        weights = 2.0**-10 * np.array([share, 1.0, 1.0, 1.0, 1.0])
         groups = FreeGroups(left, right, 3, 2, weights)
         assert groups.connected(lower, upper).tolist() == [whole] * 4 + [False]
-        assert groups.least_strong_weight == (share if whole else 1.0)
-        both = FreeGroups(left, right, 3, 2, np.array([*weights[:4], 0.5]))
+        least = 2.0**-10 * (share if whole else 1.0)
+        assert groups.least_strong_weight == least
+        both = FreeGroups(left, right, 3, 2, np.array([*weights[:4], 2.0**-11]))
         assert both.connected(np.full(5, -1.0), np.ones(5)).tolist() == [True] * 5
-        assert both.least_strong_weight == min(share if whole else 1.0, 0.5)
+        assert both.least_strong_weight == min(least, 2.0**-11)
 
 
 def test_sums_are_rounded_up(rng):
