@@ -108,8 +108,8 @@ def test_a_level_that_is_constant_on_some_rows_is_no_direction(X, fit_intercept,
 
 def test_features_that_others_imply_on_some_rows_are_no_directions(rng, monkeypatch):
     X = rng.normal(size=(14, 5))
-    X[:, 3] = X[:, 0] / 3.0 + X[:, 1] / 7.0
     X[:6, 1] = 2.0 * X[:6, 0]
+    X[:, 3] = X[:, 0] / 3.0 + X[:, 1] / 7.0
     problem = problem_of(rng, Hinge(), WeightedL1([0.0, 0.0, 1.0, 0.0, 0.0]), X=X)
     places, every = np.array([0, 1, 3]), np.arange(14)
     some = [f.values for f in balance._of_features(problem, places, np.arange(6))]
