@@ -274,6 +274,33 @@ def test_features_with_a_clear_sign_are_not_balanced(rng):
     assert found.share < 1e-10
 
 
+def test_what_is_free_besides_an_intercept(rng):
+    """Features alone, or nothing where coefficients are known."""
+    problem = problem_of(rng, Squared(), WeightedL1([1.0, 0.0, 1.0]), False)
+    theta, x = 0.1 * rng.normal(size=14), problem.free.table[:, 0]
+    theta -= x * (x @ (problem.weights * theta)) / (problem.weights @ x**2)
+    assert balance_exactly(problem, theta).columns.tolist() == [1]
+    penalised = problem_of(rng, Squared(), L1(), False)
+    assert balance_exactly(penalised, theta) is None
+    coef = np.array([1.0, -1.0, 0.0])
+    penalised = penalised.with_alpha(1e-9)
+    F = penalised.design.table(np.arange(2))
+    theta -= F @ np.linalg.solve(F.T * penalised.weights @ F, F.T @ (penalised.weights * theta))
+    found = balance_exactly(penalised, theta, coef)
+    assert found.rest == found.cost == 0.0 < found.share
+
+
+def test_a_second_correction_removes_what_the_first_leaves(rng):
+    """Of directions of which the Gram matrix has a condition number of 1e10."""
+    X = np.array([[1.0, 0.0, 0.0]]) + 1e-5 * rng.normal(size=(14, 3))
+    problem = problem_of(rng, Absolute(), TotalVariation(), X=X)
+    theta = -problem.y * rng.uniform(0.4, 0.6, 14)
+    F, c = np.column_stack([np.ones(14), (X.sum(axis=1) - 1.0) * 1e5]), problem.weights
+    theta -= F @ np.linalg.solve(F.T * c @ F, F.T @ (c * theta))
+    found = balance_exactly(problem, theta + 1e-7 * rng.normal(size=14))
+    assert found.rest < 1e-16
+
+
 @pytest.mark.parametrize("copies", [1, 2])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_changes_towards_known_products(fit_intercept, copies, rng):
