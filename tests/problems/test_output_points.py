@@ -91,6 +91,7 @@ def test_sums_of_every_output(loss, precise, fit_intercept, rng):
     table[:, 1] = 0.0
     nothing = problem.row_point(np.ravel(table)).sums_without_products()
     assert nothing[1] == NOTHING and (nothing[0] != NOTHING) is fit_intercept
+    assert len(problem.left_out) == 0
     gradient = np.arange(6.0)
     assert problem.free.sums(gradient, 0.5) == [0.5] * K + [1.0, 5.0]
     assert problem.free.sums(gradient, [1.0, 2.0, 3.0])[:K] == [1.0, 2.0, 3.0]

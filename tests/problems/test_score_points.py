@@ -1,5 +1,6 @@
 """Mixtures of labelings as dual points, and the intercept of a loss of all scores."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -42,6 +43,20 @@ def test_intervals_of_the_intercept(penalty, upper, rng):
     assert_allclose([low, high], [-ends[0], ends[1]], rtol=0.0, atol=1.1e-6 * max(ends))
     assert -low >= ends[0] * (1.0 + 0.9e-6) and high >= ends[1] * (1.0 + 0.9e-6)
     assert problem_of(rng, False)[0].free_intervals(upper) == [NOTHING]
+
+
+def test_intervals_include_the_errors_of_mean_losses(rng):
+    class Rounded(MeanHinge):
+        @property
+        def opposed(self):
+            return tuple(replace(mixture, mean_loss_error=0.125) for mixture in super().opposed)
+
+    plain, X = problem_of(rng)
+    rounded = scores_problem(Design(X), Rounded(Y), L1(), 0.25, True)
+    [(low, high)], [(lower, higher)] = (p.free_intervals(2.0) for p in (plain, rounded))
+    assert_allclose(
+        [low - lower, higher - high], [0.125 * 8.0 / 5.0, 0.125 * 8.0 / 3.0], rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
