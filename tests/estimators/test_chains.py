@@ -1,6 +1,5 @@
 """Chains: recursions against enumeration, optima against SciPy and Clarabel, the estimators."""
 
-import itertools
 import pickle
 import warnings
 
@@ -8,7 +7,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -17,173 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from skpd import ChainCRF, ChainM3N
 from skpd.designs import Design
 from skpd.designs.chains import ChainsDesign
-from skpd.losses.chain_recursions import Chains, best_labels, log_partition, sum_product
-from skpd.losses.chains import ChainLogLoss, ChainLoss
+from tests.oracles.chain_labelings import (
+    K,
+    features,
+    generated,
+    labelings,
+    scores_of,
+)
 from tests.oracles.optima import optimal_value
-
-K = 3
-LENGTHS = np.array([2, 5, 1, 4])
-
-
-def labelings(length):
-    return [np.array(q) for q in itertools.product(range(K), repeat=length)]
-
-
-def features(labeling):
-    """The indicators of a labeling: of tokens, and the numbers of transitions."""
-    counts = np.zeros((K, K))
-    np.add.at(counts, (labeling[:-1], labeling[1:]), 1.0)
-    return np.eye(K)[labeling], counts
-
-
-def scores_of(nodes, T):
-    """The scores of all labelings of a chain, and these."""
-    found = labelings(len(nodes))
-    return np.array([
-        np.sum(f * nodes) + np.sum(c * T) for f, c in map(features, found)
-    ]), found  # fmt: skip
-
-
-def generated(seed=0, scale=1.0, d=4, lengths=LENGTHS):
-    rng = np.random.default_rng(seed)
-    X = [rng.standard_normal((n, d)) for n in lengths]
-    y = [rng.integers(0, K, size=n) for n in lengths]
-    n_tokens = int(np.sum(lengths))
-    z = scale * rng.standard_normal(n_tokens * K + K * K)
-    return X, y, z
-
-
-def chain_by_chain(z, lengths=LENGTHS):
-    nodes, T = z[: -K * K].reshape(-1, K), z[-K * K :].reshape(K, K)
-    return np.split(nodes, np.cumsum(lengths)[:-1]), T
-
-
-@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
-def test_sums_and_maxima_are_those_over_all_labelings(scale):
-    _, _, z = generated(1, scale)
-    chains = Chains(LENGTHS, K)
-    nodes, T = chains.split(z)
-    beliefs = sum_product(chains, nodes, T)
-    value, labels = best_labels(chains, nodes, T)
-    parts, counts, marginals, best, pairs = 0.0, np.zeros((K, K)), [], [], 0.0
-    for own, _ in ((own, None) for own in chain_by_chain(z)[0]):
-        scores, found = scores_of(own, T)
-        parts += logsumexp(scores)
-        q = np.exp(scores - logsumexp(scores))
-        marginals.append(sum(p * features(y)[0] for p, y in zip(q, found, strict=True)))
-        counts += sum(p * features(y)[1] for p, y in zip(q, found, strict=True))
-        best.append(found[int(np.argmax(scores))])
-        pairs += np.max(scores)
-    np.testing.assert_allclose(beliefs.log_partition, parts, rtol=1e-12)
-    np.testing.assert_allclose(log_partition(chains, nodes, T), parts, rtol=1e-12)
-    np.testing.assert_allclose(beliefs.nodes, np.vstack(marginals), rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(beliefs.counts, counts, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(beliefs.edges().sum(axis=0), counts, rtol=1e-12, atol=1e-15)
-    np.testing.assert_array_equal(labels, np.concatenate(best))
-    np.testing.assert_allclose(value, pairs, rtol=1e-12)
-
-
-@pytest.mark.parametrize("scale", [300.0, 1e4])
-def test_far_scores_keep_the_partition_function_and_true_mixtures(scale):
-    _, y, z = generated(2, scale)
-    loss = ChainLogLoss(np.concatenate(y), LENGTHS, K)
-    own, T = chain_by_chain(z)
-    expected = 0.0
-    for nodes, true in zip(own, y, strict=True):
-        f, c = features(true)
-        expected += logsumexp(scores_of(nodes, T)[0]) - np.sum(f * nodes) - np.sum(c * T)
-    value, error = loss.value(z)
-    assert abs(value - expected / len(y)) <= error + 1e-12 * abs(value)
-    _, mixture = loss.mixture(z, 0.0)
-    entropy, error = mixture.value(1.0)
-    # a mixture says that L is at least its entropy plus its mean score
-    assert entropy - error + (loss.weights * mixture.theta) @ z <= value * (1.0 + 1e-12)
-
-
-@pytest.mark.parametrize("scale", [1.0, 100.0, 1e3, 1e5])
-def test_probabilities_are_those_over_all_labelings_at_any_scale(scale):
-    *_, z = generated(3, scale)
-    own, T = chain_by_chain(z)
-    chains = Chains(LENGTHS, K)
-    beliefs = sum_product(chains, *chains.split(z))
-    nodes, counts = [], np.zeros((K, K))
-    for part in own:
-        scores, found = scores_of(part, T)[0], labelings(len(part))
-        probabilities = np.exp(scores - logsumexp(scores))
-        nodes.append(sum(p * features(q)[0] for p, q in zip(probabilities, found, strict=True)))
-        counts += sum(p * features(q)[1] for p, q in zip(probabilities, found, strict=True))
-    close = {"rtol": 1e-9 + beliefs.relative_error, "atol": 1e-90}
-    assert_allclose(beliefs.nodes, np.concatenate(nodes), **close)
-    assert_allclose(beliefs.counts, counts, **close)
-    assert_allclose(np.sum(beliefs.edges(), axis=0), counts, **close)
-    assert beliefs.relative_error < 1e-6
-
-
-@pytest.mark.parametrize("mu", [0.5, 5e-4])
-def test_the_smoothed_margin_loss_has_the_gradient_of_differences(mu):
-    _, y, z = generated(4, 1.0)
-    loss = ChainLoss(np.concatenate(y), LENGTHS, K)
-    gradient = loss.weights * loss.mixture(z, mu)[1].theta
-    step = 1e-6 * mu
-    for k, slope in enumerate(gradient):
-        e = step * np.eye(len(z))[k]
-        change = loss.mixture(z + e, mu)[0] - loss.mixture(z - e, mu)[0]
-        assert change / (2 * step) == pytest.approx(slope, abs=1e-5)
-
-
-def test_the_dual_value_is_the_entropy_and_minus_the_conjugate():
-    _, y, z = generated(3)
-    loss = ChainLogLoss(np.concatenate(y), LENGTHS, K)
-    _, mixture = loss.mixture(z, 0.0)
-    own, T = chain_by_chain(z)
-    entropy = 0.0
-    for nodes in own:
-        scores, _ = scores_of(nodes, T)
-        q = np.exp(scores - logsumexp(scores))
-        entropy -= np.sum(q * np.log(q)) / len(y)
-    value, error = mixture.value(1.0)
-    assert value == pytest.approx(entropy, rel=1e-12)
-    assert error < 1e-11
-    fenchel = loss.value(z)[0] - (loss.weights * mixture.theta) @ z
-    assert value == pytest.approx(fenchel, rel=1e-12)
-    # shrunk towards the true labeling it is what the same labelings have, and concave
-    half, _ = mixture.value(0.5)
-    assert (0.5 * mixture).value(1.0)[0] == pytest.approx(half, rel=1e-12)
-    assert half >= 0.5 * value
-    other = loss.mixture(-z, 0.0)[1]
-    mixed = loss.mixed(np.array([0.3, 0.5]), [mixture, other])
-    np.testing.assert_allclose(mixed.theta, 0.3 * mixture.theta + 0.5 * other.theta, atol=1e-15)
-    assert mixed.value(1.0)[0] >= 0.3 * value + 0.5 * other.value(1.0)[0]
-    # at most minus the conjugate at its theta: at most L less the product, whatever the scores
-    for seed in range(20):
-        point = generated(seed, 3.0)[2]
-        bound = loss.value(point)[0] - (loss.weights * mixed.theta) @ point
-        assert mixed.value(1.0)[0] <= bound + 1e-12
-    assert loss.truth.value(1.0)[0] == 0.0
-
-
-@pytest.mark.parametrize("mu", [0.0, 0.5])
-def test_the_margin_loss_is_that_of_the_worst_labeling(mu):
-    _, y, z = generated(4)
-    loss = ChainLoss(np.concatenate(y), LENGTHS, K)
-    own, T = chain_by_chain(z)
-    expected, mean_loss = 0.0, 0.0
-    for nodes, true in zip(own, y, strict=True):
-        scores, found = scores_of(nodes, T)
-        f, c = features(true)
-        hamming = np.array([np.sum(q != true) for q in found])
-        margins = scores + hamming - np.sum(f * nodes) - np.sum(c * T)
-        if mu == 0.0:
-            expected += np.max(margins) / len(y)
-            mean_loss += hamming[np.argmax(margins)] / len(y)
-        else:
-            log_sum = logsumexp(margins / mu)
-            expected += mu * (log_sum - len(true) * np.log(K)) / len(y)
-            mean_loss += np.exp(margins / mu - log_sum) @ hamming / len(y)
-    value, mixture = loss.mixture(z, mu)
-    assert value == pytest.approx(expected, rel=1e-12)
-    assert mixture.mean_loss == pytest.approx(mean_loss, rel=1e-12)
-    assert value <= loss.value(z)[0] + 1e-12 <= value + mu * loss.entropy_range + 1e-11
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
+from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from benchmarks.multivariate import every_labeling, optimum
+from benchmarks.multivariate import optimum
 from skpd import MultivariateSVC, certify, path
 from skpd.designs import Design
-from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
-from skpd.losses.multivariate import LARGEST_TABLE
+from skpd.losses import FBeta, PrecisionAtK, RocAuc
 from skpd.penalties import L1, GroupL2, SquaredL2
 from skpd.problems.score_rows import scores_problem
 from skpd.solvers import solve
@@ -29,91 +27,6 @@ def labels(rng, n, share=0.4):
     y = np.where(rng.random(n) < share, 1.0, -1.0)
     y[:2] = 1.0, -1.0
     return rng.permutation(y)
-
-
-def losses(rng, y):
-    k = int(rng.integers(1, len(y)))
-    found = [FBeta(y), FBeta(y, 0.3), FBeta(y, 2.0), PrecisionAtK(y, k), RecallAtK(y, k)]
-    found.append(PrecisionAtK(y, int(np.sum(y > 0.0))))
-    if np.sum(y > 0.0) * np.sum(y < 0.0) <= 10:
-        found.append(RocAuc(y))
-    return found
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_values_and_labelings_are_those_of_the_enumeration(seed):
-    rng = np.random.default_rng(seed)
-    n = 2 + seed
-    y, z = labels(rng, n), rng.standard_normal(n) * 10.0 ** rng.integers(-1, 2)
-    if seed % 3 == 0:
-        z = np.round(z)  # with ties
-    for loss in losses(rng, y):
-        thetas, deltas = every_labeling(loss)
-        expected = np.max(deltas + thetas @ (loss.weights * z))
-        value, error = loss.value(z)
-        assert abs(value - expected) <= error < 1e-12
-        assert loss.entropy_range == pytest.approx(np.log(len(deltas)), rel=1e-12)
-        value, mixture = loss.mixture(z, 0.0)
-        assert value == pytest.approx(expected, abs=1e-12)
-        own = np.all(np.isclose(thetas, mixture.theta), axis=1)
-        assert np.min(np.abs(deltas[own] - mixture.mean_loss)) < 1e-14
-        assert mixture.mean_loss + mixture.theta @ (loss.weights * z) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("smoothing", [1.0, 0.03])
-@pytest.mark.parametrize("n", [2, 5, 9])
-def test_marginals_are_those_of_the_enumeration(n, smoothing):
-    rng = np.random.default_rng(n)
-    y, z = labels(rng, n), rng.standard_normal(n)
-    for loss in losses(rng, y):
-        thetas, deltas = every_labeling(loss)
-        exponents = (deltas + thetas @ (loss.weights * z)) / smoothing
-        log_sum = logsumexp(exponents)
-        shares = np.exp(exponents - log_sum)
-        value, mixture = loss.mixture(z, smoothing)
-        assert value == pytest.approx(smoothing * (log_sum - np.log(len(deltas))), abs=1e-12)
-        assert_allclose(mixture.theta, shares @ thetas, atol=1e-12)
-        assert mixture.mean_loss == pytest.approx(shares @ deltas, abs=1e-12)
-        assert mixture.theta_error < 1e-10
-
-
-def test_marginals_of_many_samples_are_a_mixture_at_any_level():
-    rng = np.random.default_rng(0)
-    y = labels(rng, 150, 0.2)
-    z = y + rng.standard_normal(150)
-    for loss in (FBeta(y), PrecisionAtK(y, 20), RocAuc(y)):
-        exact = loss.value(z)[0]
-        for level in (1.0, 1e-3, 1e-6):
-            value, mixture = loss.mixture(z, level / loss.entropy_range)
-            assert exact - level - 1e-12 <= value <= exact + 1e-12
-            assert np.max(np.abs(mixture.theta) - loss.largest_theta) <= mixture.theta_error
-            # what the mixture says of z is at most the maximum, and at most the level less
-            linear = mixture.mean_loss + mixture.theta @ (loss.weights * z)
-            assert exact - level - 1e-10 <= linear <= exact + 1e-10
-
-
-@pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
-def test_an_f_score_is_bounded_by_its_loss(beta):
-    rng = np.random.default_rng(1)
-    y = labels(rng, 60, 0.2)
-    loss = FBeta(y, beta)
-    for scale in (0.1, 1.0, 10.0):
-        z = scale * (y + rng.standard_normal(60))
-        predicted = np.where(z > 0.0, 1.0, -1.0)
-        assert loss.value(z)[0] >= 1.0 - fbeta_score(y, predicted, beta=beta) - 1e-12
-    b, c = np.sum((y > 0) & (predicted < 0)), np.sum((y < 0) & (predicted > 0))
-    assert loss.delta(b, c) == pytest.approx(1.0 - fbeta_score(y, predicted, beta=beta))
-
-
-def test_the_ranking_loss_is_the_mean_hinge_of_pairs():
-    rng = np.random.default_rng(2)
-    y = labels(rng, 50)
-    z = rng.standard_normal(50)
-    differences = z[y > 0.0][:, None] - z[y < 0.0][None, :]
-    value, mixture = RocAuc(y).mixture(z, 0.0)
-    assert value == pytest.approx(np.mean(np.maximum(1.0 - differences, 0.0)), abs=1e-14)
-    assert mixture.mean_loss == pytest.approx(np.mean(differences < 1.0), abs=1e-15)
-    assert value >= 1.0 - roc_auc_score(y, z)
 
 
 @pytest.mark.parametrize("penalty", [SquaredL2(), L1(), GroupL2(2)])
@@ -166,20 +79,6 @@ def test_a_fixed_lipschitz_constant_proves_bounds_too():
     found = solve(problem, "agm", tol=0.05, max_iter=400, random_state=None, adaptive=False)
     assert found.certificate.dual <= best.primal
     assert found.certificate.primal >= best.dual
-
-
-def test_too_many_samples_for_smoothing_are_refused():
-    y = np.where(np.arange(12_000) % 2, 1.0, -1.0)
-    with pytest.raises(ValueError, match=f"at most {LARGEST_TABLE:,} entries, got 108,036,003"):
-        FBeta(y).mixture(np.zeros(12_000), 0.1)
-    with pytest.raises(ValueError, match="got 36,000,000 for 6,000 positive"):
-        RocAuc(y).mixture(np.zeros(12_000), 0.1)
-
-
-@pytest.mark.parametrize("y", [[1.0, 1.0], [0.0, 1.0], [[1.0, -1.0]]])
-def test_other_labels_are_refused(y):
-    with pytest.raises(ValueError, match="y must be a vector of labels -1 and 1"):
-        FBeta(np.array(y))
 
 
 # The estimator

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, get_scorer_names
@@ -17,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skpd import OrdinalPD, PathCV, certify, path
 from skpd.certificates import primal_objective
 from skpd.designs import Design
-from skpd.losses import Hinge, Logistic
+from skpd.losses import Hinge
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.penalties import L1, GroupL2, L2Norm, SquaredL2
 from skpd.problems import Point
@@ -49,54 +48,6 @@ def data(rng):
     X, offset = rng.normal(size=(N, D)), 0.5 * rng.normal(size=N)
     score = 1.5 * X[:, 0] - X[:, 1] + offset + rng.logistic(size=N)
     return X, np.digitize(score, [-2.0, 0.0, 1.5]), offset, rng.uniform(0.3, 2.0, N)
-
-
-@pytest.mark.parametrize("inner", [Logistic(), Hinge()], ids=str)
-def test_the_loss_its_thresholds_and_its_dual_points(inner, rng):
-    for trial in range(40):
-        n, K = int(rng.integers(6, 30)), int(rng.integers(2, 5))
-        labels = rng.integers(0, K, n)
-        labels[:K] = np.arange(K)
-        weights = rng.random(n) + 0.05
-        offset = rng.normal(size=n) if trial % 2 else None
-        loss = OrdinalLoss(labels, weights, offset, inner)
-        z = rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
-        value, rounding = loss.value(z)
-        u, c = z if offset is None else z + offset, weights / weights.sum()
-        thresholds = loss.best_thresholds(z)
-        assert np.all(np.diff(thresholds) >= 0.0)
-        total = 0.0
-        for k, t in enumerate(thresholds):
-            signs = np.where(labels > k, 1.0, -1.0)
-            near = [t, t + 1e-3, t - 1e-3, *(u - 1.0), *(u + 1.0)]
-            values = [c @ inner.value(signs, u - other) for other in near]
-            assert values[0] <= min(values) + 1e-12
-            total += values[0]
-        assert_allclose(value, total)
-        _, mixture = loss.mixture(z, 0.0)
-        constant, error = mixture.value(1.0)
-        theta = mixture.theta / n
-        assert abs(constant + theta @ z - value) <= error + rounding + 1e-9 * (1.0 + value)
-        for share in (1.0, 0.5, 0.0):
-            constant, error = (share * mixture).value(1.0)
-            for _ in range(3):
-                other = 3.0 * rng.normal(size=n)
-                most, rounding = loss.value(other)
-                assert constant - error + share * (theta @ other) <= most + rounding
-        if inner == Logistic():
-            gradient = approx_fprime(z, lambda q, loss=loss: loss.value(q)[0], 1e-6)
-            assert_allclose(loss.derivatives(z)[1] / n, gradient, atol=1e-5)
-
-
-def test_the_hessian(data, rng):
-    X, y, offset, weights = data
-    loss, w, h = OrdinalLoss(y, weights, offset, Logistic()), rng.normal(size=D), 1e-6
-
-    def gradient(w):
-        return X.T @ loss.derivatives(X @ w)[1] / N
-
-    differences = [(gradient(w + h * e) - gradient(w - h * e)) / (2 * h) for e in np.eye(D)]
-    assert_allclose(loss.hessian(X @ w, Design(X), np.arange(X.shape[1])), differences, atol=1e-8)
 
 
 @pytest.mark.parametrize("penalty", ["l2", "l1", "group", "elasticnet"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import LinearConstraint, linprog, minimize
+from scipy.optimize import LinearConstraint, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV
@@ -83,71 +83,6 @@ def random_quantiles(rng, K):
     return tuple(np.sort(rng.uniform(0.03, 0.97, K)).tolist())
 
 
-def test_the_domain_of_the_conjugate_is_that_of_its_multipliers(rng):
-    """theta + (mu_{k-1} - mu_k) lies between the slopes for some mu >= 0, or it does not."""
-    inside = 0
-    for K in (2, 3, 5):
-        loss = NonCrossingPinball(random_quantiles(rng, K))
-        moves = np.diff(np.eye(K), axis=0).T
-        for _ in range(25):
-            theta = rng.normal(size=K) * rng.choice([0.2, 0.5, 2.0])
-            lower, upper = -np.array(loss.quantiles), 1.0 - np.array(loss.quantiles)
-            found = linprog(
-                np.zeros(K - 1), A_ub=np.vstack([moves, -moves]),
-                b_ub=np.append(upper - theta, theta - lower),
-            )  # fmt: skip
-            assert found.status in (0, 2)
-            exists = found.status == 0
-            assert (loss.largest_scale(np.zeros(K), theta) >= 1.0) == exists
-            inside += exists
-    assert 10 < inside < 65
-
-
-@pytest.mark.parametrize("scale", [0.3, 1.0, 30.0])
-def test_fenchel_young_and_moreau(scale, rng):
-    """v = prox of the conjugate + step z with z in order and equality in Fenchel-Young."""
-    for K in (2, 3, 6):
-        loss, n, step = NonCrossingPinball(random_quantiles(rng, K)), 20, 0.7
-        y = np.repeat(rng.normal(size=n), K)
-        v = scale * rng.normal(size=n * K)
-        theta = loss.prox_conjugate(y, v, step)
-        z = (v - theta) / step
-        assert np.all(np.diff(z.reshape(n, K), axis=1) >= -1e-12 * scale)
-        gap = loss.value(y, z) + loss.conjugate(y, theta) - theta * z
-        assert_allclose(gap.reshape(n, K).sum(axis=1), 0.0, atol=1e-11 * scale)
-        assert loss.largest_scale(y, theta) >= 1.0 - 1e-12 * (1.0 + scale)
-        other = np.ravel(np.sort(rng.normal(size=(n, K)), axis=1))
-        gap = loss.value(y, other) + loss.conjugate(y, theta) - theta * other
-        assert np.all(gap.reshape(n, K).sum(axis=1) >= -1e-12)
-
-
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3, np.inf])
-def test_projected_dual_points_are_inside(size, rng):
-    loss = NonCrossingPinball((0.01, 0.2, 0.5, 0.99))
-    y = np.repeat(rng.normal(size=50), 4)
-    theta = size * rng.normal(size=200)
-    found = loss.project_dual(y, theta)
-    table, q = found.reshape(-1, 4), np.array(loss.quantiles)
-    exact = [np.sum(table[:, :j].astype(np.longdouble), axis=1) for j in range(5)]
-    for j in range(1, 5):
-        assert np.all(exact[j] >= -np.sum(q[:j]))
-        assert np.all(exact[4] - exact[j - 1] <= np.sum(1.0 - q[j - 1 :]))
-    if size == 1e-3:
-        assert_array_equal(found, theta)
-
-
-def test_the_box_around_a_dual_point_is_inside(rng):
-    loss = NonCrossingPinball(random_quantiles(rng, 4))
-    y = np.repeat(rng.normal(size=30), 4)
-    theta = loss.project_dual(y, 2.0 * rng.normal(size=120))
-    lower, upper = loss.box_around(y, theta)
-    assert np.all(lower <= theta + 1e-12) and np.all(theta <= upper + 1e-12)
-    assert_allclose(upper - lower, 1.0)
-    for share in rng.random((20, 120)):
-        corner = np.where(share < 0.5, lower, upper)
-        assert loss.largest_scale(y, corner) >= 1.0 - 1e-12
-
-
 @pytest.mark.parametrize(
     "bad", [(), (0.5, 0.5), (0.9, 0.1), (0.0, 0.5), (0.5, 1.0), (0.5, "x"), [[0.1]]]
 )
@@ -162,23 +97,6 @@ def test_several_targets_do_not_take_it(rng):
     X, y = heteroscedastic(rng)
     with pytest.raises(ValueError, match="fit QuantilePD for it"):
         MultiTaskPD(loss=NonCrossingPinball(THREE)).fit(X, np.column_stack([y, y, y]))
-
-
-def test_the_envelope(rng):
-    """Its gradient is the prox of the conjugate, and its Hessian that of finite differences."""
-    loss, n, sigma, step = NonCrossingPinball(THREE), 200, 2.0, 1e-6
-    y = np.repeat(rng.normal(size=n), 3)
-    theta = loss.project_dual(y, 0.2 * rng.normal(size=3 * n))
-    theta /= max(1.0, np.max(np.abs(theta)))
-    z = y + rng.normal(size=3 * n)
-    found, d, e = loss.derivatives(y, theta, z, sigma)
-    assert_allclose(found, loss.prox_conjugate(y, theta + sigma * z, sigma), atol=1e-12)
-    assert np.any(e != 0.0)
-    direction = rng.normal(size=3 * n)
-    ends = [loss.derivatives(y, theta, z + t * direction, sigma)[0] for t in (-step, step)]
-    along = e.reshape(n, 3) * np.sum((e * direction).reshape(n, 3), axis=1, keepdims=True)
-    expected = sigma * (d * direction - np.ravel(along))
-    assert_allclose((ends[1] - ends[0]) / (2.0 * step), expected, atol=1e-6)
 
 
 # Optimal values

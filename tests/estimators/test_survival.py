@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import approx_fprime
 from sklearn.model_selection import GridSearchCV
 
 from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, path
-from skpd.designs import Design
 from skpd.estimators.concordance import concordance
 from skpd.losses.survival import PartialLikelihood
 from tests.oracles.reference import cox_programme
@@ -26,73 +24,6 @@ def censored(rng, n=N, d=D, ties=True, share=0.5):
     event[np.argmin(np.minimum(time, end))] = True
     time = np.minimum(time, end)
     return X, np.ceil(8.0 * time) / 8.0 if ties else time, event
-
-
-def by_definition(time, event, weights, strata, u, efron):
-    """The loss, from one loop over all event times."""
-    c, total = weights / weights.sum(), 0.0
-    for stratum in np.unique(strata):
-        for t in np.unique(time[(strata == stratum) & event & (weights > 0)]):
-            tied = np.flatnonzero((strata == stratum) & event & (time == t) & (weights > 0))
-            at_risk = np.flatnonzero((strata == stratum) & (time >= t) & (weights > 0))
-            sums = np.sum(weights[at_risk] * np.exp(u[at_risk]))
-            own, d = np.sum(weights[tied] * np.exp(u[tied])), len(tied)
-            terms = [sums - k / d * own * efron for k in range(d)]
-            total += (
-                c[tied].mean() * np.sum(np.log(terms)) if efron else c[tied].sum() * np.log(sums)
-            )
-            total -= np.sum(c[tied] * (u[tied] + np.log(weights[tied])))
-    return total
-
-
-@pytest.mark.parametrize("efron", [True, False])
-def test_the_loss_and_its_dual_points(efron, rng):
-    for trial in range(60):
-        n = int(rng.integers(2, 25))
-        time = rng.integers(1, 8, n).astype(float) if trial % 2 else rng.random(n)
-        event = rng.random(n) < rng.choice([0.3, 0.9])
-        event[0] = True
-        weights = np.ones(n)
-        if trial % 3 == 0:
-            weights = rng.random(n) * (rng.random(n) < 0.8)
-            weights[0] = 0.5
-        strata = rng.integers(0, 3, n) if trial % 4 == 0 else np.zeros(n, dtype=int)
-        offset = rng.normal(size=n) if trial % 5 == 0 else None
-        z = rng.normal(size=n) * rng.choice([0.1, 1.0, 10.0])
-        loss = PartialLikelihood(time, event, weights, strata, offset, efron=efron)
-        u = z if offset is None else z + offset
-        value, rounding = loss.value(z)
-        expected = by_definition(time, event, weights, strata, u, efron)
-        if trial % 3:  # with other weights Efron's terms may need a constant to be at least 0
-            assert_allclose(value, expected, atol=1e-12)
-        assert value >= -rounding
-        _, theta, _ = loss.derivatives(z)
-        gradient = approx_fprime(z, lambda q, loss=loss: loss.value(q)[0], 1e-6)
-        assert_allclose(theta / n, gradient, atol=1e-5)
-        _, mixture = loss.mixture(z, 0.0)
-        at_z, error = mixture.value(1.0)
-        assert abs(at_z + theta @ z / n - value) <= error + rounding + 1e-13
-        for share in (1.0, 0.7, 1e-3, 0.0):
-            constant, error = mixture.value(share)
-            assert_allclose((share * mixture).value(1.0)[0], constant, atol=1e-14)
-            for _ in range(3):
-                other = rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
-                most, rounding = loss.value(other)
-                assert constant - error + share * (theta @ other) / n <= most + rounding
-
-
-@pytest.mark.parametrize("efron", [True, False])
-def test_the_hessian(efron, rng):
-    X, time, event = censored(rng)
-    weights, strata = rng.uniform(0.1, 2.0, N), rng.integers(0, 3, N)
-    loss = PartialLikelihood(time, event, weights, strata, rng.normal(size=N), efron=efron)
-    w, h = rng.normal(size=D), 1e-6
-
-    def gradient(w):
-        return X.T @ loss.derivatives(X @ w)[1] / N
-
-    differences = [(gradient(w + h * e) - gradient(w - h * e)) / (2 * h) for e in np.eye(D)]
-    assert_allclose(loss.hessian(X @ w, Design(X), np.arange(X.shape[1])), differences, atol=1e-8)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "group", "elasticnet", "l2"])

@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge
-from skpd.losses.worst_case import project_triangle
 from skpd.penalties import L1, LInf
 from skpd.problems.robust import robust_problem, terms_of
 from skpd.solvers import solve
@@ -232,15 +231,6 @@ def test_lower_bound_survives_rounding(column_scale, rng):
         exact = value - Fraction(bound.radius) * excess
         assert Fraction(bound.value) <= exact
         assert float(exact - Fraction(bound.value)) <= 1e-11
-
-
-def test_projection_onto_the_triangle(rng):
-    """Nearer than any of 2,000 points of the triangle."""
-    points = rng.dirichlet(np.ones(3), 2000)[:, :2]
-    for point in rng.normal(size=(100, 2)) * 2:
-        nearest = np.array(project_triangle(*point[:, np.newaxis])).ravel()
-        assert (nearest >= 0).all() and nearest.sum() <= 1.0
-        assert np.linalg.norm(nearest - point) <= np.min(np.linalg.norm(points - point, axis=1))
 
 
 @pytest.mark.parametrize("q", [1, 2, np.inf])
