@@ -80,7 +80,8 @@ class ScaledHuber(StructuredLoss):
         r = np.abs(z - self.y)
         scale = self.best_scale(r) if self.scale is None else self.scale
         edge = self.epsilon * scale
-        inside = 0.5 * r * (r / scale)
+        with np.errstate(over="ignore"):  # of residuals beyond the edge, which are not inside
+            inside = 0.5 * r * (r / scale)
         beyond = self.epsilon * (r - edge) + 0.5 * edge * self.epsilon
         value = 0.5 * scale + float(np.sum(self.weights * np.where(r <= edge, inside, beyond)))
         rounding = self.sensitivity(4.0 * EPSILON * (np.abs(z) + np.abs(self.y)))
@@ -88,7 +89,8 @@ class ScaledHuber(StructuredLoss):
 
     def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
         r = z - self.y
-        theta = np.clip(r / self.best_scale(r), -self.epsilon, self.epsilon)
+        with np.errstate(over="ignore"):
+            theta = np.clip(r / self.best_scale(r), -self.epsilon, self.epsilon)
         return self.value(z)[0], self.dual_point(theta)
 
     def dual_point(self, theta: Array) -> Mixture:
