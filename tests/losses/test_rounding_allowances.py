@@ -1,0 +1,356 @@
+"""Allowances for rounding, which are those of formulas: neither less nor much more."""
+
+from math import inf, log, log2
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skpd import kernels
+from skpd import losses as L
+from skpd.losses.residual import weighted_quantile
+from skpd.losses.shifted import with_offset
+from skpd.losses.strata import all_rows
+
+N, EPSILON = 40, 2.0**-52
+DEPTH = 64.0 + log2(N + 1.0)  # of a sum of N terms
+MARGIN = [L.Hinge(), L.GeneralizedHinge(2.5), L.SmoothedHinge(0.5), L.SquaredHinge(),
+          L.ModifiedHuber(), L.Logistic()]  # fmt: skip
+RESIDUAL = [L.Squared(), L.Absolute(), L.Pinball(0.3), L.EpsilonInsensitive(0.3), L.Huber(0.7),
+            L.SquaredEpsilonInsensitive(0.3),
+            L.PiecewiseLinear((-1.0, 1.0, 3.0), (-1.0, 0.0, 1.0, 2.5))]  # fmt: skip
+COUNTS = [L.Poisson(), L.Gamma(), L.Tweedie(1.5), L.Tweedie(1.8), L.NegativeBinomial(0.4)]
+K = 3
+CLASSES = [L.Softmax(K), L.CrammerSinger(K)]
+
+
+class Own(L.Huber):
+    """The Huber loss without its kernel."""
+
+    evaluator = L.ResidualLoss.evaluator
+
+
+def drawn(loss, rng):
+    """Targets, weights, of which some are 0, and dual points."""
+    weights = rng.random(N) * (np.arange(N) % 6 > 0)
+    if loss.of_classes:
+        y = np.ravel(np.eye(K)[np.arange(N) % K])
+        theta = np.ravel(rng.dirichlet(np.ones(K), N)) - y
+        return y, np.repeat(weights, K), theta * 0.9
+    y = rng.choice([-1.0, 1.0], N) if loss.of_labels else rng.normal(size=N)
+    if loss.has_log_link:
+        y = rng.gamma(2.0, size=N)
+        y[::7] = 0.0 if loss.zeros else y[::7]
+    return y, weights, loss.project_dual(y, 0.5 * rng.normal(size=N))
+
+
+def name(loss):
+    return repr(loss)
+
+
+@pytest.mark.parametrize("loss", MARGIN, ids=name)
+def test_dual_values_of_margins(loss, rng):
+    y, weights, theta = drawn(loss, rng)
+    for scale, (value, rounding) in zip(
+        (1.0, 0.3, 0.0), loss.dual_values(y, weights, theta, (1.0, 0.3, 0.0)), strict=True
+    ):
+        conjugate = loss.conjugate(y, scale * theta)
+        assert_allclose(value, -weights @ conjugate, rtol=1e-13, atol=1e-300)
+        sizes = weights @ (np.abs(conjugate) + np.abs(scale * theta))
+        assert_allclose(rounding, DEPTH * EPSILON * sizes, rtol=1e-12)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+@pytest.mark.parametrize("loss", [*RESIDUAL, Own(0.7)], ids=name)
+def test_dual_values_of_residuals(loss, error, rng):
+    y, weights, theta = drawn(loss, rng)
+    loss = loss.with_target_error(error)
+    linear, missed = kernels.compensated_dot(weights, theta, y)
+    missed += (1.0 + 1e-9) * error * (weights @ np.abs(theta * y))
+    if isinstance(loss, Own):
+        assert not loss.is_compiled
+        missed += 4.0 * EPSILON * (weights @ np.abs(theta))
+    found = loss.dual_values(y, weights, theta, (1.0, 0.3, 0.0))
+    for scale, (value, rounding) in zip((1.0, 0.3, 0.0), found, strict=True):
+        of_phi = weights @ (loss.conjugate(y, scale * theta) - scale * y * theta)
+        assert_allclose(value, -of_phi - scale * linear, rtol=1e-12, atol=1e-300)
+        expected = 2.0 * DEPTH * EPSILON * of_phi + scale * missed
+        expected += 2.0 * EPSILON * (scale * abs(linear) + of_phi)
+        assert_allclose(rounding, expected, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("loss", COUNTS, ids=name)
+def test_dual_values_of_counts(loss, rng):
+    y, weights, theta = drawn(loss, rng)
+    power = isinstance(loss, L.NegativeBinomial)
+    origin = np.full(N, log(loss.k)) if power else np.log(np.where(y > 0.0, y, 1.0))
+    linear, missed = kernels.compensated_dot(weights, theta, origin)
+    missed += 2.0 * EPSILON * (weights @ np.abs(theta * origin))
+    for scale, (value, rounding) in zip(
+        (1.0, 0.3), loss.dual_values(y, weights, theta, (1.0, 0.3)), strict=True
+    ):
+        t = scale * theta
+        conjugate = loss.conjugate(y, t)
+        assert_allclose(value, -weights @ conjugate, rtol=1e-12)
+        if power:
+            least = np.where(y > 0.0, y * np.log1p(loss.k / np.maximum(y, 1e-300)), 0.0)
+            least += loss.k * np.log1p(y / loss.k)
+            up, down, total = y + t, loss.k - t, y + loss.k
+            terms = np.where(up > 0.0, up * np.log(np.maximum(up, 1e-300) / total), 0.0)
+            sizes = np.abs(terms) + np.abs(down * np.log(down / total)) + least + np.abs(t)
+        else:
+            factor = {1.0: 1.0, 2.0: 1.0, 1.5: 4.0, 1.8: 1.0 / 0.2 + 1.0 / 0.8}[loss.power]
+            sizes = np.abs(conjugate - t * origin) + factor * np.abs(t)
+        expected = scale * missed + EPSILON * (
+            (DEPTH + 2.0) * (weights @ sizes) + 2.0 * scale * abs(linear)
+        )
+        assert_allclose(rounding, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [*MARGIN, *COUNTS], ids=name)
+def test_dual_values_beside_offsets(loss, rng):
+    y, weights, theta = drawn(loss, rng)
+    offset = rng.normal(size=N)
+    table, shifted = with_offset(loss, y, offset)
+    linear, error = kernels.compensated_dot(weights, theta, offset)
+    inner = loss.dual_values(y, weights, theta, (1.0, 0.3))
+    found = shifted.dual_values(table, weights, theta, (1.0, 0.3))
+    for scale, own, all_ in zip((1.0, 0.3), inner, found, strict=True):
+        assert_allclose(all_[0], own[0] + scale * linear, rtol=1e-14)
+        expected = own[1] + scale * error + 2.0 * EPSILON * (abs(own[0]) + abs(scale * linear))
+        assert_allclose(all_[1], expected, rtol=1e-13)
+
+
+def test_dual_values_of_classes(rng):
+    for loss in CLASSES:
+        y, weights, theta = drawn(loss, rng)
+        p = np.where(y > 0.0, 0.0, theta).reshape(N, K)
+        own, total = weights[::K], p.sum(axis=1)
+        found = loss.dual_values(y, weights, theta, (1.0, 0.3))
+        for scale, (value, rounding) in zip((1.0, 0.3), found, strict=True):
+            if isinstance(loss, L.CrammerSinger):
+                assert_allclose(value, scale * (own @ total), rtol=1e-13)
+                expected = (DEPTH + K) * EPSILON * scale * (own @ total)
+            else:
+                q, rest = scale * p, scale * total
+                terms = np.where(q > 0.0, q * np.log(np.where(q > 0.0, q, 1.0)), 0.0)
+                entropy = -terms.sum(axis=1) - (1.0 - rest) * np.log1p(-rest)
+                assert_allclose(value, own @ entropy, rtol=1e-12)
+                moved = (32.0 + K) * (entropy + 2.0 * rest) + 40.0 * K * rest
+                expected = EPSILON * (own @ moved) + DEPTH * EPSILON * value
+            assert_allclose(rounding, expected, rtol=1e-12)
+        spread = loss.spread(y, theta).reshape(N, K)
+        assert_allclose(spread, K * EPSILON * total[:, None] * y.reshape(N, K), rtol=1e-13)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_dual_values_and_bounds_of_row_norms(error, rng):
+    loss = L.L2Norm(K).with_target_error(error)
+    y, z, weights = *rng.normal(size=(2, N * K)), np.repeat(rng.random(N), K)
+    theta = loss.project_dual(y, rng.normal(size=N * K))
+    linear, missed = kernels.compensated_dot(weights, theta, y)
+    missed += (1.0 + 1e-9) * error * (weights @ np.abs(theta * y))
+    for scale, found in zip(
+        (1.0, 0.3), loss.dual_values(y, weights, theta, (1.0, 0.3)), strict=True
+    ):
+        expected = scale * missed + 2.0 * EPSILON * scale * abs(linear)
+        assert_allclose(found, [-scale * linear, expected], rtol=1e-13)
+    low, room = 0.1 * rng.normal(size=N * K), rng.random(N * K)
+    sizes = np.abs(z - y) * (1.0 + EPSILON) + np.abs(low) + room + error * np.abs(y)
+    norms = np.linalg.norm(sizes.reshape(N, K), axis=1) * (1.0 + (K + 8.0) * EPSILON)
+    assert_allclose(loss.largest(y, z, low, room), np.repeat(norms / K, K), rtol=2 * EPSILON)
+    (stratum,) = loss.strata(y, weights)
+    mean = np.average(y, weights=weights)
+    assert_allclose([stratum.centre, stratum.total], [mean, weights.sum()], rtol=1e-13)
+    most = 3.0 / weights.sum() + 0.25 + stratum.error
+    interval = loss.constant_interval([stratum], 3.0, [0.25])
+    room = most + 64.0 * EPSILON * (abs(mean) + most)
+    assert_allclose(interval, [mean - room, mean + room], rtol=1e-15)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+def test_means_of_targets(error, rng):
+    y, weights = rng.normal(size=N), rng.random(N)
+    (stratum,) = all_rows(y, weights, error)
+    total = weights.sum()
+    mean, missed = kernels.compensated_dot(weights, y)
+    missed += (1.0 + 1e-9) * error * (weights @ np.abs(y))
+    assert_allclose([stratum.total, stratum.centre, stratum.error],
+                    [total, mean / total, missed / total], rtol=1e-14)  # fmt: skip
+    assert (stratum.offset, stratum.offset_error) == (0.0, 0.0)
+    (nothing,) = all_rows(y, 0.0 * weights, error)
+    assert (nothing.total, nothing.centre) == (0.0, 0.0) and nothing.error < 1e-300
+
+
+# Intervals of intercepts
+
+
+def level_set(loss, value):
+    """The ends of the t with phi(t) <= value, by bisection from phi itself."""
+    start = 0.0 if loss.of_residuals else 60.0
+    target, ends = np.full(1, 1.0 if loss.of_labels else 0.0), []
+    for side in (-1.0, 1.0):
+        inside, outside = start, side * 1e4
+        for _ in range(200):
+            middle = 0.5 * (inside + outside)
+            is_inside = loss.value(target, np.array([middle]))[0] <= value
+            inside, outside = (middle, outside) if is_inside else (inside, middle)
+        ends.append(inside)
+    return ends
+
+
+@pytest.mark.parametrize("value", [1e-3, 0.2, 0.6, 1.0, 1.5, 5.0, 30.0])
+@pytest.mark.parametrize("loss", RESIDUAL, ids=name)
+def test_intervals_of_residuals(loss, value, rng):
+    y, weights, _ = drawn(loss, rng)
+    lower, upper = level_set(loss, value)
+    loss = loss.with_target_error(1e-6)
+    total, (stratum,) = weights.sum(), loss.strata(y, weights)
+    mean = stratum.centre
+    assert_allclose(mean, np.average(y, weights=weights))
+    found = loss.constant_interval([stratum], value * total, [0.25])
+    room = 0.25 + stratum.error
+    assert_allclose(found, [mean + lower - room, mean + upper + room], rtol=1e-12)
+    # the allowance alone
+    lower, upper = loss._residual_interval(value * total / stratum.total)
+    room = room + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + 0.25)
+    assert_allclose(found, [mean + lower - room, mean + upper + room], rtol=2 * EPSILON)
+
+
+@pytest.mark.parametrize("value", [1e-3, 0.2, 0.6, 1.0, 1.5, 5.0, 30.0])
+@pytest.mark.parametrize("loss", MARGIN, ids=name)
+def test_intervals_of_margins(loss, value, rng):
+    """The classes bound the intercept from both sides."""
+    y, weights, _ = drawn(loss, rng)
+    least = level_set(loss, value)[0]
+    strata = loss.strata(y, weights)
+    for stratum, sign in zip(strata, (1.0, -1.0), strict=True):
+        assert_array_equal(stratum.weights, np.where(y == sign, weights, 0.0))
+        assert_allclose(stratum.total, weights[y == sign].sum(), rtol=1e-14)
+    mean_loss = value * strata[0].total
+    lower, upper = loss.constant_interval(strata, mean_loss, [0.25, 0.5])
+    other = level_set(loss, mean_loss / strata[1].total)[0]
+    assert_allclose([lower, upper], [least - 0.25, 0.5 - other], rtol=1e-10, atol=1e-12)
+    # the allowance alone
+    for end, reach, stratum in ((lower, 0.25, strata[0]), (-upper, 0.5, strata[1])):
+        at = loss._least_margin(mean_loss / stratum.total)
+        room = 64.0 * EPSILON * (1.0 + abs(at) + reach)
+        assert_allclose(at - reach - end, room, atol=8 * EPSILON * (1.0 + abs(at)), rtol=0.1)
+    nothing = loss.strata(y, np.where(y > 0.0, weights, 0.0))
+    assert loss.constant_interval(nothing, mean_loss, [0.25, 0.5]) == (lower, inf)
+    nothing = loss.strata(y, np.where(y > 0.0, 0.0, weights))
+    assert loss.constant_interval(nothing, mean_loss, [0.25, 0.5]) == (-inf, upper)
+
+
+@pytest.mark.parametrize("loss", COUNTS[:4], ids=name)
+def test_intervals_of_counts(loss, rng):
+    y, weights, _ = drawn(loss, rng)
+    (stratum,) = loss.strata(y, weights)
+    scaled = weights * (np.ones(N) if loss.power == 2.0 else y ** (2.0 - loss.power))
+    total, log_y = scaled.sum(), np.log(np.where(y > 0.0, y, 1.0))
+    mean, error = kernels.compensated_dot(scaled, log_y)
+    error += 2.0 * EPSILON * (scaled @ np.abs(log_y))
+    assert_allclose(stratum.weights, scaled, rtol=1e-14)
+    assert_allclose([stratum.total, stratum.centre], [total, mean / total], rtol=1e-13)
+    assert_allclose(stratum.error, error / total, rtol=1e-9)
+    for value in (0.1, 2.0):
+        lower, upper = loss.constant_interval([stratum], value * total, [0.25])
+        for end, side in ((lower, -1.0), (upper, 1.0)):
+            r = end - stratum.centre - side * 0.25
+            assert_allclose(loss.value(np.ones(1), np.array([r]))[0], value, rtol=1e-11)
+            assert side * r > 0.0
+        at = loss._interval_of_r((value * total * (1.0 + 16.0 * EPSILON)) / stratum.total)
+        room = (
+            0.25
+            + stratum.error
+            + 64.0 * EPSILON * (abs(stratum.centre) + max(-at[0], at[1]) + 0.25)
+        )
+        assert_allclose([lower, upper], [stratum.centre + at[0] - room, stratum.centre + at[1] + room],
+                        rtol=2 * EPSILON)  # fmt: skip
+    (nothing,) = loss.strata(y, 0.0 * weights)
+    assert (nothing.total, nothing.centre) == (0.0, 0.0) and nothing.error < 1e-300
+    assert loss.constant_interval([nothing], 1.0, [0.0]) == (-inf, inf)
+
+
+def test_intervals_of_negative_binomial_counts(rng):
+    """Where one of both terms, less the sum of the least values, comes to the mean loss."""
+    loss = L.NegativeBinomial(0.4)
+    y, weights, _ = drawn(loss, rng)
+    strata, k = loss.strata(y, weights), 2.5
+    positive = y > 0.0
+    least = np.where(positive, y * np.log1p(k / np.where(positive, y, 1.0)), 0.0) + k * np.log1p(
+        y / k
+    )
+    for stratum, factor in zip(strata, (y, np.full(N, k)), strict=True):
+        assert_allclose(stratum.weights, weights * factor)
+        total = weights @ factor
+        expected = (weights @ least) / total
+        assert_allclose([stratum.total, stratum.centre], [total, expected], rtol=1e-12)
+        assert_allclose(stratum.centre * (1.0 - 64.0 * EPSILON), expected, rtol=16 * EPSILON)
+    lower, upper = loss.constant_interval(strata, 3.0, [0.25, 0.5])
+    ends = []
+    for stratum, reach in zip(strata, (0.25, 0.5), strict=True):
+        most = (3.0 / stratum.total + stratum.centre) * (1.0 + 64.0 * EPSILON)
+        t = float(-(most + mpmath.log(-mpmath.expm1(-mpf(most)))))
+        assert_allclose(np.logaddexp(0.0, -t), most, rtol=1e-12)
+        ends.append(t - reach - 64.0 * EPSILON * (1.0 + abs(t) + reach))
+    room = 4.0 * EPSILON * log(k)
+    assert_allclose(lower, ends[0] + log(k) - room, rtol=4 * EPSILON)
+    assert_allclose(upper, log(k) - ends[1] + room, rtol=4 * EPSILON)
+    assert loss.constant_interval(loss.strata(0.0 * y, weights), 3.0, [0.25, 0.5])[0] == -inf
+    assert loss.constant_interval(loss.strata(y, 0.0 * weights), 3.0, [0.1, 0.1]) == (-inf, inf)
+
+
+@pytest.mark.parametrize("inner", [L.Hinge(), L.Poisson(), L.NegativeBinomial(0.4)], ids=name)
+def test_intervals_beside_offsets(inner, rng):
+    y, weights, _ = drawn(inner, rng)
+    weights, offset = 0.01 * weights, rng.normal(size=N) + 3.0 * (y > 0.0)
+    table, loss = with_offset(inner, y, offset)
+    strata, reaches = loss.strata(table, weights), [0.25, 0.5][: len(inner.strata(y, weights))]
+    for stratum in strata:
+        mean, error = kernels.compensated_dot(stratum.weights, offset)
+        assert_allclose(stratum.offset, mean / stratum.total, rtol=1e-13)
+        error = error / stratum.total + 4.0 * EPSILON * abs(mean / stratum.total)
+        assert_allclose(stratum.offset_error, error, rtol=1e-12)
+        assert stratum.total < 1.0
+    offsets = [stratum.offset for stratum in strata]
+    middle = 0.5 * (min(offsets) + max(offsets))
+    further = []
+    for stratum, reach in zip(strata, reaches, strict=True):
+        distance = abs(stratum.offset - middle) + stratum.offset_error
+        further.append(reach + distance + 4.0 * EPSILON * (reach + distance + abs(middle)))
+    lower, upper = inner.constant_interval(strata, 0.1, further)
+    room = 4.0 * EPSILON * abs(middle)
+    expected = lower - middle - room - EPSILON * abs(lower), upper - middle + room
+    expected = expected[0], expected[1] + EPSILON * abs(upper)
+    assert_allclose(loss.constant_interval(strata, 0.1, reaches), expected, rtol=EPSILON)
+    empty = loss.strata(table, 0.0 * weights)
+    assert all(stratum.offset == 0.0 for stratum in empty)
+    assert loss.constant_interval(empty, 0.1, reaches) == (-inf, inf)
+
+
+def test_intervals_of_classes(rng):
+    for loss in CLASSES:
+        y, weights, _ = drawn(loss, rng)
+        strata = loss.strata(y, weights)
+        for k, stratum in enumerate(strata):
+            table = np.zeros((N, K))
+            table[:, k] = (weights * y).reshape(N, K)[:, k]
+            assert_allclose(stratum.weights, table.ravel())
+            assert_allclose(stratum.total, table.sum())
+        reaches = [0.1, 0.5, 0.2]
+        most = max(0.7 / s.total + reach for s, reach in zip(strata, reaches, strict=True))
+        expected = [-1.000001 * most, 1.000001 * most]
+        assert_allclose(loss.constant_interval(strata, 0.7, reaches), expected, rtol=1e-12)
+        empty = loss.strata(y, weights * (np.arange(N) % K != 1).repeat(K))
+        assert loss.constant_interval(empty, 0.7, reaches) == (-inf, inf)
+
+
+def test_weighted_quantiles_by_sorting(rng):
+    values, weights = rng.normal(size=9), rng.integers(0, 4, 9).astype(float)
+    repeated = np.sort(np.repeat(values, weights.astype(int)))
+    for q in (0.1, 0.37, 0.5, 0.9):
+        expected = repeated[int(np.ceil(q * len(repeated))) - 1]
+        assert weighted_quantile(values, weights, q) == expected
