@@ -267,8 +267,8 @@ def test_intervals_of_counts(loss, rng):
             + stratum.error
             + 64.0 * EPSILON * (abs(stratum.centre) + max(-at[0], at[1]) + 0.25)
         )
-        assert_allclose([lower, upper], [stratum.centre + at[0] - room, stratum.centre + at[1] + room],
-                        rtol=2 * EPSILON)  # fmt: skip
+        expected = stratum.centre + at[0] - room, stratum.centre + at[1] + room
+        assert_allclose([lower, upper], expected, rtol=2 * EPSILON)
     (nothing,) = loss.strata(y, 0.0 * weights)
     assert (nothing.total, nothing.centre) == (0.0, 0.0) and nothing.error < 1e-300
     assert loss.constant_interval([nothing], 1.0, [0.0]) == (-inf, inf)
