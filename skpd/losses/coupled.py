@@ -36,6 +36,7 @@ from .strata import Strata, all_rows
 
 MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
 Derivatives = tuple[Array, Array, Array]  # a gradient or projection, and d and e of diag(d) - e e'
+FURTHEST = 1e150  # in place of infinite dual points, so that their sums and norms are finite
 INSIDE = 8.0 * EPSILON  # relative distance of dual points from the boundary, for each output
 
 
@@ -199,7 +200,7 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
         return np.full(len(y), -1.0), np.full(len(y), 1.0)
 
     def project_dual(self, y: Array, theta: Array) -> Array:
-        theta = self._table(np.nan_to_num(theta, posinf=1e300, neginf=-1e300))
+        theta = self._table(np.clip(np.nan_to_num(theta), -FURTHEST, FURTHEST))
         sizes = np.linalg.norm(theta, axis=1, keepdims=True)
         most = self._inside
         return np.ravel(theta * np.where(sizes > most, most / np.maximum(sizes, most), 1.0))

@@ -30,12 +30,11 @@ from .._checks import shown
 from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers
 from .cones import LossCones
-from .coupled import CoupledResidualLoss, Derivatives
+from .coupled import FURTHEST, CoupledResidualLoss, Derivatives
 from .coupled_evaluator import CoupledEvaluator
 from .residual import Pinball, interval_of_constants, weighted_quantile
 from .strata import Strata
 
-FURTHEST = 1e150  # in place of infinite dual points, so that their sums are finite
 # The relative growth of a row's sigma with its dual point: the few rows that hold quantiles apart
 # have dual points of a hundred, which steps of the same size for all rows reach in 65 Newton
 # steps and these in 25.

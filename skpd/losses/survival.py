@@ -57,8 +57,8 @@ class RiskMixture(Mixture):
     loss: Any = None
     scores: Any = None
     log_sums: Any = None
-    entropies: Sum = (0.0, 0.0)
-    of_offsets: Sum = (0.0, 0.0)
+    entropies: Any = None
+    of_offsets: Any = None
     share: float = 1.0
 
     is_linear: ClassVar[bool] = False
