@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 
 from skpd import kernels
 from skpd.designs import Design
-from skpd.losses import Hinge, Logistic, SquaredHinge
+from skpd.losses import Hinge, Logistic, ModifiedHuber, SquaredHinge
 from skpd.losses.ordinal import OrdinalLoss, _split
 
 N, D, EPSILON = 150, 4, 2.0**-52
@@ -76,14 +76,14 @@ def drawn(rng, inner, offset=True, n=40):
     )
 
 
-@pytest.mark.parametrize("inner", [Logistic(), Hinge(), SquaredHinge()], ids=str)
+@pytest.mark.parametrize("inner", [Logistic(), Hinge(), SquaredHinge(), ModifiedHuber()], ids=str)
 def test_what_the_loss_says_of_itself(inner, rng):
     loss, (labels, weights, _), _ = drawn(rng, inner)
     kept, c = weights > 0.0, weights / weights.sum()
     assert loss.n_thresholds == 3 and loss.n_exchangeable == kept.sum()
     assert_allclose(loss.weights, 1 / 40)
     # each theta_i c_i is the sum of a derivative for each threshold
-    steepest = {Logistic(): 1.0, Hinge(): 1.0}.get(inner, np.inf)
+    steepest = {Logistic(): 1.0, Hinge(): 1.0, ModifiedHuber(): 4.0}.get(inner, np.inf)
     assert_allclose(loss.largest_theta[kept], 40 * c[kept] * 3 * steepest)
     assert_array_equal(loss.largest_theta[~kept], 0.0)
     assert_allclose(loss.entropy_range, 3 * log(2.0))
@@ -94,9 +94,9 @@ def test_what_the_loss_says_of_itself(inner, rng):
     assert (loss.is_smooth, loss.has_curvature, loss.has_kinks) == (smooth, smooth, not smooth)
     assert repr(loss) == f"OrdinalLoss({inner!r})"
     error = rng.random(40)
-    if inner.lipschitz == 1.0:
-        assert_allclose(loss.sensitivity(error), 3.0 * (c @ error) * (1.0 + 1e-9), rtol=1e-13)
-        assert_allclose(loss.sensitivity(0.5), 1.5 * (1.0 + 1e-9), rtol=1e-13)
+    expected = 3.0 * steepest * (c @ error) * (1.0 + 1e-9)
+    assert_allclose(loss.sensitivity(error), expected, rtol=1e-13)
+    assert_allclose(loss.sensitivity(0.5), 1.5 * steepest * (1.0 + 1e-9), rtol=1e-13)
     assert_array_equal(loss.truth.theta, 0.0)
     assert loss.truth.value(1.0)[0] == 0.0
     with pytest.raises(ValueError, match=r"smoothing must be 0 for ordered classes, got 0.5"):

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import kernels
 from skpd import losses as L
+from skpd._floats import sum_and_rest
 from skpd.losses.residual import weighted_quantile
 from skpd.losses.shifted import with_offset
 from skpd.losses.strata import all_rows
@@ -201,7 +202,7 @@ def level_set(loss, value):
     return ends
 
 
-@pytest.mark.parametrize("value", [1e-3, 0.2, 0.6, 1.0, 1.5, 5.0, 30.0])
+@pytest.mark.parametrize("value", [1e-3, 0.2, 0.4, 0.6, 1.0, 1.5, 5.0, 30.0])
 @pytest.mark.parametrize("loss", RESIDUAL, ids=name)
 def test_intervals_of_residuals(loss, value, rng):
     y, weights, _ = drawn(loss, rng)
@@ -262,11 +263,8 @@ def test_intervals_of_counts(loss, rng):
             assert_allclose(loss.value(np.ones(1), np.array([r]))[0], value, rtol=1e-11)
             assert side * r > 0.0
         at = loss._interval_of_r((value * total * (1.0 + 16.0 * EPSILON)) / stratum.total)
-        room = (
-            0.25
-            + stratum.error
-            + 64.0 * EPSILON * (abs(stratum.centre) + max(-at[0], at[1]) + 0.25)
-        )
+        size = abs(stratum.centre) + max(-at[0], at[1]) + 0.25
+        room = 0.25 + stratum.error + 64.0 * EPSILON * size
         expected = stratum.centre + at[0] - room, stratum.centre + at[1] + room
         assert_allclose([lower, upper], expected, rtol=2 * EPSILON)
     (nothing,) = loss.strata(y, 0.0 * weights)
@@ -354,3 +352,99 @@ def test_weighted_quantiles_by_sorting(rng):
     for q in (0.1, 0.37, 0.5, 0.9):
         expected = repeated[int(np.ceil(q * len(repeated))) - 1]
         assert weighted_quantile(values, weights, q) == expected
+
+
+# The largest losses on intervals
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-3])
+@pytest.mark.parametrize("kind", ["margin", "residual"])
+def test_arguments_with_their_errors(kind, error, rng):
+    loss = L.Hinge() if kind == "margin" else L.Huber(0.7).with_target_error(error)
+    y, z, room = rng.choice([-1.0, 1.0], N), 1e3 * rng.normal(size=N), rng.random(N)
+    y, low = (y, 1e-15 * z) if kind == "margin" else (y + rng.random(N), 1e-15 * z)
+    room[::2] = 0.0
+    if kind == "margin":
+        t, missed = sum_and_rest(y * z, y * low)
+        missed = np.abs(missed)
+    else:
+        t, first = sum_and_rest(z, -y)
+        t, second = sum_and_rest(t, low)
+        missed = np.abs(first) + np.abs(second) + error * np.abs(y)
+    expected = room + missed
+    expected = expected + np.where(expected > 0.0, 2.0 * EPSILON * (np.abs(t) + expected), 0.0)
+    lower, upper = loss.arguments(y, z, low, room)
+    assert_array_equal(lower, t - expected)
+    assert_array_equal(upper, t + expected)
+    # without any error nothing is added
+    whole = np.round(z)
+    lower, upper = loss.arguments(np.round(y), whole, 0.0, np.zeros(N))
+    if not (error and kind == "residual"):
+        assert_array_equal(lower, upper)
+
+
+@pytest.mark.parametrize("loss", CLASSES, ids=name)
+def test_the_largest_losses_of_classes(loss, rng):
+    """Other classes at their highest score, the own one at its lowest."""
+    y = np.eye(K)[np.arange(N) % K]
+    z, low, error = rng.normal(size=(N, K)), 0.01 * rng.normal(size=(N, K)), rng.random((N, K))
+    error[::2], low[::2] = 0.0, 0.0
+    own = np.sum(z * y, axis=1, keepdims=True)
+    room = error + np.abs(low)
+    room = room + np.sum(room * y, axis=1, keepdims=True)
+    room = room + np.where(room > 0.0, 8.0 * EPSILON * (np.abs(z - own) + room), 0.0)
+    ahead = (z - own) + (1.0 - y) * (room + 2.0 * EPSILON * np.abs(z - own))
+    ahead = np.where(y > 0.0, z - own, ahead)
+    values = loss.value(y.ravel(), ahead.ravel()).reshape(N, K) * (1.0 + (64.0 + K) * EPSILON)
+    found = loss.largest(y.ravel(), z.ravel(), low.ravel(), error.ravel()).reshape(N, K)
+    assert_allclose(found, values, rtol=4 * EPSILON)
+    assert_allclose(loss.largest(y.ravel(), z.ravel(), 0.0, 0.0)[:K], values[0], rtol=4 * EPSILON)
+
+
+@pytest.mark.parametrize("loss", COUNTS, ids=name)
+def test_the_largest_losses_of_counts(loss, rng):
+    """At the end that is farther from the least value; at both where it is between them."""
+    y, _, _ = drawn(loss, rng)
+    z, low = np.log(y + 0.1) + rng.normal(size=N), 1e-3 * rng.normal(size=N)
+    error = np.where(np.arange(N) % 2, 0.5, 0.0)
+    negative = isinstance(loss, L.NegativeBinomial)
+    origin = np.full(N, log(loss.k)) if negative else np.log(np.where(y > 0.0, y, 1.0))
+    r, first = sum_and_rest(z, -origin)
+    r, second = sum_and_rest(r, low)
+    room = error + np.abs(first) + np.abs(second) + 2.0 * EPSILON * np.abs(origin)
+    room = room + 4.0 * EPSILON * (np.abs(r) + room)
+    ends = np.array([loss._of_argument(y, r - room), loss._of_argument(y, r + room)])
+    assert_allclose(loss.largest(y, z, low, error), ends.max(axis=0), rtol=1e-15)
+    exact = [loss.value(y, z, low + side * error) for side in (-1.0, 1.0)]
+    assert_allclose(ends.max(axis=0), np.max(exact, axis=0), rtol=1e-12, atol=1e-12)
+    if negative:  # an upper bound, by 64 roundings of terms that may cancel
+        t = np.array([-0.5, 0.25])
+        given = np.array([2.0, 3.0])
+        terms = given * np.logaddexp(0.0, -t), loss.k * np.logaddexp(0.0, t)
+        least = given * np.log1p(loss.k / given) + loss.k * np.log1p(given / loss.k)
+        value = loss.value(given, t + log(loss.k))
+        assert_allclose(value, sum(terms) - least, rtol=1e-12)
+        expected = value + 64.0 * EPSILON * (sum(terms) + least)
+        found = loss._of_argument(given, t)
+        assert_allclose(found - value, expected - value, rtol=0.1)
+
+
+def test_the_largest_losses_beside_offsets(rng):
+    y, offset = rng.choice([-1.0, 1.0], N), 1e8 * rng.normal(size=N)
+    table, loss = with_offset(L.Hinge(), y, offset)
+    z, low, error = rng.normal(size=N) - offset, 1e-9 * rng.normal(size=N), rng.random(N)
+    at, rest = sum_and_rest(z, offset)
+    expected = L.Hinge().largest(y, at, low + rest, error + EPSILON * np.abs(low + rest))
+    assert_array_equal(loss.largest(table, z, low, error), expected)
+    values = L.Hinge().value(y, at, low + rest)
+    assert_array_equal(loss.value(table, z, low), values)
+
+
+@pytest.mark.parametrize("loss", CLASSES, ids=name)
+def test_values_with_low_parts(loss, rng):
+    y, z = np.ravel(np.eye(K)[np.arange(N) % K]), rng.normal(size=N * K)
+    assert_array_equal(loss.value(y, z, 0.25), loss.value(y, z + 0.25))
+    for kind, targets in ((L.Huber(), z + 1.0), (L.Poisson(), np.abs(z))):
+        assert_allclose(kind.value(targets, z, 0.25), kind.value(targets, z + 0.25), rtol=1e-12)
+    expected = np.logaddexp(0.0, -np.sign(z) * (z + 0.25))
+    assert_allclose(L.Logistic().value(np.sign(z), z, 0.25), expected)
