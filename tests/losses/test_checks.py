@@ -5,9 +5,11 @@ from math import inf
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from skpd import losses as L
 from skpd import penalties as R
+from skpd.losses import checks
 
 
 class OwnHuber(L.ResidualLoss):
@@ -237,3 +239,171 @@ def test_a_penalty_that_is_wrong_in_one_property(what):
 def test_a_penalty_that_does_not_fit():
     with pytest.raises(ValueError, match="divide the number of features, 5"):
         R.check_penalty(R.GroupL2(groups=2), n_features=5)
+
+
+def points(loss, kind=checks._Values):
+    return kind(loss)
+
+
+@pytest.mark.parametrize(
+    "loss", [L.Huber(), L.Hinge(), L.Poisson(), L.Gamma(), L.Softmax(3)], ids=repr
+)
+def test_the_points_of_a_loss(loss):
+    """Thousands, of many sizes, with whole distances from the targets."""
+    at, K = points(loss), loss.n_outputs
+    y, around, scale = at.y, at.y, 1.0
+    assert len(y) == len(at.z) == len(at.x) == len(at.theta) == 4000 * K
+    zeros = {L.Huber(): 0.2, L.Poisson(): 0.2}.get(loss, 0.0)
+    if loss.of_classes:
+        assert_array_equal(y.reshape(-1, K).sum(axis=1), 1.0)
+        assert np.all(np.abs(y.reshape(-1, K).mean(axis=0) - 1.0 / K) < 0.05)
+    else:
+        assert abs(np.mean(y == 0.0) - zeros) < 0.03
+    if loss.of_labels:
+        assert set(y) == {-1.0, 1.0} and abs(y.mean()) < 0.05
+    if loss.of_labels or loss.of_classes or loss.has_log_link:
+        around = 0.0
+    if loss.has_log_link:
+        scale = 1e-2
+        assert abs(np.std(np.log(y[y > 0.0])) - 2.0) < 0.1
+    for some in (at.x - around, at.z - around):
+        sizes = np.abs(some[some != np.round(some)]) / scale
+        # a normal number times 1e3^u, with u from -1 to 1
+        assert abs(np.median(np.log10(sizes)) + 0.17) < 0.2
+        assert abs(np.std(np.log10(sizes)) - np.sqrt(3.0 + 0.23)) < 0.1
+    whole = (at.z - around)[np.abs(at.z - around - np.round(at.z - around)) < 1e-9]
+    near = whole[np.abs(whole) < 4.0]
+    assert set(np.round(near)) == {-2.0, -1.0, 0.0, 1.0, 2.0}
+    assert abs(len(near) / len(y) - 0.1) < 0.03
+    names = at.places(z=at.z)
+    assert list(names) == ["y", "z"]
+    assert names["z"].shape == ((4000, K) if K > 1 else (4000,))
+
+
+def recorded(monkeypatch, test):
+    """The allowances of all comparisons of a test, with their names."""
+    found = []
+    for name in ("require_at_most", "require_at_least", "require_equal"):
+        method = getattr(checks._Tests, name)
+
+        def replaced(self, what, left, right, size=0.0, method=method, **places):
+            found.append((what.split(",")[0], size))
+            method(self, what, left, right, size, **places)
+
+        monkeypatch.setattr(checks._Tests, name, replaced)
+    test()
+    return found
+
+
+@pytest.mark.parametrize("loss", [L.Huber(), L.L2Norm(2)], ids=repr)
+def test_allowances_are_the_sizes_of_terms(loss, monkeypatch):
+    def rows(values):
+        return values.reshape(4000, -1).sum(axis=1)
+
+    at = points(loss)
+    y, z, x = at.y, at.z, at.x
+    value = rows(loss.value(y, z))
+    ((_, size),) = recorded(monkeypatch, points(loss).convexity)
+    assert size.shape == (4000,) and np.all(size >= 0.0)
+    g = loss.gradient(y, z)
+    tests = recorded(monkeypatch, at.subgradients)
+    expected = value + rows(np.abs(g * (x - z))), value + rows(loss.value(y, x)), rows(np.abs(g))
+    for (_, size), own in zip(tests, expected, strict=True):
+        np.testing.assert_allclose(size, own)
+    at = points(loss, checks._Conjugate)
+    tests = recorded(monkeypatch, at.fenchel_young)
+    first = value + rows(np.abs(at.theta * z)) + rows(np.abs(at.theta * y))
+    np.testing.assert_allclose(tests[0][1], first)
+    second = value + rows(np.abs(g * z)) + rows(np.abs(g * y))
+    np.testing.assert_allclose(tests[1][1], second)
+    prox = recorded(monkeypatch, at.prox)[0][1]
+    assert prox.shape == (4000,) and np.all(prox >= 0.0)
+
+
+def test_allowances_of_a_prox(monkeypatch):
+    """The sizes of terms at the z of the prox, and of z itself."""
+    at = points(L.Huber(), checks._Conjugate)
+    asked = []
+    prox = L.Huber.prox_conjugate
+
+    def seen(self, y, v, step):
+        asked.append((v, step, prox(self, y, v, step)))
+        return asked[-1][2]
+
+    monkeypatch.setattr(L.Huber, "prox_conjugate", seen)
+    ((_, size),) = recorded(monkeypatch, at.prox)
+    v, step, theta = asked[0]
+    assert step.min() >= 0.01 and step.max() <= 100.0 and np.std(np.log10(step)) > 1.0
+    z = (v - theta) / step
+    value = L.Huber().value(at.y, z)
+    expected = value + np.abs(theta * z) + np.abs(theta * at.y) + np.abs(z)
+    np.testing.assert_allclose(size, expected)
+
+
+def test_small_samples_of_check_loss(monkeypatch):
+    """20 of 8 rows, with others on [-2, 2] times the largest target and the targets."""
+    seen = []
+
+    def record(owner, what, holds, left, right, **places):
+        seen.append((what.split(",")[0], holds, left, right, places))
+
+    monkeypatch.setattr(checks, "require_everywhere", record)
+    at = points(L.Absolute(), checks._OfSinglePredictions)
+    at.constants()
+    best = [call for call in seen if call[0] == "best constant"]
+    assert len(best) == 20 and len(seen) == 60
+    for (_, holds, found, means, places), bound, upper in zip(
+        best, seen[1::3], seen[2::3], strict=True
+    ):
+        others = places["other"]
+        assert len(others) == 81 + 8 and len(means) == 89
+        targets = others[81:]
+        np.testing.assert_allclose(others[:81], np.linspace(-2.0, 2.0, 81) * np.abs(targets).max())
+        assert np.all(holds) and found <= means.min() * (1.0 + 1e-9)
+        assert bound[1] and upper[1] and bound[2] < bound[3] < upper[3]
+        assert upper[2] == bound[3]
+    sizes = [abs(bound[3]) for bound in seen[1::3]]
+    assert 1.0 < np.sqrt(np.mean(np.square(sizes))) < 5.0
+
+
+@pytest.mark.parametrize("excess, fails", [(0.9, False), (1.1, True)])
+def test_allowances_of_constants(excess, fails, monkeypatch):
+    """A mean loss, and a constant, that are off by a billionth of 1 and their sizes."""
+
+    class Off(L.Absolute):
+        def best_constant(self, y, weights):
+            return 0.0
+
+        def value(self, y, z, z_low=0.0):
+            found = np.full(len(z), 2.0)
+            if len(z) == 8:  # the best constant itself
+                found += excess * 1e-9 * (1.0 + 2.0 * weights.sum()) / weights.sum()
+            return found
+
+    at = points(Off(), checks._OfSinglePredictions)
+    weights = np.arange(1.0, 9.0)
+    y = np.ones(8)
+    if fails:
+        with pytest.raises(AssertionError, match="best constant"):
+            at._best_constant(y, weights)
+    else:
+        at._best_constant(y, weights)
+
+    class Short(L.Absolute):
+        side = 1.0
+
+        def constant_interval(self, strata, value, reaches):
+            b = np.random.default_rng(7).normal() * 3.0
+            missed = self.side * excess * 1e-9 * (1.0 + abs(b))
+            return (b + missed, inf) if self.side > 0.0 else (-inf, b + missed)
+
+    for side in (1.0, -1.0):
+        loss = Short()
+        object.__setattr__(loss, "side", side)
+        at = points(loss, checks._OfSinglePredictions)
+        at.rng = np.random.default_rng(7)
+        if fails:
+            with pytest.raises(AssertionError, match="constant_interval"):
+                at._constant_interval(y, weights, y)
+        else:
+            at._constant_interval(y, weights, y)

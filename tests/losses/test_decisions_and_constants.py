@@ -256,6 +256,22 @@ def test_best_constants_of_one_class():
     assert L.Hinge().best_constant(np.array([1.0, -1.0]), np.ones(2)) == 0.0
 
 
+@pytest.mark.parametrize("loss", RESIDUAL, ids=repr)
+def test_best_constants_of_one_row(loss):
+    y, weights = np.array([2.0]), np.array([0.5])
+    found = loss.best_constant(y, weights)
+    assert loss.value(y, np.array([found]))[0] <= 1e-15
+    two = np.array([2.0, 9.0]), np.array([0.5, 0.0])
+    assert loss.value(y, np.array([loss.best_constant(*two)]))[0] <= 1e-15
+
+
+def test_best_constants_of_counts():
+    for mean in (0.25, 4.0):
+        y, weights = np.array([0.5, 1.5]) * mean, np.ones(2)
+        for loss in (L.Poisson(), L.Gamma(), L.NegativeBinomial(0.4)):
+            assert_allclose(loss.best_constant(y, weights), log(mean))
+
+
 def test_distant_constants():
     assert L.Huber().distant_constant(3.0) == L.Logistic().distant_constant(3.0) == 0.0
     assert L.Poisson().distant_constant(3.0) == 4.0

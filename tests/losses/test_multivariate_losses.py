@@ -173,6 +173,13 @@ def test_roundings_of_values_and_mixtures(kind, rng):
     assert_allclose([mixture.theta_error, mixture.mean_loss_error], expected, rtol=1e-13)
 
 
+def test_errors_of_probabilities_are_at_most_1(rng):
+    y, z = labels(rng, 9), 1e3 * rng.normal(size=9)
+    mixture = FBeta(y).mixture(z, 1e-15)[1]
+    assert_allclose(mixture.theta_error, 2.0 + 2.0 * EPSILON, rtol=1e-15)
+    assert_allclose(mixture.mean_loss_error, 1.0 + 11 * EPSILON, rtol=1e-15)
+
+
 def test_labelings_that_bound_an_intercept(rng):
     """All samples positive, and none: theta is the difference from the labels."""
     y = labels(rng, 20)

@@ -178,6 +178,8 @@ def test_the_scale_to_the_boundary(rng):
         assert np.array_equal(found, theta) != moved
         assert_allclose(found, theta, rtol=1e-13)
     assert_allclose(loss.project_dual(y, np.array([np.nan, 0.0, 5.0])), [0.0, 0.0, 0.2])
+    # outside by a little they are projected, not scaled
+    assert_allclose(loss.project_dual(y, np.array([-0.12, 0.3, 0.0])), [-0.1, 0.3, 0.0])
     for size in (1e3, 1e9):
         far = loss.project_dual(y, size * np.array([-1.0, 0.0, 1.0]))
         assert_allclose(far, [-0.1, 0.0, 0.2], atol=4 * EPSILON * size)

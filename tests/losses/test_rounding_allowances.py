@@ -383,22 +383,23 @@ def test_arguments_with_their_errors(kind, error, rng):
         assert_array_equal(lower, upper)
 
 
+@pytest.mark.parametrize("size", [1e-15, 1.0])
 @pytest.mark.parametrize("loss", CLASSES, ids=name)
-def test_the_largest_losses_of_classes(loss, rng):
+def test_the_largest_losses_of_classes(loss, size, rng):
     """Other classes at their highest score, the own one at its lowest."""
-    y = np.eye(K)[np.arange(N) % K]
-    z, low, error = rng.normal(size=(N, K)), 0.01 * rng.normal(size=(N, K)), rng.random((N, K))
+    y, z = np.eye(K)[np.arange(N) % K], 50.0 * rng.normal(size=(N, K))
+    low, error = 0.01 * size * rng.normal(size=(N, K)), size * rng.random((N, K))
     error[::2], low[::2] = 0.0, 0.0
-    own = np.sum(z * y, axis=1, keepdims=True)
+    own = z - np.sum(z * y, axis=1, keepdims=True)
     room = error + np.abs(low)
     room = room + np.sum(room * y, axis=1, keepdims=True)
-    room = room + np.where(room > 0.0, 8.0 * EPSILON * (np.abs(z - own) + room), 0.0)
-    ahead = (z - own) + (1.0 - y) * (room + 2.0 * EPSILON * np.abs(z - own))
-    ahead = np.where(y > 0.0, z - own, ahead)
-    values = loss.value(y.ravel(), ahead.ravel()).reshape(N, K) * (1.0 + (64.0 + K) * EPSILON)
-    found = loss.largest(y.ravel(), z.ravel(), low.ravel(), error.ravel()).reshape(N, K)
-    assert_allclose(found, values, rtol=4 * EPSILON)
-    assert_allclose(loss.largest(y.ravel(), z.ravel(), 0.0, 0.0)[:K], values[0], rtol=4 * EPSILON)
+    room = room + np.where(room > 0.0, 8.0 * EPSILON * (np.abs(own) + room), 0.0)
+    ahead = own + np.where(y > 0.0, 0.0, room + 2.0 * EPSILON * np.abs(own))
+    values = loss._of_ahead(y, ahead) * (1.0 + (64.0 + K) * EPSILON) / K
+    found = loss.largest(y.ravel(), z.ravel(), low.ravel(), error.ravel())
+    assert_array_equal(found, np.repeat(values, K))
+    exact = loss.largest(y.ravel(), z.ravel(), 0.0, 0.0)
+    assert_array_equal(exact[:: 2 * K], values[::2])
 
 
 @pytest.mark.parametrize("loss", COUNTS, ids=name)
