@@ -93,6 +93,19 @@ def test_a_loss_that_is_wrong_in_one_property(what):
         L.check_loss(wrong())
 
 
+@pytest.mark.parametrize("beyond, fails", [(1e-5, True), (1e-7, False)])
+def test_domains_of_conjugates_end_where_they_should(beyond, fails):
+    class Wide(OwnHuber):
+        def _phi_conjugate(self, u):
+            return np.where(np.abs(u) <= 1.0 + beyond, 0.5 * u * u, inf)
+
+    if fails:
+        with pytest.raises(AssertionError, match="finite outside"):
+            L.check_loss(Wide())
+    else:
+        L.check_loss(Wide())
+
+
 def test_losses_that_are_wrong_in_other_ways():
     class Rising(OwnHinge):
         def _phi(self, t):

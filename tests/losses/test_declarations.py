@@ -100,6 +100,13 @@ def test_constants_of_slopes(loss, rng):
     assert loss.conjugate_domain == pytest.approx((lower, upper))
     assert loss.lipschitz == pytest.approx(lipschitz)
     assert loss.smoothness == pytest.approx(smoothness)
+    K = loss.n_outputs
+    y = rng.choice([-1.0, 1.0], 30 * K) if loss.of_labels else rng.random(30 * K)
+    if loss.of_classes:
+        y = np.ravel(np.eye(K)[rng.integers(0, K, 30)])
+    g = loss.gradient(y, 5.0 * rng.normal(size=30 * K))
+    assert np.abs(g).max() <= loss.lipschitz
+    assert loss.of_labels or np.all((g >= lower) & (g <= upper))
     if loss.couples_outputs or loss.has_log_link:
         return
     y, ends = np.ones(2), loss.gradient(np.ones(2), np.array([-1e9, 1e9]))

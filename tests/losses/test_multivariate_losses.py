@@ -86,6 +86,22 @@ def test_marginals_of_many_samples_are_a_mixture_at_any_level():
             assert exact - level - 1e-10 <= linear <= exact + 1e-10
 
 
+@pytest.mark.parametrize("beta", [0.3, 1.0, 3.0])
+def test_the_worst_labeling_of_many_samples(beta, rng):
+    """That of all pairs of numbers of wrong labels, for scores that tell the labels apart."""
+    for _ in range(300):
+        y = labels(rng, 15, rng.choice([0.2, 0.5, 0.8]))
+        size, apart, shift = 10.0 ** rng.uniform(-2.0, 1.0), *rng.integers(-1, 3, 2)
+        z = size * (rng.normal(size=15) + apart * y + shift)
+        low = np.append(0.0, np.cumsum(np.sort(z[y > 0.0])))
+        high = np.append(0.0, np.cumsum(np.sort(z[y < 0.0])[::-1]))
+        b, c = np.arange(len(low))[:, None], np.arange(len(high))
+        delta = (beta**2 * b + c) / (beta**2 * b[-1] + b[-1] - b + c)
+        expected = np.max(delta + 2.0 / 15 * (high - low[:, None]))
+        value, rounding = FBeta(y, beta).value(z)
+        assert abs(value - expected) <= rounding < 1e-12
+
+
 @pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])
 def test_an_f_score_is_bounded_by_its_loss(beta):
     rng = np.random.default_rng(1)

@@ -136,23 +136,23 @@ def test_values_gradients_and_the_losses_of_single_quantiles(rng):
     assert_allclose(change, 2.0 * 3 * 0.3 * weights.sum())
 
 
+@pytest.mark.parametrize("size", [1e-14, 1.0])
 @pytest.mark.parametrize("target_error", [0.0, 1e-3])
-def test_the_largest_losses_in_boxes(target_error, rng):
+def test_the_largest_losses_in_boxes(target_error, size, rng):
+    """Each pinball at the worse end of its interval, which has the roundings of both ends."""
     loss, y, _, z = drawn(rng)
-    loss = loss.with_target_error(target_error)
-    y, z, low, error = y.ravel(), z.ravel(), 0.01 * rng.normal(size=120), rng.random(120)
-    room = np.abs(low) + error + target_error * np.abs(y)
-    room = room + 2.0 * EPSILON * (np.abs(z - y) + room)
-    pinballs = [Pinball(q) for q in THREE]
-    expected = np.zeros(40)
-    for k, pinball in enumerate(pinballs):
-        ends = (pinball.value(y[k::3], (z + side * room)[k::3]) for side in (-1.0, 1.0))
-        expected += np.maximum(*ends)
-    most = loss.largest(y, z, low, error)
-    assert_allclose(most, np.repeat(expected * (1.0 + 3 * EPSILON) / 3, 3), rtol=4 * EPSILON)
-    assert np.all(most[::3] >= expected / 3 * (1.0 - EPSILON))
-    exact = loss.with_target_error(0.0).largest(y, z, 0.0, 0.0)
-    assert_allclose(exact, loss.value(y, z), rtol=8 * EPSILON)
+    loss, z = loss.with_target_error(target_error), 50.0 * z
+    low, error = 0.01 * size * rng.normal(size=(40, 3)), size * rng.random((40, 3))
+    low[::2], error[::2] = 0.0, 0.0
+    room = error + np.abs(low) + target_error * np.abs(y)
+    room = room + np.where(room > 0.0, 2.0 * EPSILON * (np.abs(z - y) + room), 0.0)
+    ends = [np.maximum(r * -np.array(THREE), r * (1.0 - np.array(THREE)))
+            for r in ((z - y) - room, (z - y) + room)]  # fmt: skip
+    expected = np.sum(np.maximum(*ends), axis=1) * (1.0 + 3 * EPSILON) / 3
+    found = loss.largest(y.ravel(), z.ravel(), low.ravel(), error.ravel())
+    assert_array_equal(found, np.repeat(expected, 3))
+    if not target_error:
+        assert_array_equal(loss.largest(y.ravel(), z.ravel(), 0.0, 0.0)[::6], found[::6])
 
 
 def test_the_scale_to_the_boundary(rng):

@@ -92,6 +92,11 @@ def test_multipliers_have_exact_sums(kappa, rng):
     assert_array_equal(r, 0.0)
     bad = np.array([[np.nan, np.inf, -np.inf, 1e200], [0.0, 0.0, 0.0, 0.0]])
     assert_array_equal(loss.project_dual(np.ones(4), bad), [[0.0, 1.0, 0.0, 1.0], [0.0] * 4])
+    if kappa < inf:  # sizes beyond 1e100 count the same
+        for far in ([3e100, 1.5e100], [1.5e100, 3e100]):
+            same = project_triangle(np.array([1e100]), np.array([1e100]))
+            found = loss.project_dual(np.ones(1), np.reshape(far, (2, 1)))
+            assert_array_equal(found, same)
 
 
 @pytest.mark.parametrize("largest", [2.0**-20, 0.999 * 2.0**-20, 2.0**-21, 3e-9, 1e-300, 0.0])
@@ -109,7 +114,8 @@ def test_small_multipliers_are_scaled(largest):
 
 
 def test_points_of_the_triangle_are_left_as_they_are():
-    points = np.array([[0.0, 1.0, 0.5, 0.25], [1.0, 0.0, 0.5, 0.5]])
+    above = np.nextafter(0.7, 1.0)  # 0.3 + this is 1, when it is rounded
+    points = np.array([[0.0, 1.0, 0.5, 0.25, 0.3], [1.0, 0.0, 0.5, 0.5, above]])
     assert_array_equal(project_triangle(*points), points)
     assert_array_equal(project_triangle(*np.array([[2.0, 0.75, -1.0], [0.0, 0.75, 0.5]])),
                        [[1.0, 0.5, 0.0], [0.0, 0.5, 0.5]])  # fmt: skip
