@@ -196,7 +196,7 @@ class OrdinalLoss(LossOfRows):
         slopes = np.cumsum(self.shares[order]) - float(np.sum(self.shares[signs < 0.0]))
         room = len(u) * EPSILON
         first = int(np.argmax(slopes >= -room))
-        last = min(int(np.argmax(slopes > room)) if slopes[-1] > room else len(u) - 1, len(u) - 1)
+        last = int(np.argmax(slopes > room)) if slopes[-1] > room else len(u) - 1
         return float(0.5 * (points[order[first]] + points[order[max(first, last)]]))
 
     def _value_of(self, u: Array, thresholds: Array) -> tuple[float, float]:
