@@ -106,6 +106,24 @@ def test_domains_of_conjugates_end_where_they_should(beyond, fails):
         L.check_loss(Wide())
 
 
+def test_a_loss_that_does_not_come_near_0():
+    """Its conjugate is -1 at 0, and a parabola from there."""
+
+    class Raised(L.MarginLoss):
+        conjugate_domain, smoothness, quadratic_conjugate = (-1.0, 0.0), 2.0, True
+
+        def _phi(self, t):
+            return L.SmoothedHinge(0.5)._phi(t) + 1.0
+
+        def _phi_conjugate(self, u):
+            return L.SmoothedHinge(0.5)._phi_conjugate(u) - 1.0
+
+        def _phi_derivative(self, t):
+            return L.SmoothedHinge(0.5)._phi_derivative(t)
+
+    L.check_loss(Raised())
+
+
 def test_losses_that_are_wrong_in_other_ways():
     class Rising(OwnHinge):
         def _phi(self, t):

@@ -8,9 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 
 from skpd import losses as L
+from skpd.losses.chain_recursions import Chains, sum_product
 from skpd.losses.chains import ChainLogLoss, ChainLoss
+from skpd.losses.labelings import marginals
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.scaled_huber import ScaledHuber
+from skpd.losses.strata import Stratum
 from skpd.losses.structured import Mixture
 from skpd.losses.survival import PartialLikelihood
 
@@ -92,6 +95,7 @@ def test_what_losses_of_all_scores_say(flags):
     assert loss.largest_target == 1.0
     assert len(loss.opposed) == (2 if isinstance(loss, L.FBeta | ScaledHuber) else 0)
     assert_array_equal(loss.truth.theta, 0.0)
+    assert loss.truth.mean_loss == 0.0
     assert loss.mixture(np.zeros(loss.n_scores), 0.0)[1].is_linear == (
         not isinstance(loss, PartialLikelihood | ChainLogLoss | OrdinalLoss)
         or (loss.has_kinks and not chains)
@@ -193,3 +197,31 @@ def test_entropy_ranges():
     assert_allclose(L.PrecisionAtK(y, 1).entropy_range, log(4.0))
     assert_allclose(L.PrecisionAtK(y, 2).entropy_range, log(3.0))
     assert_allclose(L.RocAuc(y).entropy_range, 2 * log(2.0))
+
+
+@pytest.mark.parametrize("flags", every_loss())
+def test_dual_points_are_immutable_and_themselves_alone(flags):
+    """Arrays could not be compared as numbers are."""
+    loss = every_loss()[flags]
+    one, other = (loss.mixture(np.zeros(loss.n_scores), 0.0)[1] for _ in range(2))
+    for mixture in (one, loss.truth):
+        with pytest.raises(AttributeError):
+            mixture.mean_loss = 1.0
+        assert mixture == mixture and mixture != other
+        assert len({mixture, other}) == 2
+    if isinstance(loss, ScaledHuber):
+        assert loss != ScaledHuber(loss.y, loss.weights, loss.epsilon)
+
+
+def test_results_of_recursions_are_immutable():
+    chains = Chains(np.array([2]), 2)
+    marginal = marginals(np.zeros((2, 2)), (np.ones(1), np.ones(1)), (1, 1))
+    near = sum_product(chains, np.zeros((2, 2)), np.zeros((2, 2)))
+    far = sum_product(chains, 200.0 * np.eye(2), np.zeros((2, 2)))
+    for found, name in ((marginal, "error"), (near, "nodes"), (far, "nodes")):
+        with pytest.raises(AttributeError):
+            setattr(found, name, 0.0)
+    scaled = ScaledHuber(np.ones(2), np.ones(2), 1.5)
+    for found, name in ((scaled, "scale"), (Stratum(np.ones(2), 2.0), "total")):
+        with pytest.raises(AttributeError):
+            setattr(found, name, 0.0)
