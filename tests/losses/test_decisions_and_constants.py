@@ -265,6 +265,13 @@ def test_best_constants_of_one_row(loss):
     assert loss.value(y, np.array([loss.best_constant(*two)]))[0] <= 1e-15
 
 
+def test_best_constants_beside_tubes():
+    """Of one row; beside two rows, where their slopes cancel."""
+    loss = L.SquaredEpsilonInsensitive(0.5)
+    assert_allclose(loss.best_constant(np.array([2.0]), np.ones(1)), 2.0)
+    assert_allclose(loss.best_constant(np.array([0.0, 4.0]), np.array([1.0, 3.0])), 2.75)
+
+
 def test_best_constants_of_counts():
     for mean in (0.25, 4.0):
         y, weights = np.array([0.5, 1.5]) * mean, np.ones(2)
