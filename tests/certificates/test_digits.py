@@ -27,6 +27,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
         (-0.001, 0.002, "0"),
         (0.0, 0.0, "0"),
         (0.0, 2.0, "1"),  # one unit from either end
+        (0.0, 1.0, "0"),  # the even one of two digits that are as near
         (1.0, 1.0, "1"),
         (11.0, 11.0, "11"),
         (-0.25, -0.25, "-0.25"),
@@ -57,11 +58,11 @@ def test_every_value_is_within_one_unit_of_the_last_digit(low, high, near, most)
     digits = mantissa.lstrip("-").replace(".", "").lstrip("0")
     assert len(digits) <= most + 1  # one more where the number rounds to a power of ten
     first, last = Fraction(low), Fraction(high)
-    if shown == "0":  # as not even the first digit is proven
+    if shown == "0":  # the first digit, or as not even that is proven
         size = max(abs(low), abs(high))
         unit = Fraction(10) ** Decimal(size).adjusted()
         digit = round((first + last) / 2 / unit) * unit
-        assert size == 0.0 or max(last - digit, digit - first) > unit
+        assert digit == 0 or max(last - digit, digit - first) > unit
         return
     unit = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
     value = Fraction(shown)
