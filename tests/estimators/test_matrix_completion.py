@@ -114,31 +114,6 @@ def test_bounds_hold_whatever_the_dual_point(loss, biases, rng):
     assert dual_bound(problem, theta, best.primal).value >= best.dual - 1e-7 * best.primal
 
 
-def test_balanced_points_have_sums_of_zero(rng):
-    pairs, _, weights = ratings(seed=3, n=200)
-    groups = FreeGroups(*pairs.T, 9, 7, weights / weights.sum())
-    lower, upper = -np.ones(200), np.ones(200)
-    x = groups.projected(rng.normal(size=200), lower, upper)
-    assert np.abs(x).max() <= 1.0
-    assert groups.largest_sums(x) < 1e-14
-    # as near as any: its difference from theta is normal to the set there
-    theta = rng.normal(size=200)
-    x = groups.projected(theta, lower, upper)
-    for _ in range(20):
-        other = groups.projected(rng.normal(size=200), lower, upper)
-        assert np.sum(groups.weights * (theta - x) * (other - x)) <= 1e-12
-
-
-def test_one_sided_rows_need_a_way_back():
-    """With labels, a group of one class alone has a dual point of 0."""
-    groups = FreeGroups(
-        np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0]), 3, 2, np.full(5, 0.2)
-    )
-    labels = np.array([1.0, -1.0, -1.0, 1.0, 1.0])
-    lower, upper = np.where(labels > 0, -1.0, 0.0), np.where(labels > 0, 0.0, 1.0)
-    assert groups.connected(lower, upper).tolist() == [True, True, True, True, False]
-
-
 @pytest.mark.parametrize("parts", [1, 8])
 @pytest.mark.parametrize("shape", [(30, 50), (50, 30), (7, 7), (2, 6), (6, 2)])
 def test_the_largest_singular_value_is_never_above_its_bound(shape, parts, rng, monkeypatch):

@@ -33,7 +33,6 @@ from skpd.penalties import (
     for_features,
 )
 from skpd.problems import linear_problem
-from skpd.problems.free_features import dependence, project_onto_free
 from skpd.solvers import solve
 from tests.oracles.reference import linear_programme
 
@@ -194,38 +193,6 @@ def test_one_hot_features_without_a_penalty(rng):
     for loss in ("hinge", "logistic", "squared_hinge"):
         clf = PdproxSVC(0.01, loss=loss, penalty_weights=weights, tol=1e-8).fit(X, y)
         assert clf.converged_ and clf.certificate_.dual > 0.0
-    assert dependence(np.eye(4)[codes], True).kept == [0, 1, 2]
-    assert dependence(np.eye(4)[codes], False).kept == [0, 1, 2, 3]
-    table = np.array([[1.0, 0.0, 2.0, 0.1], [2.0, 0.0, 4.0, 0.2], [0.5, 0.0, 1.0, 0.7]])
-    assert dependence(table, False).kept == [0, 3]
-    thirds = np.array([[0.1, -0.1, 0.1 * 3], [0.7, -0.7, 0.7 * 3], [1.3, -1.3, 1.3 * 3]])
-    assert dependence(thirds, False)[:2] == ([0], [2])  # three times a column is rounded
-    constant = np.column_stack([np.full(5, 3.7), np.arange(5.0)])
-    assert dependence(constant, True)[:2] == ([1], [])
-
-
-def test_projection_onto_the_free_hyperplanes(rng):
-    """Of the box's points with vanishing sums the nearest, by SLSQP."""
-    X, y = rng.normal(size=(12, 3)), np.where(rng.random(12) < 0.5, 1.0, -1.0)
-    weights = rng.random(12)
-    weights /= weights.sum()
-    penalty = WeightedL1([0.0, 0.0, 1.0])
-    problem = linear_problem(Design(X), y, weights, Hinge(), penalty, 0.1, True)
-    theta = -y * rng.random(12)
-    found = project_onto_free(problem, theta)
-    F = np.column_stack([np.ones(12), X[:, :2]])
-    lower, upper = problem.loss.dual_bounds(y)
-    assert np.all((found >= lower) & (found <= upper))
-    assert_allclose(F.T @ (weights * found), 0.0, atol=1e-13)
-    expected = minimize(
-        lambda x: weights @ (x - theta) ** 2,
-        np.zeros(12),
-        bounds=list(zip(lower, upper, strict=True)),
-        constraints={"type": "eq", "fun": lambda x: F.T @ (weights * x)},
-        method="SLSQP",
-        options={"ftol": 1e-15, "maxiter": 500},
-    )
-    assert_allclose(weights @ (found - theta) ** 2, expected.fun, rtol=1e-5)
 
 
 def test_quantile_regression_with_an_adjustment(rng):
@@ -368,15 +335,3 @@ def test_more_free_features_than_rows(rng):
     assert found.converged and found.certificate.primal <= 1e-9
     assert np.min(y * (X @ found.coef + found.intercept)) >= 1.0 - 1e-9
     assert problem.free.outnumber_rows and found.certificate.left_out == ()
-
-
-def test_columns_that_others_imply_but_for_rounding(rng):
-    """A proof must not take them for implied."""
-    table = rng.normal(size=(200, 100))
-    table[:, 40:] = table[:, :40] @ rng.normal(size=(40, 60))
-    kept, nearly, factors = dependence(table, False)
-    assert kept == list(range(40)) and nearly == list(range(40, 100))
-    assert_allclose(table[:, kept] @ factors[1:], table[:, nearly], rtol=1e-9, atol=1e-9)
-    assert not factors[0].any()
-    copies = table[:, np.arange(80) % 40] * np.repeat([1.0, -1.0], 40)
-    assert dependence(copies, True).kept == list(range(40))

@@ -137,6 +137,23 @@ def test_sums_of_whole_numbers():
     assert dependence(WHOLE / 3.0, False)[:2] == ([0, 1], [2])
 
 
+def test_combinations_of_other_columns(rng):
+    """One-hot features, multiples by powers of 2 and constants are exact; sums of many are not."""
+    one_hot = np.eye(4)[rng.integers(0, 4, 50)]
+    assert dependence(one_hot, True)[:2] == ([0, 1, 2], [])
+    assert dependence(one_hot, False).kept == [0, 1, 2, 3]
+    thirds = np.array([[0.1, -0.1, 0.1 * 3], [0.7, -0.7, 0.7 * 3], [1.3, -1.3, 1.3 * 3]])
+    assert dependence(thirds, False)[:2] == ([0], [2])  # three times a column is rounded
+    table = rng.normal(size=(200, 100))
+    table[:, 40:] = table[:, :40] @ rng.normal(size=(40, 60))
+    kept, nearly, factors = dependence(table, False)
+    assert kept == list(range(40)) and nearly == list(range(40, 100))
+    assert_allclose(table[:, kept] @ factors[1:], table[:, nearly], rtol=1e-9, atol=1e-9)
+    assert not factors[0].any()
+    copies = table[:, np.arange(80) % 40] * np.repeat([1.0, -1.0], 40)
+    assert dependence(copies, True).kept == list(range(40))
+
+
 @pytest.mark.parametrize("ratio, clear", [(1.5e-6, True), (0.7e-6, False), (-1e-3, False)])
 def test_sums_of_the_right_sign_need_no_balance(ratio, clear):
     """A coefficient with one bound asks for a sum of one sign, up to 1e-6 of its size."""
