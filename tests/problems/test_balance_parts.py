@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from functools import partial
-from math import prod
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +14,7 @@ from skpd.losses import Absolute, Hinge, Huber, Squared
 from skpd.penalties import L1, Separable, TotalVariation, WeightedL1
 from skpd.problems import balance, linear_problem
 from skpd.problems.balance import Direction, _Rows, balance_exactly
+from tests.oracles.exact_sums import exact_sum
 
 EPSILON = 2.0**-52
 
@@ -24,13 +24,6 @@ def problem_of(rng, loss, penalty, fit_intercept=True, X=None, weights=None):
     y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
     c = rng.dirichlet(np.full(len(X), 5.0)) if weights is None else weights
     return linear_problem(Design(X), y, c, loss, penalty, 0.1, fit_intercept)
-
-
-def exact_sum(*vectors):
-    total = Fraction(0)
-    for entries in zip(*(np.asarray(x).tolist() for x in vectors), strict=True):
-        total += prod(map(Fraction, entries))
-    return total
 
 
 # Singular values and known products

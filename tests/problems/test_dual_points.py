@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from math import prod
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +16,7 @@ from skpd.penalties import L1, Separable, TotalVariation, WeightedL1
 from skpd.problems import linear_problem
 from skpd.problems.constrained_points import ConstrainedPoint
 from skpd.problems.dual_points import BalancedPoint
+from tests.oracles.exact_sums import exact_sum, within
 
 EPSILON = 2.0**-52
 NOTHING = (0.0, 0.0)
@@ -35,22 +35,6 @@ def inside(problem, rng):
     return lower + rng.uniform(0.2, 0.8, len(lower)) * (upper - lower)
 
 
-def weighted_sum(*vectors):
-    """The sum of the products of the entries of several vectors, as a fraction."""
-    total = Fraction(0)
-    for entries in zip(*(np.asarray(x).tolist() for x in vectors), strict=True):
-        total += prod(map(Fraction, entries))
-    return total
-
-
-def within(found, expected, most):
-    """Whether a sum differs from a fraction by at most its error, which is at most a number."""
-    value, error = found
-    return (
-        abs(Fraction(float(value)) - expected) <= Fraction(float(error)) <= Fraction(float(most))
-    )
-
-
 @pytest.mark.parametrize("loss", [Squared(), Huber(2.0), Absolute(), Hinge()], ids=str)
 @pytest.mark.parametrize("scale", [0.0, 0.25, 0.3, 0.5, 0.9, 1.0, 1.7])
 def test_values_of_multiples(loss, scale, rng):
@@ -60,8 +44,8 @@ def test_values_of_multiples(loss, scale, rng):
     scale = scale if loss.dual_is_free else min(scale, 1.0)
     value, rounding = problem.row_point(theta).value(scale)
     t, c = Fraction(scale), problem.weights
-    linear = weighted_sum(c, problem.y, theta)
-    square = curvature * weighted_sum(c, theta, theta) / 2
+    linear = exact_sum(c, problem.y, theta)
+    square = curvature * exact_sum(c, theta, theta) / 2
     assert abs(Fraction(value) + t * linear + t * t * square) <= Fraction(rounding)
     if scale == 1.0 or not loss.quadratic_conjugate:
         assert (value, rounding) == loss.dual_value(problem.y, c, theta, scale)
@@ -98,7 +82,7 @@ def test_products_and_free_sums(penalty, free, fit_intercept, rng):
     point = problem.row_point(theta)
     for precise, share in ((True, 4.0), (False, 40.0)):
         products, errors = point.products(precise)
-        columns = [weighted_sum(c, x, theta) for x in X.T]
+        columns = [exact_sum(c, x, theta) for x in X.T]
         sizes = np.abs(products) if precise else np.abs(c * theta) @ np.abs(X)
         for j in range(3):
             found = products[j], errors[j]
@@ -106,9 +90,7 @@ def test_products_and_free_sums(penalty, free, fit_intercept, rng):
         sums = point.free_sums(products, errors)
         assert point.sums_without_products() == sums[:1]
         if fit_intercept:
-            assert within(
-                sums[0], weighted_sum(c, theta), 2.0 * EPSILON * np.sum(c * np.abs(theta))
-            )
+            assert within(sums[0], exact_sum(c, theta), 2.0 * EPSILON * np.sum(c * np.abs(theta)))
         else:
             assert sums[0] == NOTHING
         if problem.has_free_level:
@@ -198,7 +180,7 @@ def test_points_with_constraints(scale, rng):
     assert point.with_rows(other).inner is other
     assert_array_equal(point.theta, np.append(rows.theta, mu))
     bounds = np.where(mu > 0.0, constraints.upper, constraints.lower)
-    support = weighted_sum(bounds, mu)
+    support = exact_sum(bounds, mu)
     (value, rounding), (own, error) = point.value(scale), rows.value(scale)
     assert within((value, rounding), Fraction(own) - Fraction(scale) * support, 1e-13)
     added = 4.0 * EPSILON * (abs(own) + abs(scale * float(support)))

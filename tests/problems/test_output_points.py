@@ -1,7 +1,6 @@
 """Dual points of several outputs: sums, intervals of the intercepts, projections."""
 
 from fractions import Fraction
-from math import prod
 
 import numpy as np
 import pytest
@@ -30,13 +29,6 @@ def problem_of(rng, loss, penalty=None, fit_intercept=True):
     return outputs_problem(
         Design(X), Y, c, loss, penalty or L1(), alpha=0.2, fit_intercept=fit_intercept
     ), X
-
-
-def exact_sum(*vectors):
-    total = Fraction(0)
-    for entries in zip(*(np.asarray(x).tolist() for x in vectors), strict=True):
-        total += prod(map(Fraction, entries))
-    return total
 
 
 def exact_theta(problem, theta):

@@ -15,6 +15,7 @@ from skpd.penalties import L1
 from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
 from skpd.problems.robust_points import HingePoint, TrianglePoint
+from tests.oracles.exact_sums import exact_sum, within
 
 EPSILON = 2.0**-52
 GRID = 2.0**52
@@ -35,21 +36,6 @@ def triangle(rng, n=12):
     return np.floor(rng.dirichlet(np.ones(3), n).T[:2] * GRID) / GRID
 
 
-def fraction_sum(*vectors):
-    total = Fraction(0)
-    for entries in zip(*(np.asarray(x).tolist() for x in vectors), strict=True):
-        term = Fraction(1)
-        for entry in entries:
-            term *= Fraction(entry)
-        total += term
-    return total
-
-
-def within(found, expected, most):
-    value, error = found
-    return abs(Fraction(value) - expected) <= Fraction(error) <= Fraction(most)
-
-
 @pytest.mark.parametrize("bounds", [None, {1: (-1.0, inf)}])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_sums_of_multipliers(fit_intercept, bounds, rng):
@@ -60,20 +46,20 @@ def test_sums_of_multipliers(fit_intercept, bounds, rng):
     point = problem.feasible_point(np.stack([p, r]))
     assert isinstance(point, TrianglePoint)
     assert (point.linear, point.quadratic, point.only_precise) == (True, False, True)
-    total = fraction_sum(c, p) + fraction_sum(c, r)
+    total = exact_sum(c, p) + exact_sum(c, r)
     assert within(point.value(1.0), total, 2.0 * EPSILON)
     value, rounding = point.value(1.0)
     assert point.value(0.25) == (0.25 * value, 0.25 * rounding)
     products, errors = point.products(False)
     for j, x in enumerate(X.T):
-        v = fraction_sum(c, r, y, x) - fraction_sum(c, p, y, x)
+        v = exact_sum(c, r, y, x) - exact_sum(c, p, y, x)
         assert within((products[j], errors[j]), v, 3.0 * EPSILON * abs(products[j]) + 1e-30)
-    rho = Fraction(0.3) * fraction_sum(c, r)
+    rho = Fraction(0.3) * exact_sum(c, r)
     assert within((products[3], errors[3]), -rho, 3.0 * EPSILON * abs(products[3]))
     assert errors[3] >= EPSILON * abs(products[3])
     sums = point.free_sums(products, errors)
     if fit_intercept:
-        s = fraction_sum(c, r, y) - fraction_sum(c, p, y)
+        s = exact_sum(c, r, y) - exact_sum(c, p, y)
         assert within(sums[0], s, 2.0 * EPSILON)
     else:
         assert sums[0] == NOTHING
