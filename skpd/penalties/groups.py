@@ -263,4 +263,4 @@ class SparseGroup(_Grouped):
             bound._weights,
             self.l1_ratio,
         )
-        return float(np.max(norms, initial=0.0))
+        return float(np.max(norms[~bound._free_groups], initial=0.0))
