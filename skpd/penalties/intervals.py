@@ -122,7 +122,7 @@ def intervals_of_groups(
     room = np.maximum(room[partition.labels], alpha * l1 - sizes - ROUNDING * (alpha * l1 + sizes))
     with np.errstate(divide="ignore"):
         within = radius / (weights[partition.labels] + l1)
-        largest = np.where(room > 0.0, most / np.maximum(room, 0.0), inf)
+        largest = np.divide(most, room, out=np.full_like(room, inf), where=room > 0.0)
     largest = np.minimum(largest, within)
     return _wider(np.column_stack([-largest, largest]))
 
