@@ -132,7 +132,7 @@ class SquaredL2OnL1Ball(_OnL1Ball):
         inside = kernels.project_l1_ball(np.ascontiguousarray(sizes), ridge * self.radius)
         tau = float(np.max(sizes - inside, initial=0.0))
         excess = kernels.euclidean_norm(np.maximum(sizes - tau, 0.0))
-        return tau * self.radius + (_half_square(excess, ridge) if excess > 0.0 else 0.0)
+        return tau * self.radius + _half_square(excess, ridge)
 
     def support(self, v: Array, radius: float) -> float:
         ridge = SquaredL2().support(v, radius / self.weight)

@@ -343,7 +343,7 @@ class _Declared(_Tests):
             what = "is_quadratic, R(2 w) = 4 R(w)"
             self.require_equal(what, penalty.value(2.0 * w), 4.0 * value, value, w=w)
         if penalty.l1_radius < inf:
-            far = w + np.sign(w + 0.5) * penalty.l1_radius
+            far = np.full_like(w, 2.0 * penalty.l1_radius)
             what = "l1_radius, outside of which R is infinite"
             self.require(what, penalty.value(far) == inf, penalty.value(far), inf, w=far)
 

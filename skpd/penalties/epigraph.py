@@ -139,7 +139,7 @@ class NormEpigraph(Penalty):
             left = v - kernels.project_l1_ball(v, room)
             inside = norm.dual_norm(v - left)
             if inside > room:
-                left = v - (v - left) * (room / inside) * (1.0 - ROUNDING)
+                left = v - (v - left) * (room / inside)
         return kernels.euclidean_norm(left) * (1.0 + ROUNDING)
 
     def widest(self, v: Array, error: Array) -> Array:

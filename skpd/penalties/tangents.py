@@ -45,8 +45,9 @@ def of_level_set(
     """
     if value < (1.0 - NEAR) * radius:
         return of_coordinates(np.ones(len(slopes), dtype=bool), subgradient)
-    some = np.flatnonzero(slopes)
-    largest = some[np.argmax(np.abs(slopes[some]))] if len(some) else 0
-    table = np.eye(len(slopes))[:, some[some != largest]]
-    table[largest] -= slopes[some[some != largest]] / slopes[largest] if len(some) else 0.0
+    largest = np.argmax(np.abs(slopes))
+    others = np.flatnonzero(slopes)
+    others = others[others != largest]
+    table = np.eye(len(slopes))[:, others]
+    table[largest] -= slopes[others] / slopes[largest]
     return SmoothDirections(table, subgradient)
