@@ -11,9 +11,11 @@ from skpd.penalties import (
     FunctionOfNorm,
     GroupL2,
     IncreasingFunction,
+    LInf,
     PowerOfNorm,
     SquaredGroupL2,
     SquaredL2,
+    TotalVariation,
     WeightedL1,
     check_function,
     check_penalty,
@@ -74,6 +76,19 @@ class Square(PowerOfNorm):
     """z^2."""
 
 
+class Faint(IncreasingFunction):
+    """V(z) = z^3 / 10^9, with V*(s) = 2 s / 3 sqrt(10^9 s / 3)."""
+
+    def value(self, z):
+        return 1e-9 * z**3
+
+    def slope(self, z):
+        return 3e-9 * z * z
+
+    def conjugate(self, s):
+        return 2.0 * s / 3.0 * (1e9 * s / 3.0) ** 0.5
+
+
 WRONG_FUNCTIONS = {
     "value at 0": (Exponential, {"value": lambda self, z: float(np.exp(z))}),
     r"slope, V'\(z\) >= 0": (Exponential, {"slope": lambda self, z: -1.0}),
@@ -83,6 +98,11 @@ WRONG_FUNCTIONS = {
     r"inverse of V\(z\), at": (Square, {"inverse": lambda self, v: 0.999 * v**0.5}),
     r"inverse of V\(z\), below": (Square, {"inverse": lambda self, v: 1.001 * v**0.5}),
     "is_square": (Exponential, {"is_square": True}),
+    r"is_square, V\(2 z\)": (Faint, {"is_square": True}),
+    r"inverse of V\(z\), below which V": (Square, {"inverse": lambda self, v: 1.0000015 * v**0.5}),
+    r"value at 0, V\(0\) = 0": (Square, {"value": lambda self, z: z * z + 1e-12}),
+    r"slope, V'\(z\) >= 0 \(": (Square, {"slope": lambda self, z: 2.0 * z - 1e-12}),
+    r"slope, V'\(z\) >= 0 \(.*, z=0": (Square, {"slope": lambda self, z: 2.0 * z or -1.0}),
 }
 
 
@@ -165,3 +185,66 @@ def test_errors():
         FunctionOfNorm(WeightedL1([0.0, 1.0])).bind(2)
     with pytest.raises(ValueError, match="exponent of PowerOfNorm must be a number in"):
         PowerOfNorm(exponent=1.0)
+
+
+def test_inverses_by_bisection():
+    """The largest z with V(z) <= value, the next number above it where V is exact."""
+    for function, value, expected in (
+        (WithKink(), 0.5, 0.5), (WithKink(), 1.0, 1.0), (WithKink(), 4.0, 2.0),
+        (WithKink(), 1e300, 1e300 / 3.0), (WithKink(), 1e-300, 1e-300), (WithKink(), 0.0, 0.0),
+    ):  # fmt: skip
+        found = function.inverse(value)
+        assert found >= expected and found == pytest.approx(expected, rel=1e-15, abs=1e-60)
+    assert WithKink().inverse(1.0) == np.nextafter(1.0, 2.0)
+    for value in (np.inf, np.nan):
+        assert WithKink().inverse(value) == np.inf
+
+
+def test_powers():
+    power = PowerOfNorm(3.0, 2.0)
+    assert (power.value(2.0), power.slope(2.0), power.inverse(16.0)) == (16.0, 24.0, 2.0)
+    assert power.conjugate(24.0) == pytest.approx(32.0) and not power.is_square
+    assert PowerOfNorm(2.0, 0.1).is_square and not PowerOfNorm(4.0).is_square
+    assert power.conjugate(0.0) == power.value(0.0) == power.slope(0.0) == 0.0
+    assert power.value(1e200) == power.conjugate(np.inf) == np.inf
+    assert not IncreasingFunction.is_square
+
+
+def test_values_and_suprema_with_functions_that_are_linear_somewhere():
+    """With slopes 1 and 3 of the norm, at R°(v) = 2."""
+    penalty, v = FunctionOfNorm(L1(), WithKink()), np.array([2.0, -1.0])
+    assert penalty.value(np.array([0.5, -1.5])) == 2.0 + 2.0 * 1.0
+    assert penalty.largest_alpha(v) == 2.0 and penalty.largest_alpha(0.0 * v) == 0.0
+    # alpha V*(2 / alpha): V* is 0 up to 1, s - 1 up to 3, and inf beyond
+    for alpha, expected in ((2.0, 0.0), (1.0, 1.0), (2.0 / 3.0, 4.0 / 3.0), (0.5, np.inf)):
+        assert penalty.conjugate(v, alpha) == pytest.approx(expected)
+    # over z with V(z) <= radius: 2 z - alpha V(z)
+    for alpha, radius, expected in (
+        (0.5, 0.5, 1.0 - 0.25), (0.5, 4.0, 4.0 - 2.0), (1.0, 4.0, 1.0), (1.0, 0.5, 0.5),
+        (2.0, 4.0, 0.0), (3.0, 0.5, 0.0),
+    ):  # fmt: skip
+        found = penalty.bounded_conjugate(v, alpha, radius)
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert penalty.bounded_conjugate(v, 1.0, np.inf) == 1.0
+    assert penalty.support(v, 4.0) == penalty.support_by_radius(v)(4.0) == pytest.approx(4.0)
+    assert penalty.conjugate(0.0 * v, 0.0) == 0.0 and penalty.conjugate(v, 0.0) == np.inf
+    square = FunctionOfNorm(L1())
+    assert square.largest_alpha(v) == np.inf and square.largest_alpha(0.0 * v) == 0.0
+    assert square.is_quadratic and not penalty.is_quadratic
+
+
+def test_prox_where_the_slope_jumps():
+    """The prox of V(|w|): 0 below the slope 1, at the kink between 2 and 4, then w - 3."""
+    penalty = FunctionOfNorm(L1(), WithKink())
+    for w, expected in ((0.5, 0.0), (1.5, 0.5), (2.0, 1.0), (3.9, 1.0), (5.0, 2.0), (-5.0, -2.0)):
+        found = penalty.prox(np.array([w]), np.array([1.0]))
+        assert_allclose(found, [expected], atol=1e-12)
+    found = penalty.prox(np.array([5.0, 0.0]), np.array([2.0, 0.5]))  # with the least step
+    assert_allclose(found, [3.5, 0.0])
+
+
+def test_attributes_are_those_of_the_norm():
+    assert FunctionOfNorm(LInf()).symmetric and not FunctionOfNorm(GroupL2(2)).symmetric
+    for wrong in (TotalVariation(), SquaredL2(), "l1", None):
+        with pytest.raises(ValueError, match="norm must be a norm"):
+            FunctionOfNorm(wrong)

@@ -1,0 +1,177 @@
+"""`check_penalty` refuses a penalty that is wrong in one property, and names it."""
+
+import inspect
+from math import inf
+
+import numpy as np
+import pytest
+
+from skpd import penalties as R
+from skpd.penalties.checks import _Duals, _Tests
+
+
+def soft(w, step):
+    return np.sign(w) * np.maximum(np.abs(w) - step, 0.0)
+
+
+def leaning(self, w):
+    return float(np.sum(np.maximum(w, 0.0) + 2.0 * np.maximum(-w, 0.0)))
+
+
+def scaled(kind, name, factor):
+    """A method that returns the right result times a factor."""
+    method = getattr(kind, name)
+    return {name: lambda self, *some: factor * method(self, *some)}
+
+
+class Light(R.L1):
+    """The sum of |w_j| / 1000."""
+
+    terms = (1e-3, 0.0, -inf, inf)
+
+    def value(self, w):
+        return 1e-3 * super().value(w)
+
+    def prox(self, w, step):
+        return soft(w, 1e-3 * step)
+
+    def dual_norm(self, v):
+        return 1e3 * super().dual_norm(v)
+
+
+FREE = R.FreeFeatures(np.array([0]), np.array([-inf]), np.array([inf]))
+WRONG = [  # the property, and what is wrong of which penalty
+    (r"value at 0, R\(0\) = 0, .*: 1 against 0", R.L1, {"value": lambda self, w: 1.0}),
+    ("non-negativity, .* against 0", R.L1, {"value": lambda self, w: -float(np.sum(np.abs(w)))}),
+    ("is_finite, .*: inf against inf", R.NonNegativeL1, {"is_finite": True}),
+    ("feasible, where R .*: inf against inf", R.NonNegativeL1, {"feasible": lambda self, w: w}),
+    ("feasible, w itself .* against 0", R.L1, {"feasible": lambda self, w: 0.5 * w}),
+    ("feasible, w itself", R.L1, {"feasible": lambda self, w: w + 1e-12}),
+    ("convexity", R.L1, {"value": lambda self, w: float(np.sum(np.abs(w))) ** 0.5}),
+    ("convexity", R.L1, {"value": lambda self, w: float(np.sum(np.abs(w)) ** 0.999)}),
+    (r"norm, R\(t w\) = t R\(w\)", R.SquaredL2, {"is_norm": True}),
+    (r"even, R\(-w\) = R\(w\)", R.L1, {"value": leaning}),
+    ("symmetric, the same", R.L1, {"value": leaning, "even": False}),
+    ("symmetric, the same", R.TotalVariation, {"symmetric": True}),
+    (r"is_quadratic, R\(2 w\) = 4 R\(w\)", R.L1, {"is_quadratic": True}),
+    ("l1_radius, outside .* against inf", R.L1, {"l1_radius": 3.0}),
+    ("l1_radius, outside .* against inf", R.Box, {"l1_radius": 0.3}),
+    ("without_ridge", R.SquaredL2, {"without_ridge": lambda self: (0.9, None, 0.0)}),
+    ("without_ridge", R.ElasticNet, {"without_ridge": lambda self: (0.5, R.L1(), 0.4)}),
+    ("without_ridge", R.ElasticNet, {"without_ridge": lambda self: (0.4, R.L1(), 0.5)}),
+    ("free_features", R.L1, {"free_features": FREE}),
+    (r"free_level, R\(w \+ level\) = R\(w\)", R.L1, {"free_level": True}),
+    ("terms, sum_j", R.L1, {"terms": (1.1, 0.0, -inf, inf)}),
+    ("terms, sum_j", R.L1, {"terms": (1.0, 0.1, -inf, inf)}),
+    ("terms, sum_j", R.L1, {"terms": (1.0, 0.0, -1.0, inf)}),
+    ("terms, sum_j", R.L1, {"terms": (1.0, 0.0, -inf, 1.0)}),
+    ("terms, sum_j", R.Box, {"terms": (0.0, 0.0, -1.0, inf)}),
+    ("prox, which is where R is finite", R.NonNegativeL1, {"prox": lambda self, w, t: soft(w, t)}),
+    (
+        "prox, which is where R",
+        R.Box,
+        {
+            "prox": lambda self, w, t: np.clip(w, -1.0, 1.001),
+            "feasible": lambda self, w: np.clip(w, -1.0, 1.0),
+        },
+    ),
+    ("prox, which minimises", R.L1, {"prox": lambda self, w, t: soft(w, 1.01 * t)}),
+    ("prox, which minimises", R.L1, {"prox": lambda self, w, t: soft(w, 0.99 * t)}),
+    ("prox, which minimises", R.L1, {"prox": lambda self, w, t: soft(w, np.min(t))}),
+    ("prox, which minimises", R.SquaredL2, {"prox": lambda self, w, t: w / (1.01 + t)}),
+    (r"dual norm, v.w <= R°\(v\) R\(w\)", R.L1, scaled(R.L1, "dual_norm", 0.999)),
+    (r"dual norm, R°\(w - prox", R.L1, scaled(R.L1, "dual_norm", 1.001)),
+    (r"dual norm, R°\(w - prox", Light, scaled(Light, "dual_norm", 1.001)),
+    ("Fenchel-Young inequality", R.SquaredL2, scaled(R.SquaredL2, "conjugate", 0.999)),
+    ("Fenchel-Young equality", R.SquaredL2, scaled(R.SquaredL2, "conjugate", 1.001)),
+    ("Fenchel-Young inequality", R.L1Ball, scaled(R.L1Ball, "conjugate", 0.999)),
+    ("Fenchel-Young equality", R.L1Ball, scaled(R.L1Ball, "conjugate", 1.001)),
+    ("support, at least v.w", R.SquaredL2, scaled(R.SquaredL2, "support", 0.999)),
+    (
+        "support_by_radius, the same",
+        R.SquaredL2,
+        {"support_by_radius": lambda self, v: lambda r: 1.001 * self.support(v, r)},
+    ),
+    (
+        "bounded_conjugate, at least",
+        R.SquaredL2,
+        scaled(R.SquaredL2, "bounded_conjugate", 0.999),
+    ),
+    (
+        "bounded_conjugate, at least",
+        R.ElasticNet,
+        {"bounded_conjugate": lambda self, v, alpha, radius: 0.0},
+    ),
+    (
+        "bounded_conjugate, at most the conjugate",
+        R.SquaredL2,
+        scaled(R.SquaredL2, "bounded_conjugate", 1.001),
+    ),
+    ("largest_alpha, from which on .* against 0", R.L1, scaled(R.L1, "largest_alpha", 0.999)),
+    ("largest_alpha, below which .* 0 against 0", R.L1, scaled(R.L1, "largest_alpha", 1.001)),
+    ("largest_alpha, from which on", R.SquaredL2, {"largest_alpha": lambda self, v: 1.0}),
+    ("widest, whose conjugate", R.SquaredL2, {"widest": lambda self, v, error: v + error}),
+    (
+        "widest, whose support",
+        R.L1,
+        {"widest": lambda self, v, error: v + 0.9 * np.copysign(error, v)},
+    ),
+    (
+        "widest, whose support",
+        R.SquaredL2,
+        {"support": lambda self, v, radius: 1e9 / (1.0 + float(v @ v))},
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "right", "members"), WRONG, ids=range(len(WRONG)))
+def test_a_penalty_that_is_wrong_in_one_property(what, right, members):
+    wrong = type("Wrong", (right,), members)()
+    R.check_penalty(right())
+    with pytest.raises(AssertionError, match=f"^Wrong fails the test of its {what}"):
+        R.check_penalty(wrong)
+
+
+@pytest.mark.parametrize(
+    "penalty", [
+        R.L1Ball(0.02), R.L1Ball(90.0), R.SquaredL2OnL1Ball(50.0), R.Box(-90.0, 0.01), R.L1(),
+        R.Box(-1.0, 0.0), R.SquaredL2(), R.NonNegativeL1(),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_right_penalties_pass(penalty, n_features):
+    R.check_penalty(penalty, n_features)
+
+
+def test_points_vary_over_orders_of_magnitude():
+    tests = _Tests(R.NonNegativeL1(), 400)
+    vectors = np.array([tests.vector() for _ in range(200)])
+    assert 0.18 < np.mean(vectors == 0.0) < 0.22
+    scales = np.std(vectors, axis=1)
+    alphas = np.array([tests.alpha() for _ in range(200)])
+    assert np.all(alphas <= 30.0) and np.all(alphas >= 1.0 / 30.0)
+    for some, low, high in ((scales, 1.0 / 30.0, 30.0), (alphas, 1.0 / 30.0, 30.0)):
+        assert 0.8 * low < np.min(some) < 1.2 * low and 0.8 * high < np.max(some) < 1.2 * high
+        assert 0.4 < np.mean(some < 1.0) < 0.6
+    assert np.array_equal(_Tests(R.L1(), 6).coefficients(), _Tests(R.L1(), 6).vector())
+    for _ in range(20):
+        assert tests.penalty.value(tests.coefficients()) < inf
+
+
+def test_points_of_penalties_that_leave_something_free():
+    w = np.array([1.0, 2.0, 6.0])
+    assert _Tests(R.TotalVariation(), 3).held(w).tolist() == [-2.0, -1.0, 3.0]
+    assert _Tests(R.WeightedL1([1.0, 0.0, 2.0]), 3).held(w).tolist() == [1.0, 0.0, 6.0]
+    assert w.tolist() == [1.0, 2.0, 6.0]
+
+
+def test_half_of_the_dual_vectors_are_subgradients():
+    tests = _Duals(R.L1(), 6)
+    pairs = [tests._pair() for _ in range(300)]
+    equal = [np.isclose(v @ w, alpha * np.sum(np.abs(w))) for w, v, alpha in pairs]
+    assert 0.4 < np.mean(equal) < 0.6
+
+
+def test_six_features_by_default():
+    assert inspect.signature(R.check_penalty).parameters["n_features"].default == 6
