@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skpd import OrdinalPD, PathCV, certify, path
 from skpd.certificates import primal_objective
 from skpd.designs import Design
-from skpd.losses import Hinge
+from skpd.losses import Hinge, Logistic
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.penalties import L1, GroupL2, L2Norm, SquaredL2
 from skpd.problems import Point
