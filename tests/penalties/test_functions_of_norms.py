@@ -12,6 +12,7 @@ from skpd.penalties import (
     GroupL2,
     IncreasingFunction,
     LInf,
+    NonNegativeL1,
     PowerOfNorm,
     SquaredGroupL2,
     SquaredL2,
@@ -241,6 +242,13 @@ def test_prox_where_the_slope_jumps():
         assert_allclose(found, [expected], atol=1e-12)
     found = penalty.prox(np.array([5.0, 0.0]), np.array([2.0, 0.5]))  # with the least step
     assert_allclose(found, [3.5, 0.0])
+
+
+def test_values_outside_of_the_domain_of_the_norm():
+    """They are inf whatever V(inf) is: inf - inf for this one."""
+    with np.errstate(over="ignore"):
+        penalty = FunctionOfNorm(NonNegativeL1(), Exponential())
+    assert penalty.value(np.array([1.0, -1e-9])) == np.inf
 
 
 def test_attributes_are_those_of_the_norm():

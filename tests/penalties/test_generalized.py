@@ -142,6 +142,7 @@ def test_the_level_is_free_where_constant_vectors_have_no_combinations():
     assert GeneralizedLasso(np.diff(np.eye(3), axis=0)).free_level
     assert GeneralizedLasso([[1.0, -1.0], [1.0 + 1e-13, -1.0]]).free_level  # a rounding error
     assert not GeneralizedLasso([[1.0, -1.0], [1.0 + 1e-9, -1.0], [0.0, 1.0]]).free_level
+    assert GeneralizedLasso([[1.0, -1.0], [0.0, 0.0]]).free_level  # as 0 is at most 0
     assert not GeneralizedLasso(np.eye(2)).free_level
     assert GraphTotalVariation([[0, 1]]).is_norm and not GeneralizedLasso(np.eye(2)).free_level
 
