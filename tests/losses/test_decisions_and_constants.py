@@ -318,6 +318,8 @@ def test_bisections_between_given_points():
     points = np.array([-4.0, -1.0, 2.0, 8.0])
     assert_allclose(root_of_slope(lambda b: b - 0.3, points), 0.3, rtol=1e-15)
     assert root_of_slope(lambda b: b + 9.0, points) == -4.0
+    flat = root_of_slope(lambda b: np.minimum(b - 0.3, 0.0) + np.maximum(b - 1.5, 0.0), points)
+    assert_allclose(flat, 0.3, rtol=1e-15)  # where the slope comes to 0
     assert root_of_slope(lambda b: b - 9.0, points) == inf
     assert_allclose(last_above(lambda t: 1.0 - t, 0.25, points), 0.75, rtol=1e-15)
     assert last_above(lambda t: 0.0 * t, 0.25, points) == inf

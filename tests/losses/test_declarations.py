@@ -85,6 +85,9 @@ def test_flags(loss):
     assert {flag for flag in FLAGS if getattr(loss, flag)} == said(loss)
     assert loss.n_outputs == (3 if loss.couples_outputs else 1)
     assert loss.target_error == 0.0
+    zeros = np.zeros(2 * loss.n_outputs)
+    for found in (loss.gradient(zeros + loss.of_labels, zeros), *loss.dual_bounds(zeros)):
+        assert found.shape == zeros.shape
     assert loss.at_radius(1.0) is loss or loss.has_radius
     if loss.couples_outputs and loss.of_quantiles:
         assert loss.of_output(1) == L.Pinball(0.5)

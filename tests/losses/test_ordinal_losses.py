@@ -248,6 +248,9 @@ def test_derivatives_at_kinks_are_balanced():
     assert_allclose(theta[0], 4.0 * theta[2])
     assert np.all((theta >= -1.0) & (theta <= 0.0)) and theta[0] < 0.0
     assert_allclose(loss._balanced(loss.signs[0], z - 1.0 - 1e-6), [0.0, 0.0, -1.0])
+    # within 1e-9 of their sizes rows are at a kink
+    assert loss._balanced(loss.signs[0], z - 1.0 + 1.5e-9)[0] > -1.0
+    assert_allclose(loss._balanced(loss.signs[0], z - 1.0 + 2.5e-9), [-1.0, 0.0, 0.0])
     assert_allclose(loss._balanced(loss.signs[0], z - 1.0 + 1e-6), [-1.0, 0.0, 0.0])
 
 
