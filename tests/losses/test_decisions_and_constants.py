@@ -279,6 +279,13 @@ def test_best_constants_of_counts():
             assert_allclose(loss.best_constant(y, weights), log(mean))
 
 
+def test_targets_that_are_allowed():
+    for loss in (L.Poisson(), L.Gamma(), L.Tweedie(1.5), L.Squared(), L.Hinge()):
+        for least in (0.5, 1.0, 2.0):
+            assert loss.require_targets(least) is None
+    assert L.Poisson().require_targets(0.0) is None
+
+
 def test_distant_constants():
     assert L.Huber().distant_constant(3.0) == L.Logistic().distant_constant(3.0) == 0.0
     assert L.Poisson().distant_constant(3.0) == 4.0
