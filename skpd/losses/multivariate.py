@@ -208,9 +208,8 @@ class FBeta(ContingencyLoss):
             middle = np.minimum((low + high) // 2, n_neg - 1)
             total = denominator + middle
             rises = factor / (total * (total + 1.0)) + gains[1][middle] > 0.0
-            searched = low < high
-            low = np.where(searched & rises, middle + 1, low)
-            high = np.where(searched & ~rises, middle, high)
+            # where both ends have met, neither moves
+            low, high = np.where(rises, middle + 1, low), np.where(rises, high, middle)
         k = int(np.argmax(self.delta(b, low) + sums[0] + sums[1][low]))
         return b[k], low[k]
 

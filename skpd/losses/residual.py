@@ -345,7 +345,7 @@ class Huber(QuadraticResidual):
         theta = kernels.project_box_hyperplane(point, -edge, edge, weights, weights, 0.0)
         inside = (np.abs(theta) < self.delta) & (weights > 0)
         if not inside.any():  # all rows are at least delta away: the middle of the gap
-            below, above = (y[(side * theta > 0.0) & (weights > 0)] for side in (1.0, -1.0))
+            below, above = (y[side & (weights > 0)] for side in (theta > 0.0, theta < 0.0))
             return 0.5 * (float(np.max(below)) + float(np.min(above)))
         return centre + float(np.average((theta - point)[inside], weights=weights[inside]))
 
