@@ -185,6 +185,9 @@ def test_thresholds_of_the_hinge_are_in_the_middle_of_the_best():
     assert_allclose(loss.best_thresholds(np.array([2.0, 5.0, 9.0])), 3.5)
     loss = OrdinalLoss(np.array([0, 0, 1]), np.ones(3), None, Hinge())
     assert_allclose(loss.best_thresholds(np.array([2.0, 5.0, 9.0])), 7.0)
+    # beside a row of next to no weight all thresholds from 1 to its last kink are as good
+    loss = OrdinalLoss(np.array([0, 1]), np.array([1.0, 1e-17]), None, Hinge())
+    assert_allclose(loss.best_thresholds(np.array([0.0, 4.0])), 2.0)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e6])
