@@ -18,6 +18,7 @@ import pickle
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -177,9 +178,11 @@ def forked(function, *arguments):
 def record(tests, paths, answer):
     """Write what a `Recorder` finds and the names of all modules; the exit status of pytest."""
     recorder = Recorder(paths)
+    threading.settrace(recorder.trace)  # sums over blocks of rows run in threads
     sys.settrace(recorder.trace)
     status = run_pytest(tests, recorder)
     sys.settrace(None)
+    threading.settrace(None)
     found = recorder.seconds, dict(recorder.tests), list(sys.modules)
     Path(answer).write_bytes(pickle.dumps(found))
     return status
