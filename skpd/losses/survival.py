@@ -115,7 +115,8 @@ class PartialLikelihood(LossOfRows):
         self.offset, self._offset_low, self._offset_means = None, 0.0, 0.0
         if offset is not None:
             self._offset_means = self._means(offset[order])
-            self.offset, self._offset_low = sum_and_rest(offset[order], -self._offset_means)
+            self.offset, rest = sum_and_rest(offset[order], -self._offset_means)
+            self._offset_low = np.broadcast_to(rest, len(order)).copy()  # a number if all are 0
         new_group = new_stratum | (np.diff(time[order], prepend=np.nan) != 0.0)
         self.starts = np.append(np.flatnonzero(new_group), len(order)).astype(np.int64)
         self.last = np.append(new_stratum[self.starts[1:-1]], True).astype(np.int64)

@@ -273,3 +273,13 @@ def test_far_scores_are_those_of_centred_ones(rng):
         expected = near.predict_survival_function(X, offset=offset)
         found = model.predict_survival_function(X + shift, offset=offset + far)
         assert_allclose(found, expected, atol=0.02)
+
+
+def test_offsets_of_mean_0(rng):
+    X, time = rng.normal(size=(20, 3)), rng.exponential(size=20)
+    y, none = np.column_stack([time, np.ones(20)]), CoxPD()
+    expected = none.fit(X, y).coef_
+    assert_array_equal(CoxPD().fit(X, y, offset=np.zeros(20)).coef_, expected)
+    turns = np.tile([1.0, -1.0], 10)
+    near, moved = (CoxPD(tol=1e-9).fit(X, y, offset=turns + far) for far in (0.0, 0.3))
+    assert_allclose(near.coef_, moved.coef_, atol=1e-6)
