@@ -112,7 +112,7 @@ class PartialLikelihood(LossOfRows):
         self.log_s = log_s = np.log(s)
         new_stratum = np.diff(strata[order], prepend=-1) != 0
         self._first = np.flatnonzero(new_stratum)  # the first row of each stratum
-        self.offset, self._offset_low, self._offset_means = None, 0.0, 0.0
+        self.offset, self._offset_low, self._offset_means = None, np.zeros(len(order)), 0.0
         if offset is not None:
             self._offset_means = self._means(offset[order])
             self.offset, rest = sum_and_rest(offset[order], -self._offset_means)
