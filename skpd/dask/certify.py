@@ -181,7 +181,7 @@ class DaskData:
                 f"class_weight='balanced' of {self.name} counts rows, which takes data in memory "
                 "where there is a sample_weight."
             )
-        return weights_of_classes(estimator, labels, labels, sums)
+        return weights_of_classes(estimator.class_weight, labels, labels, sums)
 
     def rows_of(
         self, output: dict[str, Any], loss: Loss, column: float | None

@@ -17,9 +17,9 @@ from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.parameters import declared
 from ..estimators.posing import (
     FitProblems,
-    one_vs_rest_of_shards,
+    formulate_shards,
+    formulate_shards_of_classes,
     problems_of_classes,
-    shards_problem,
 )
 from ..estimators.regressor import PrimalDualRegressor
 from ..losses.shifted import posed_with
@@ -158,7 +158,10 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         check_classification_targets(classes)
         class_weight = None
         if self.class_weight is not None:
-            class_weight = classes, weights_of_classes(self, classes, classes, weights)
+            class_weight = (
+                classes,
+                weights_of_classes(self.class_weight, classes, classes, weights),
+            )
         loss = self._get_loss()
         if offset is not None and len(classes) > 2:
             raise ValueError(
@@ -169,7 +172,8 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         def shards_of(place: int, positive: Any) -> DaskShards:
             return DaskShards(team, Task(loss, positive, class_weight))
 
-        problems = one_vs_rest_of_shards(self, classes, posed_with(loss, offset), shards_of)
+        loss = posed_with(loss, offset)
+        problems = formulate_shards_of_classes(self._specification(), classes, loss, shards_of)
         return problems_of_classes(team, y, problems, classes)
 
     def decision_function(self, X: Any, offset: Any = None) -> Any:
@@ -200,7 +204,8 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         team = self._team(X, y, sample_weight, offset)
         team.ask_anew("require_numbers")
         loss = self._get_loss()
-        problem = shards_problem(self, DaskShards(team, Task(loss)), posed_with(loss, offset))
+        shards = DaskShards(team, Task(loss))
+        problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))
         return FitProblems(team, np.empty(0), [problem])
 
     def predict(self, X: Any, offset: Any = None) -> Any:

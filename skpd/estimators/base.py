@@ -2,16 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from dataclasses import replace
+from threading import Event
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
-from .._compat import CallbackSupportMixin, _fit_context, with_callbacks
+from .._compat import CallbackSupportMixin, StrOptions, _fit_context, with_callbacks
 from .._typing import Array, ArrayLike
 from .._warn import warn
 from ..certificates import Certificate
@@ -20,24 +21,30 @@ from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, check_solver_options, method_named
+from .coefficients import LinearCoefficients
+from .constraints import multipliers_of
 from .docstrings import documented
-from .fits import dual_coef_of, fit_problems, last_points, solve_problem
+from .fits import (
+    Description,
+    SolverCall,
+    constant_model_message,
+    dual_coef_of,
+    map_in_threads,
+    points_of_model,
+    solve_problem,
+    warn_of_gap,
+)
 from .groups import groups_by_place, required_sources
 from .names import PENALTIES, chosen
-from .offsets import required, with_offsets
+from .offsets import given
 from .overlapping import Copies
 from .parameters import ParameterValidation, penalty_by_feature
-from .posing import FitProblems, linear_problem
-from .predictions import linear_predictions
-from .validation import validated
+from .posing import FitProblems, Specification, formulate
+from .progress import last_line, n_ticks, reporter, subtask
+from .validation import _DATA, validated
 
-_DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 MAPPED = 1 << 30  # bytes from which on an array mapped from a file is taken in blocks: 1 GB
 LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
-
-
-def _has_coefficients(estimator: Any) -> bool:
-    return estimator._model_attribute == "coef_"
 
 
 def fit_method(method: Any) -> Any:
@@ -45,17 +52,14 @@ def fit_method(method: Any) -> Any:
     return documented(_fit_context(prefer_skip_nested_validation=True)(with_callbacks(method)))
 
 
-class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
+class PrimalDualEstimator(LinearCoefficients, CallbackSupportMixin, ParameterValidation):
     """Base class of linear models that a solver fits to a `Problem`, with a certificate.
 
     An estimator declares the parts of its problems: a loss, a penalty, and parameters for other
-    parts, which have a default here. The functions of `posing` put the parts together, and those
-    of `fits` solve the problems and set the fitted attributes.
+    parts, which have a default here. `fit` turns them into a `Specification`, from which problems
+    are formulated; it solves these and sets the attributes from their solutions.
     """
 
-    coef_: Any
-    intercept_: Any
-    dual_coef_: Array
     groups_: Array
     certificate_: Certificate | list[Certificate]
     duality_gap_: float
@@ -86,7 +90,6 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
     _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
     _precision: Any = np.float64  # of the coefficients: that of the last X of `_problems`
-    _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
 
@@ -108,12 +111,65 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
         {results_of_fit}
         """
-        fit = self._problems(X, y, sample_weight, **required(self, offset))
-        return fit_problems(self, fit, sample_weight)
+        return self._fit(
+            self._problems(X, y, sample_weight, **self._offset(offset)), sample_weight
+        )
 
-    @abstractmethod
-    def _get_loss(self) -> Loss:
-        """The Loss object of this model."""
+    def _fit(self, fit: FitProblems, sample_weight: ArrayLike | None = None) -> Self:
+        """Solve the problems of a fit in threads, and set the fitted attributes.
+
+        ``sample_weight`` is the one given to `fit`, which callbacks see.
+        """
+        problems, names = fit.problems, fit.names or []
+        several = len(problems) > 1
+        n_threads = min(effective_n_jobs(self.n_jobs), len(problems))
+        starts: list[Point | None] = [None] * len(problems)
+        if self.warm_start and self.__sklearn_is_fitted__():
+            starts = [*(self._last_points(fit) or starts)]
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        task = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
+        ticks, stop = n_ticks(self.tol), Event()
+        context = self._init_callback_context(
+            max_subtasks=len(problems) if several else ticks, sequential_subtasks=n_threads == 1
+        ).call_on_fit_task_begin(**task)
+
+        def attributes(monitor: Monitor) -> dict[str, Any]:
+            return self._model([self._best_point(monitor)], fit)
+
+        def fit_one(k: int, seed: int) -> Solution:
+            label, report = "", {"attributes": attributes}
+            part: AbstractContextManager[Any] = nullcontext(context)
+            if several:
+                label, report = f" {names[k]}", {}
+                part = subtask(context, {"estimator": self}, names[k], k, ticks)
+            with part as inner:
+                solution = self._solve(
+                    problems[k],
+                    start=starts[k],
+                    random_state=np.random.RandomState(seed),
+                    on_check=self._reporter(inner, task, label, stop=stop, **report),
+                )
+                if solution.interrupted:
+                    stop.set()
+            return solution
+
+        random_state = check_random_state(self.random_state)
+        solutions, interrupted = map_in_threads(
+            fit_one, len(problems), random_state, n_threads, stop
+        )
+        if interrupted:
+            solutions[0] = replace(solutions[0], interrupted=True)
+        self._set_solutions(solutions, fit)
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+        return self
+
+    def _reporter(
+        self, context: Any, task: dict[str, Any], label: str = "", **options: Any
+    ) -> Any:
+        """The function that a solver calls after every check, for output and callbacks."""
+        name = f"[{type(self).__name__}]{label}"
+        context = context if hasattr(self, "_skl_callbacks") else None
+        return reporter(name, self.verbose, self.tol, context, task, **options)
 
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""
@@ -131,7 +187,30 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
             return self.groups_
         return groups_by_place(groups, getattr(self, "feature_names_in_", None))
 
+    def _offset(self, offset: ArrayLike | None) -> dict[str, ArrayLike]:
+        """The offset as a keyword argument, or none; an error if the model takes none."""
+        if offset is not None and not self._takes_offset:
+            raise ValueError(
+                f"{type(self).__name__} takes no offset: offsets are for linear models with one "
+                "prediction for each row, or one for each class against the others."
+            )
+        return given(offset)
+
     # Problems
+
+    def _specification(self, penalty: Penalty | None = None) -> Specification:
+        """What the parameters say of the problem; the penalty is theirs unless one is passed."""
+        budget = self.noise_budget
+        return Specification(
+            type(self).__name__,
+            self._get_penalty() if penalty is None else penalty,
+            float(self.alpha),
+            bool(self.fit_intercept),
+            self._solver(),
+            self.constraints,
+            self._copies(),
+            None if budget is None else float(budget),
+        )
 
     @abstractmethod
     def _problems(
@@ -148,12 +227,12 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
     def _problem(self, design: Design, y: Array, loss: Loss, sample_weight: Array) -> Problem:
         """The problem of one target."""
-        return linear_problem(self, design, y, loss, sample_weight)
+        return formulate(self._specification(), design, y, loss, sample_weight)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
         fitted = self._with_groups_found()
-        return fitted._problems(X, y, sample_weight, **required(self, offset)).problems
+        return fitted._problems(X, y, sample_weight, **self._offset(offset)).problems
 
     def _with_groups_found(self) -> Self:
         """The model, or a copy whose groups are those of the data that it was fitted to."""
@@ -219,13 +298,81 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
 
     def _last_points(self, fit: FitProblems) -> list[Point] | None:
         """The last model as points of problems; None if the shapes differ."""
-        return last_points(self, fit)
+        if not hasattr(self, "dual_coef_"):
+            return None
+        coef, intercepts = self._dense_coef, np.ravel(self.intercept_)
+        if not self.fit_intercept:
+            intercepts = np.zeros(len(np.atleast_2d(coef)))
+        return points_of_model(fit, coef, intercepts, self.dual_coef_, self._copies())
+
+    def _solver_call(self, problem: Problem) -> SolverCall:
+        """How a problem is to be solved."""
+        options = self._checked_options(problem)
+        return SolverCall(
+            self._solver(), options, self.tol, self.max_iter, self._precision, self._copies()
+        )
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
         """Solve and certify a problem."""
-        return solve_problem(self, problem, start, random_state, on_check)
+        return solve_problem(problem, self._solver_call(problem), start, random_state, on_check)
 
     # Fitted attributes
+
+    def _set_solutions(self, solutions: Sequence[Solution], fit: FitProblems) -> None:
+        """Set the fitted attributes: the model, dual points, certificates, how the fits ended.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If Ctrl-C has ended a fit, after the attributes are set.
+
+        Warns
+        -----
+        ConvergenceWarning, UserWarning
+            If a fit has not converged, or if all coefficients are 0.
+        """
+        attributes = {**self._model(solutions, fit), **self._other_attributes(solutions, fit)}
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        labels = fit.names if len(solutions) > 1 else None
+
+        def one_or_all(values: Any) -> Any:
+            return values[0] if labels is None else values
+
+        self.__dict__.pop("constraint_multipliers_", None)  # of a fit before this one
+        if fit.problems[0].constraints is not None:
+            self.constraint_multipliers_ = one_or_all(multipliers_of(fit.problems, solutions))
+        if self.verbose:
+            endings = [""] if labels is None else [f" {label}" for label in labels]
+            for ending, solution in zip(endings, solutions, strict=True):
+                last_line(f"[{type(self).__name__}]{ending}", solution)
+        certificates = [solution.certificate for solution in solutions]
+        self.certificate_ = one_or_all(certificates)
+        self.gap_history_ = one_or_all([solution.history for solution in solutions])
+        self.solver_ = one_or_all([solution.method for solution in solutions])
+        self.duality_gap_ = max(certificate.gap for certificate in certificates)
+        self.relative_gap_ = max(certificate.relative_gap for certificate in certificates)
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.converged_ = all(solution.converged for solution in solutions)
+        if any(solution.interrupted for solution in solutions):
+            raise KeyboardInterrupt
+        if not np.any(getattr(self, self._weights_attribute)):
+            warn(constant_model_message(self._description(), fit.problems, solutions))
+        if not self.converged_:
+            warn_of_gap(self._description(), solutions, labels)
+
+    def _description(self) -> Description:
+        """What messages say of the estimator."""
+        options = self._parameter_constraints.get("loss", [])
+        names = {name for each in options if isinstance(each, StrOptions) for name in each.options}
+        return Description(
+            type(self).__name__,
+            self.get_params(deep=False),
+            self._advice,
+            self._path_parameter,
+            self._constant_model,
+            frozenset(names),
+        )
 
     def _best_point(self, monitor: Monitor) -> Any:
         """The best point of a solver so far, for `_model`."""
@@ -239,12 +386,6 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         """The dual solution, and attributes that belong to a fit but make no predictions."""
         return {"dual_coef_": dual_coef_of(solutions, fit)}
 
-    def _scores(self, X: Any, offset: Any = None) -> Array:
-        """The predictions of the model for rows, of shape (n_samples, n_outputs)."""
-        check_is_fitted(self)
-        X = validated(self, X, reset=False, **_DATA)
-        return with_offsets(linear_predictions(X, self._coef_rows, self.intercept_), offset)
-
     def _with_model(
         self, alpha: float, points: Sequence[Point | Solution], fit: FitProblems
     ) -> Self:
@@ -256,60 +397,3 @@ class PrimalDualEstimator(CallbackSupportMixin, ParameterValidation):
         for name, value in {self._path_parameter: alpha, **self._model(points, fit)}.items():
             setattr(other, name, value)
         return other
-
-    # The form of the model
-
-    @available_if(_has_coefficients)
-    def sparsify(self) -> Self:
-        """Convert ``coef_`` to a sparse array.
-
-        A sparse array takes less memory, in pickles too, where more than half of the coefficients
-        are 0. Predictions, warm starts and `certify` accept it. It has two dimensions, also where
-        ``coef_`` had one.
-
-        Returns
-        -------
-        self : object
-        """
-        check_is_fitted(self)
-        self.coef_ = sp.csr_array(np.atleast_2d(self._dense_coef))
-        return self
-
-    @available_if(_has_coefficients)
-    def densify(self) -> Self:
-        """Convert ``coef_`` back to the array that `fit` makes.
-
-        Returns
-        -------
-        self : object
-        """
-        check_is_fitted(self)
-        self.coef_ = self._dense_coef
-        return self
-
-    def drop_dual_coef(self) -> Self:
-        """Remove ``dual_coef_``, which has a number for each sample, also in pickles.
-
-        Only a warm start of the next `fit` needs it, which then starts anew. The attribute
-        ``certificate_`` and its bounds on the coefficients are kept.
-
-        Returns
-        -------
-        self : object
-        """
-        check_is_fitted(self)
-        self.__dict__.pop("dual_coef_", None)
-        return self
-
-    @property
-    def _dense_coef(self) -> Array:
-        """The coefficients as a dense array, also after `sparsify`."""
-        if not sp.issparse(self.coef_):
-            return self.coef_
-        table = self.coef_.toarray()
-        return table if np.ndim(self.intercept_) else table[0]
-
-    @property
-    def _coef_rows(self) -> Any:
-        """The coefficients with a row for each output, in dense or sparse format."""
-        return self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)

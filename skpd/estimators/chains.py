@@ -20,7 +20,6 @@ from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
 from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator, fit_method
-from .fits import fit_problems
 from .parameters import WarmStartParameters, WithSolver, declared, shared
 from .posing import FitProblems
 from .validation import validated
@@ -37,9 +36,6 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     alpha: float
     penalty: str = "l2"
     max_iter: int = 10_000
-
-    def _get_loss(self) -> Any:
-        raise TypeError("The loss of chains is one of all labels, which are not known yet.")
 
     def _get_penalty(self) -> Penalty:
         if self.penalty == "group":
@@ -60,7 +56,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
 
         {results_of_fit}
         """
-        return fit_problems(self, self._problems(X, y, None))
+        return self._fit(self._problems(X, y, None))
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The validated data, the one problem, and the classes."""

@@ -1,5 +1,6 @@
 """The base class of classifiers, binary and one-vs-rest."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..problems.shards.shards import LocalShards
 from . import posing
 from .base import PrimalDualEstimator
 from .docstrings import documented
-from .offsets import offset_columns, required
+from .offsets import offset_columns
 from .overlapping import with_sums
 from .posing import FitProblems
 from .predictions import ScoredPredictions
@@ -40,6 +41,10 @@ def _has_probabilities(estimator: Any) -> bool:
 
 class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimator):
     """Base class of classifiers, one-vs-rest for more than two classes."""
+
+    @abstractmethod
+    def _get_loss(self) -> Any:
+        """The Loss object of this model."""
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         pairs = zip(fit.problems, points, strict=True)
@@ -61,20 +66,22 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
             labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
             problems = self._problems_of_classes(X, labels, weights, classes, offsets)
             if unchecked:
-                posing.require_finite(self, problems[0], X)
+                posing.require_finite(type(self).__name__, problems[0], X)
         return posing.problems_of_classes(X, y, problems, classes)
 
     def _problems_of_classes(self, X, labels, weights, classes, offsets):
         """The problems of one class against the others, or that of all classes."""
-        return posing.one_vs_rest(self, X, labels, weights, classes, offsets)
+        targets = posing.targets_of_classes(self._get_loss(), labels, classes, offsets)
+        return self._problems_of(X, targets, weights)
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
         """The index of each sample's class, and its weight times that of the class."""
         sample_weight = checked_weights(sample_weight, X)
         labels = np.searchsorted(classes, y)
-        weights = sample_weight * weights_of_classes(self, classes, y, sample_weight)[labels]
+        by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
+        weights = sample_weight * by_class[labels]
         n_present = np.count_nonzero(np.bincount(labels, weights > 0))
-        posing.require_two_classes(self, n_present, classes)
+        posing.require_two_classes(type(self).__name__, n_present, classes)
         return labels, weights
 
     def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
@@ -82,7 +89,8 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         sample_weight = given_weights(sample_weight, X)
         class_weight = None
         if self.class_weight is not None:
-            class_weight = classes, weights_of_classes(self, classes, y, sample_weight)
+            by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
+            class_weight = classes, by_class
         n_parallel = min(effective_n_jobs(self.n_jobs), len(posing.positive_classes(classes)))
 
         _, _, loss = separate_offset(self._get_loss(), y, offsets[0])
@@ -91,7 +99,8 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
             targets = Targets(y, sample_weight, positive, class_weight, offset=offsets[place])
             return LocalShards(Shard(X, targets, loss, n_parallel=n_parallel))
 
-        return posing.one_vs_rest_of_shards(self, classes, loss, shards_of)
+        specification = self._specification()
+        return posing.formulate_shards_of_classes(specification, classes, loss, shards_of)
 
     @documented
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
@@ -108,7 +117,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
         {labels_of_rows}
         """
-        scores = self.decision_function(X, **required(self, offset))
+        scores = self.decision_function(X, **self._offset(offset))
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
 
@@ -122,7 +131,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
         {probabilities_of_rows}
         """
-        return np.exp(self._log_probabilities(X, **required(self, offset)))
+        return np.exp(self._log_probabilities(X, **self._offset(offset)))
 
     @available_if(_has_probabilities)
     @documented
@@ -133,7 +142,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
         {log_probabilities_of_rows}
         """
-        return self._log_probabilities(X, **required(self, offset))
+        return self._log_probabilities(X, **self._offset(offset))
 
     def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         return accuracy_score(y, predicted, sample_weight=sample_weight)
@@ -144,7 +153,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
     def _log_probabilities(self, X: Any, offset: Any = None) -> Array:
         """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
-        scores, loss = self.decision_function(X, **required(self, offset)), self._get_loss()
+        scores, loss = self.decision_function(X, **self._offset(offset)), self._get_loss()
         ones, z = np.ones(scores.size), np.ravel(scores)
         if scores.ndim == 1:
             return np.column_stack([-loss.value(label * ones, z) for label in (-1.0, 1.0)])
@@ -161,19 +170,19 @@ def checked_classes(y):
     return np.unique(y)
 
 
-def weights_of_classes(estimator, classes, y, sample_weight):
+def weights_of_classes(class_weight, classes, y, sample_weight):
     """The weight of each class; 1 for a class without samples of positive weight."""
-    if estimator.class_weight is None:
+    if class_weight is None:
         return np.ones(len(classes))
     with np.errstate(divide="ignore", invalid="ignore"):
-        class_weight = compute_class_weight(
-            estimator.class_weight, classes=classes, y=y, sample_weight=sample_weight
+        weights = compute_class_weight(
+            class_weight, classes=classes, y=y, sample_weight=sample_weight
         )
-    if estimator.class_weight == "balanced":
-        class_weight = np.where(np.isfinite(class_weight), class_weight, 1.0)
-    if not (np.isfinite(class_weight).all() and (class_weight >= 0).all()):
+    if class_weight == "balanced":
+        weights = np.where(np.isfinite(weights), weights, 1.0)
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError(
             "The 'class_weight' parameter must hold finite weights of at least 0, got "
-            f"{estimator.class_weight!r}."
+            f"{class_weight!r}."
         )
-    return class_weight
+    return weights

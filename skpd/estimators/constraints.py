@@ -13,9 +13,7 @@ from ..problems import Problem, Solution
 from ..problems.linear_constraints import LinearConstraints
 
 
-def multipliers_of(
-    estimator: Any, problems: Sequence[Problem], solutions: Sequence[Solution]
-) -> Array:
+def multipliers_of(problems: Sequence[Problem], solutions: Sequence[Solution]) -> Array:
     """Multipliers of the constraints as they were given, in a row for each problem.
 
     Raises
@@ -28,8 +26,8 @@ def multipliers_of(
         if np.isinf(solution.certificate.primal) and not solution.interrupted:
             raise ValueError(
                 "constraints do not seem to go together with the penalty "
-                f"{estimator._get_penalty()!r}: no coefficients that both allow were found in "
-                f"{solution.n_iter} iterations of at most {estimator.max_iter}."
+                f"{problem.penalty!r}: no coefficients that both allow were found in "
+                f"{solution.n_iter} iterations."
             )
         mu = solution.dual_coef[problem.n_samples :]  # they follow those of the rows
         with np.errstate(over="ignore"):  # rows of 1e-310 may have multipliers beyond all numbers

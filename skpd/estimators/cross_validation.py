@@ -20,7 +20,6 @@ from ..penalties import Penalty
 from ..problems import Problem
 from .alphas import alpha_values
 from .base import fit_method
-from .fits import set_attributes
 from .folds import (
     Fold,
     FoldPath,
@@ -31,9 +30,9 @@ from .folds import (
     warn_of_end,
     warn_of_unfinished,
 )
-from .offsets import given, required
+from .offsets import given
 from .posing import require_unit
-from .progress import reporter, subtask
+from .progress import subtask
 from .regressor import PrimalDualRegressor
 
 
@@ -97,7 +96,7 @@ class PathCrossValidation(PrimalDualRegressor):
         """
         routing._raise_for_params(params, self, "fit")
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        fit = self._problems(X, y, sample_weight, **required(self, offset))
+        fit = self._problems(X, y, sample_weight, **self._offset(offset))
         X, y, (problem,), *_ = fit
         split = {}
         if routing._routing_enabled():
@@ -127,12 +126,11 @@ class PathCrossValidation(PrimalDualRegressor):
         place = int(np.argmax(grid == self.alpha_))
         warn_of_end(name, self.alphas, grid, losses[self._chosen].T, place)
         chosen = problems[self._chosen].with_alpha(self.alpha_)
-        on_check = reporter(self, None, task)
         with subtask(context, task, "fit on all data", n_paths, reconstruction_attributes={}):
             solution = self._solve(
-                chosen, start=None, random_state=random_state, on_check=on_check
+                chosen, start=None, random_state=random_state, on_check=self._reporter(None, task)
             )
-            set_attributes(self, fit._replace(problems=[chosen]), [solution])
+            self._set_solutions([solution], fit._replace(problems=[chosen]))
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
 

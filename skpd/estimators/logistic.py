@@ -12,10 +12,9 @@ from .._typing import Array
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
-from .multinomial import joint_problem
 from .names import PENALTIES
 from .parameters import SHARED_CONSTRAINTS, FitParameters, declared
-from .posing import one_vs_rest
+from .posing import formulate_classes
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
 
@@ -109,12 +108,13 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
     def _problems_of_classes(self, X, labels, weights, classes, offsets):
         K = len(classes)
         if K == 2:
-            return one_vs_rest(self, X, labels, weights, classes, offsets)
+            return super()._problems_of_classes(X, labels, weights, classes, offsets)
         self._require_none(offsets)
         penalty = self._get_penalty()
         if self.penalty == "group":
             penalty = GroupL2(np.repeat(penalty.bind(X.shape[1]).labels, K))
-        return [joint_problem(self, X, labels, weights, classes, Softmax(K), penalty)]
+        specification = self._specification(penalty)
+        return [formulate_classes(specification, X, labels, weights, classes, Softmax(K))]
 
     @staticmethod
     def _require_none(offsets):

@@ -9,22 +9,22 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
-from .._compat import StrOptions
+from .._compat import StrOptions, _check_feature_names
 from .._typing import ArrayLike
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..losses import Loss
-from ..problems import Point, Problem, Solution
+from ..problems import Point, Solution
 from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .base import fit_method
-from .fits import dual_coef_of, fit_problems
+from .fits import dual_coef_of
 from .names import LOSSES
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
 from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, require_size
+from .validation import checked_weights, finite_targets, require_size
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 
@@ -176,12 +176,14 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
 
         {results_of_fit}
         """
-        return fit_problems(self, self._problems(X, y, sample_weight), sample_weight)
+        return self._fit(self._problems(X, y, sample_weight), sample_weight)
 
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The data, the one problem, and the labels of rows and columns."""
-        labels, places, y = pairs_and_ratings(self, X, y)
-        self.n_features_in_ = 2
+        if not sp.issparse(X):
+            _check_feature_names(self, X, reset=True)
+        labels, places, y = pairs_and_ratings(X, y)
+        y, self.n_features_in_ = finite_targets(y, type(self).__name__), 2
         require_size("y", y)
         weights, _ = shares_of(checked_weights(sample_weight, y))
         loss = NAMED_LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
@@ -189,11 +191,6 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
         make = self._of_levels if self.loss == "hinge" else self._of_ratings
         return FitProblems(X, y, [make(labels, places, y, weights, loss)], labels)
-
-    def _fitted_problems(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:  # type: ignore[override]
-        posed = self._problems(X, y, sample_weight)
-        self._seen = (posed.labels,)  # for `certify`, which compares them with those of the model
-        return posed.problems
 
     def _of_ratings(self, labels, places, y, weights, loss):
         if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
@@ -304,7 +301,8 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         check_is_fitted(self)
         if sp.issparse(X):
             raise ValueError("X must hold pairs of labels to predict for, got a sparse matrix.")
-        rows, columns = two_columns(self, X, reset=False)
+        _check_feature_names(self, X, reset=False)
+        rows, columns = two_columns(X)
         row, is_row = places_of(self.row_labels_, rows)
         column, is_column = places_of(self.column_labels_, columns)
         for side, labels, known in (("row", rows, is_row), ("column", columns, is_column)):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Interval, StrOptions
 from .._typing import Array, ArrayLike, Indices
@@ -30,7 +30,7 @@ from .outputs import (
     without_tasks,
 )
 from .parameters import CrossValidationParameters, SolverParameters, declared
-from .posing import FitProblems, problem_of_outputs, require_unit, shares_of
+from .posing import FitProblems, formulate_outputs, require_unit, shares_of
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, finite_targets, validated, validated_array
@@ -133,18 +133,34 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
                 f"y must have two dimensions, a column for each output, got {np.ndim(y)}: fit "
                 "PdproxRegressor to a single output."
             )
-        y = finite_targets(y, self)
+        y = finite_targets(y, type(self).__name__)
         loss, weights = self._loss_of(y.shape[1]), checked_weights(sample_weight, X)
         check_labels(loss, y)
         penalty = self._output_penalty(X.shape[1], y.shape[1])
-        return FitProblems(X, y, [problem_of_outputs(self, X, y, weights, loss, penalty)])
+        problem = formulate_outputs(self._specification(penalty), X, y, weights, loss)
+        return FitProblems(X, y, [problem])
+
+    def _without_tasks(self, X: Any, reset: bool) -> tuple[Any, Array]:
+        """X without its column of tasks, and that column."""
+        if not hasattr(X, "shape"):
+            X = np.asarray(X)
+        if len(X.shape) != 2:
+            raise ValueError(
+                f"Expected 2D array, got {len(X.shape)}D array instead: X must have a column of "
+                "tasks."
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)  # names, number of columns
+        tasks: Any = self.tasks
+        return without_tasks(X, tasks)
 
     def _problem_of_tasks(self, X, y, sample_weight):
         whole = X
-        X, labels = without_tasks(self, X, self.tasks, reset=True)
+        X, labels = self._without_tasks(X, reset=True)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
         self._precision = X.dtype
-        y = finite_targets(np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64)), self)
+        y = finite_targets(
+            np.ravel(validated_array(y, ensure_2d=False, dtype=np.float64)), type(self).__name__
+        )
         if len(y) != X.shape[0]:
             raise ValueError(f"X and y must have as many samples, got {X.shape[0]} and {len(y)}.")
         tasks, labels = np.unique(labels, return_inverse=True)
@@ -192,7 +208,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         if self.tasks is None:
             return self._scores(X)
         check_is_fitted(self)
-        X, labels = without_tasks(self, X, self.tasks, reset=False)
+        X, labels = self._without_tasks(X, reset=False)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
         place = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
         unknown = np.flatnonzero(self.tasks_[place] != labels)

@@ -4,42 +4,22 @@ from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from scipy.special import log_softmax
 
 from .._compat import Interval, StrOptions
 from .._typing import Array
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
-from ..problems import Problem
 from .classifier import PrimalDualClassifier
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import SolverParameters, declared
-from .posing import problem_of_outputs
+from .posing import formulate_classes
 
 LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,
     "crammer_singer": CrammerSinger,
 }
-
-
-def joint_problem(estimator, X, labels, weights, classes, loss, penalty) -> Problem:
-    """The problem of all classes, for a loss of their scores.
-
-    Raises
-    ------
-    ValueError
-        If a class has no samples of positive weight.
-    """
-    without = np.flatnonzero(~(np.bincount(labels, weights, len(classes)) > 0.0))
-    if len(without):
-        raise ValueError(
-            "Every class must have samples of positive sample_weight and class_weight, but "
-            f"{classes[without].tolist()[0]!r} has none: leave its samples out."
-        )
-    targets = labels[:, np.newaxis] == np.arange(len(classes))
-    return problem_of_outputs(estimator, X, targets, weights, loss, penalty)
 
 
 @declared
@@ -130,7 +110,10 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
     def _problems_of_classes(self, X, labels, weights, classes, offsets):
         K = len(classes)
         penalty = output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], K)
-        return [joint_problem(self, X, labels, weights, classes, LOSSES[self.loss](K), penalty)]
+        specification = self._specification(penalty)
+        return [
+            formulate_classes(specification, X, labels, weights, classes, LOSSES[self.loss](K))
+        ]
 
     @documented
     def decision_function(self, X: Any) -> Array:

@@ -21,7 +21,6 @@ from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
 from .docstrings import documented
-from .fits import fit_problems
 from .parameters import SolverParameters, declared
 from .posing import FitProblems
 from .predictions import linear_predictions
@@ -184,7 +183,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
 
         {results_of_fit}
         """
-        return fit_problems(self, self._problems(X, y, None))
+        return self._fit(self._problems(X, y, None))
 
     def _last_points(self, fit: FitProblems) -> list[Point] | None:
         (problem,), coef = fit.problems, np.ravel(self._dense_coef)
@@ -258,9 +257,6 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             return RocAuc(signs)
         kind = PrecisionAtK if self.scoring == "precision_at_k" else RecallAtK
         return kind(signs, self._cut(signs))
-
-    def _get_loss(self) -> Any:
-        raise TypeError("The loss of a score is one of all labels, which are not known yet.")
 
     @documented
     def decision_function(self, X: Any) -> Array:

@@ -14,22 +14,6 @@ def given(offset: Any) -> dict[str, Any]:
     return {} if offset is None else {"offset": offset}
 
 
-def required(estimator: Any, offset: Any) -> dict[str, Any]:
-    """The keyword arguments of `given`, for an estimator that must take an offset if there is one.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
-    """
-    if offset is not None and not estimator._takes_offset:
-        raise ValueError(
-            f"{type(estimator).__name__} takes no offset: offsets are for linear models with one "
-            "prediction for each row, or one for each class against the others."
-        )
-    return given(offset)
-
-
 def offset_columns(offset: Any, n_samples: int, n_outputs: int) -> list[Array | None]:
     """The offsets of each output, or None for each without any.
 

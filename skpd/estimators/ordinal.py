@@ -132,9 +132,6 @@ class OrdinalPD(
         tags.classifier_tags.poor_score = True  # where classes have no order
         return tags
 
-    def _get_loss(self) -> Any:
-        raise TypeError("The loss of OrdinalPD is one of all labels, which are not known yet.")
-
     def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
         """The validated data, the one problem, and the classes."""
         self._find_groups(X)

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from .. import losses, penalties
 from .._typing import Array
@@ -102,15 +100,11 @@ def check_labels(loss: Loss, y: Array) -> None:
         )
 
 
-def without_tasks(
-    estimator: BaseEstimator, X: Any, tasks: int | str, reset: bool
-) -> tuple[Any, Array]:
+def without_tasks(X: Any, tasks: int | str) -> tuple[Any, Array]:
     """Split off the column of X that holds the task of each row.
 
     Parameters
     ----------
-    estimator : estimator
-        The estimator whose features are checked or, if ``reset``, set.
     X : {array-like, sparse matrix, dataframe}
     tasks : int or str
         The index of the column, or its name in a dataframe.
@@ -121,13 +115,6 @@ def without_tasks(
         If there is no such column.
     """
     names = getattr(X, "columns", None)
-    if not hasattr(X, "shape"):
-        X = np.asarray(X)
-    if len(X.shape) != 2:
-        raise ValueError(
-            f"Expected 2D array, got {len(X.shape)}D array instead: X must have a column of tasks."
-        )
-    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of columns
     if isinstance(tasks, str):
         if names is None or tasks not in list(names):
             raise ValueError(

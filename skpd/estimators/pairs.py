@@ -7,9 +7,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length
 
 from .._checks import require_unmasked, shown
-from .._compat import _check_feature_names
-from .._typing import Array, Indices
-from .validation import finite_targets, of_one_type
+from .._typing import Indices
+from .validation import of_one_type
 
 
 class Labels(NamedTuple):
@@ -21,7 +20,7 @@ class Labels(NamedTuple):
     column_counts: Indices
 
 
-def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any, Any], Array]:
+def pairs_and_ratings(X: Any, y: Any) -> tuple[Labels, tuple[Any, Any], Any]:
     """Labels, indices of the labels of each pair, and ratings, of pairs or of a sparse matrix."""
     if sp.issparse(X):
         if y is not None:
@@ -33,7 +32,7 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any
     else:
         if y is None:
             raise ValueError("y must hold the ratings of the pairs in X, got None.")
-        rows, columns = two_columns(estimator, X, reset=True)
+        rows, columns = two_columns(X)
         row_labels, of_rows = np.unique(rows, return_inverse=True)
         column_labels, of_columns = np.unique(columns, return_inverse=True)
     y = np.asarray(of_one_type(y))
@@ -50,12 +49,11 @@ def pairs_and_ratings(estimator: Any, X: Any, y: Any) -> tuple[Labels, tuple[Any
         np.bincount(of_columns, minlength=len(column_labels)),
     )  # fmt: skip
     places = of_rows.astype(np.int32), of_columns.astype(np.int32)
-    return labels, places, finite_targets(y, estimator)
+    return labels, places, y
 
 
-def two_columns(estimator: Any, X: Any, reset: bool) -> tuple[Any, Any]:
+def two_columns(X: Any) -> tuple[Any, Any]:
     """The labels of rows and of columns of pairs, each with its own type where possible."""
-    _check_feature_names(estimator, X, reset=reset)
     require_unmasked("X", X)
     if hasattr(X, "iloc"):
         shape = X.shape

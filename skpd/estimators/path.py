@@ -21,7 +21,6 @@ from .alphas import alpha_values
 from .base import PrimalDualEstimator
 from .certified_path import Covered, certified_models
 from .fits import map_in_threads
-from .offsets import required
 from .posing import FitProblems
 from .regularization_path import RegularizationPath
 
@@ -262,7 +261,7 @@ def problems_of_path(
     ``estimator`` is a clone whose own alpha has no effect. Metadata may be None.
     """
     signature(estimator.fit).bind(X, y, **metadata)  # a TypeError for what it does not take
-    required(estimator, metadata.get("offset"))
+    estimator._offset(metadata.get("offset"))
     of_rows = metadata.keys() & signature(estimator._problems).parameters.keys()
     given = {"sample_weight": None} | {name: metadata[name] for name in of_rows}
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:

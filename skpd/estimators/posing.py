@@ -1,17 +1,17 @@
-"""The problems of a fit, put together from the parts that an estimator declares.
+"""From a specification and validated data to the problems of a fit.
 
-Rows are made of the data and the loss, columns of the penalty and the constraints. Copies of
-features that are in several groups come before, a noise budget after.
+The rows of a problem are made of the data and the loss, its regularisation of the penalty and the
+constraints. Features that are in several groups are copied before, and a noise budget comes last.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
-from .._typing import Array
+from .._typing import Array, Indices
 from ..designs import Design
 from ..losses import Hinge, Loss
 from ..losses.shifted import with_offset
@@ -24,6 +24,37 @@ from ..problems.output_rows import outputs_problem
 from ..problems.shards.build import problem_of_shards
 from ..problems.shards.shards import Shards
 from .constraints import bounds_of, linear_constraints
+from .overlapping import Copies
+
+
+@dataclass(frozen=True)
+class Specification:
+    """The problem that the parameters of an estimator describe, before there is data.
+
+    Attributes
+    ----------
+    estimator_name : str
+        For the messages of errors.
+    penalty : Penalty
+    alpha : float
+        The weight of the penalty; 0 for a penalty that leaves all coefficients free.
+    fit_intercept : bool
+    solver : str, default="auto"
+    constraints : LinearConstraint, sequence of them or None
+        Linear constraints on the coefficients, in the form of SciPy.
+    copies : Copies or None
+        Copies of features that are in several groups.
+    noise_budget : float or None
+    """
+
+    estimator_name: str
+    penalty: Penalty
+    alpha: float
+    fit_intercept: bool
+    solver: str = "auto"
+    constraints: Any = None
+    copies: Copies | None = None
+    noise_budget: float | None = None
 
 
 class FitProblems(NamedTuple):
@@ -60,83 +91,103 @@ def shares_of(sample_weight: Array) -> tuple[Array, float]:
     return sample_weight / total_weight, total_weight
 
 
-def columns_of(estimator: Any, n_coefficients: int) -> Columns:
-    """The penalty of an estimator, its weight and the constraints, for a number of coefficients.
+def columns_of(specification: Specification, n_coefficients: int) -> Columns:
+    """The penalty, its weight and the constraints, for a number of coefficients.
 
     Raises
     ------
     ValueError
         If the penalty, the constraints or the solver do not go together.
     """
-    alpha = float(estimator.alpha) or 1.0  # with 0 it is the penalty that has no weights
-    columns = Columns(estimator._get_penalty(), alpha).bound(n_coefficients)
-    constraints = linear_constraints(estimator.constraints, n_coefficients)
+    alpha = specification.alpha or 1.0  # with 0 it is the penalty that has no weights
+    columns = Columns(specification.penalty, alpha).bound(n_coefficients)
+    constraints = linear_constraints(specification.constraints, n_coefficients)
     if constraints is None:
         return columns
-    if estimator._solver() != "auto":
-        raise ValueError(f"constraints need solver='auto', got solver={estimator.solver!r}.")
+    if specification.solver != "auto":
+        raise ValueError(f"constraints need solver='auto', got solver={specification.solver!r}.")
     if not constraints.allow_zero:
         constraints = constraints.with_model(*bounds_of(columns.penalty))
     return replace(columns, constraints=constraints)
 
 
-def linear_problem(
-    estimator: Any, design: Design, y: Array, loss: Loss, sample_weight: Array
+def formulate(
+    specification: Specification, design: Design, y: Array, loss: Loss, sample_weight: Array
 ) -> Problem:
     """The problem of one target, of rows in memory."""
-    copies = estimator._copies()
-    if copies is not None:
-        design = design.columns(copies.features)
+    if specification.copies is not None:
+        design = design.columns(specification.copies.features)
     weights, total_weight = shares_of(sample_weight)
-    rows = RowsInMemory(design, y, weights, loss, bool(estimator.fit_intercept), total_weight)
-    columns = columns_of(estimator, rows.n_coefficients)
+    rows = RowsInMemory(design, y, weights, loss, specification.fit_intercept, total_weight)
+    columns = columns_of(specification, rows.n_coefficients)
     loss.require_targets(float(np.min(loss.targets_of(y)[weights > 0.0])))
     require_unit(rows)
-    if estimator.noise_budget is None:
+    if specification.noise_budget is None:
         return Problem(rows, columns)
     if loss != Hinge():
         raise ValueError(f"noise_budget needs loss='hinge', got loss={loss!r}.")
-    return noise_budget_problem(rows, columns, float(estimator.noise_budget) / total_weight)
+    return noise_budget_problem(rows, columns, specification.noise_budget / total_weight)
 
 
-def problem_of_outputs(
-    estimator: Any, X: Any, targets: Array, sample_weight: Array, loss: Loss, penalty: Penalty
+def formulate_outputs(
+    specification: Specification, X: Any, targets: Array, sample_weight: Array, loss: Loss
 ) -> Problem:
     """The problem of all outputs, which share X, with a column of targets for each."""
     weights, total_weight = shares_of(sample_weight)
     problem = outputs_problem(
-        Design(X), targets, weights, loss, penalty, alpha=float(estimator.alpha),
-        fit_intercept=bool(estimator.fit_intercept), total_weight=total_weight,
+        Design(X), targets, weights, loss, specification.penalty, alpha=specification.alpha,
+        fit_intercept=specification.fit_intercept, total_weight=total_weight,
     )  # fmt: skip
     require_unit(problem)
     return problem
 
 
-def shards_problem(estimator: Any, shards: Shards, loss: Loss) -> Problem:
+def formulate_classes(
+    specification: Specification, X: Any, labels: Indices, weights: Array, classes: Any, loss: Loss
+) -> Problem:
+    """The problem of all classes, for a loss of their scores.
+
+    Raises
+    ------
+    ValueError
+        If a class has no samples of positive weight.
+    """
+    without = np.flatnonzero(~(np.bincount(labels, weights, len(classes)) > 0.0))
+    if len(without):
+        raise ValueError(
+            "Every class must have samples of positive sample_weight and class_weight, but "
+            f"{classes[without].tolist()[0]!r} has none: leave its samples out."
+        )
+    targets = labels[:, np.newaxis] == np.arange(len(classes))
+    return formulate_outputs(specification, X, targets, weights, loss)
+
+
+def formulate_shards(specification: Specification, shards: Shards, loss: Loss) -> Problem:
     """The problem of rows in blocks or chunks, which solvers read as sums over the rows.
 
     Raises
     ------
     ValueError
-        If the estimator has a part that needs data in memory, if a published algorithm is to be
-        used, or if numbers of the data are not finite.
+        If the specification has a part that needs data in memory, if a published algorithm is to
+        be used, or if numbers of the data are not finite.
     """
     in_memory = {
-        "groups that overlap need": estimator._copies(),
-        "noise_budget needs": estimator.noise_budget,
-        "constraints need": linear_constraints(estimator.constraints, shards.shape[1]),
+        "groups that overlap need": specification.copies,
+        "noise_budget needs": specification.noise_budget,
+        "constraints need": linear_constraints(specification.constraints, shards.shape[1]),
     }
     for what, part in in_memory.items():
         if part is not None:
             raise ValueError(f"{what} X in memory, got RowBlocks.")
-    if estimator._solver() != "auto":
+    if specification.solver != "auto":
         raise ValueError(
-            f"solver must be 'auto' for X in blocks or chunks, got {estimator._solver()!r}: the "
+            f"solver must be 'auto' for X in blocks or chunks, got {specification.solver!r}: the "
             "others are algorithms as published, for data in memory."
         )
-    alpha, fit_intercept = float(estimator.alpha) or 1.0, bool(estimator.fit_intercept)
-    penalty, name = estimator._get_penalty(), type(estimator).__name__
-    problem = problem_of_shards(shards, loss, penalty, alpha, fit_intercept, name)
+    problem = problem_of_shards(
+        shards, loss, specification.penalty, specification.alpha or 1.0,
+        specification.fit_intercept, specification.estimator_name,
+    )  # fmt: skip
     require_unit(problem)
     _ = problem.rows.survey  # which says so if numbers are not finite
     return problem
@@ -150,18 +201,15 @@ def positive_classes(classes: Any) -> Sequence[int]:
     return range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
 
 
-def one_vs_rest(
-    estimator: Any, X: Any, labels: Array, weights: Array, classes: Any, offsets: Sequence[Any]
-) -> list[Problem]:
-    """A problem of rows in memory for each positive class.
+def targets_of_classes(
+    loss: Loss, labels: Indices, classes: Any, offsets: Sequence[Array | None]
+) -> list[tuple[Array, Loss]]:
+    """For each positive class the targets 1 and -1 of the rows, and the loss with its offsets.
 
-    ``offsets`` has an array or None for each of these.
+    ``offsets`` has an array or None for each of the positive classes.
     """
-    targets = []
-    for k, offset in zip(positive_classes(classes), offsets, strict=True):
-        y = np.where(labels == k, 1.0, -1.0)
-        targets.append(with_offset(estimator._get_loss(), y, offset))
-    return estimator._problems_of(X, targets, weights)
+    pairs = zip(positive_classes(classes), offsets, strict=True)
+    return [with_offset(loss, np.where(labels == k, 1.0, -1.0), offset) for k, offset in pairs]
 
 
 def problems_of_classes(X: Any, y: Any, problems: list[Problem], classes: Any) -> FitProblems:
@@ -170,8 +218,8 @@ def problems_of_classes(X: Any, y: Any, problems: list[Problem], classes: Any) -
     return FitProblems(X, y, problems, classes, names if problems[0].n_outputs == 1 else None)
 
 
-def one_vs_rest_of_shards(
-    estimator: Any, classes: Any, loss: Loss, shards_of: Callable[[int, Any], Shards]
+def formulate_shards_of_classes(
+    specification: Specification, classes: Any, loss: Loss, shards_of: Callable[[int, Any], Shards]
 ) -> list[Problem]:
     """A problem of rows in shards for each positive class.
 
@@ -180,23 +228,24 @@ def one_vs_rest_of_shards(
     Raises
     ------
     ValueError
-        If fewer than two classes have a positive weight, or from `shards_problem`.
+        If fewer than two classes have a positive weight, or from `formulate_shards`.
     """
     positives = positive_classes(classes)
     shards = [shards_of(place, classes[k]) for place, k in enumerate(positives)]
-    problems = [shards_problem(estimator, each, loss) for each in shards]
+    problems = [formulate_shards(specification, each, loss) for each in shards]
     weights = [problem.rows.targets.above for problem in problems]
     if len(problems) == 1:
         weights.append(problems[0].rows.targets.below)
-    require_two_classes(estimator, int(np.count_nonzero(weights)), classes)
+    n_present = int(np.count_nonzero(weights))
+    require_two_classes(specification.estimator_name, n_present, classes)
     return problems
 
 
-def require_two_classes(estimator: Any, n_present: int, classes: Any) -> None:
+def require_two_classes(estimator_name: str, n_present: int, classes: Any) -> None:
     """Raise a ValueError unless two classes have samples of positive weight."""
     if n_present < 2:
         raise ValueError(
-            f"{type(estimator).__name__} needs samples of at least 2 classes whose sample_weight "
+            f"{estimator_name} needs samples of at least 2 classes whose sample_weight "
             f"and class_weight are positive, got {n_present} of the {len(classes)} "
             f"class(es) in y."
         )
@@ -216,11 +265,11 @@ def require_unit(rows: Any) -> None:
         )
 
 
-def require_finite(estimator: Any, problem: Problem, X: Any) -> None:
+def require_finite(estimator_name: str, problem: Problem, X: Any) -> None:
     """Raise scikit-learn's error for an array that is not finite.
 
     Solvers need the gradient of the null model anyway; it is finite only if X is.
     """
     row_weights = problem.weights * problem.null_point.dual_coef
     if not (row_weights.all() and np.isfinite(problem.null_gradient).all()):
-        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+        assert_all_finite(X, estimator_name=estimator_name, input_name="X")

@@ -10,7 +10,6 @@ from .._checks import require_unmasked
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
 from .docstrings import documented
-from .offsets import required
 
 
 class ScoredPredictions:
@@ -42,7 +41,7 @@ class ScoredPredictions:
         require_unmasked("y", y)
         require_unmasked("sample_weight", sample_weight)
         own: Any = self
-        predicted = own.predict(X, **required(self, offset))
+        predicted = own.predict(X, **own._offset(offset))
         return float(own._score(y, predicted, sample_weight))
 
 

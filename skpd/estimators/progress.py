@@ -87,43 +87,45 @@ def subtask(
         own.call_on_fit_task_end(**task, **at_end)
 
 
-def n_ticks(estimator: Any) -> int:
+def n_ticks(tol: float) -> int:
     """Ticks of the progress bar: ten for each power of ten of the relative gap."""
-    return max(1, ceil(-10.0 * log10(max(estimator.tol, 1e-16))))
+    return max(1, ceil(-10.0 * log10(max(tol, 1e-16))))
 
 
 def reporter(
-    estimator: Any,
+    name: str,
+    verbose: int,
+    tol: float,
     context: Any,
     task: dict[str, Any],
     *,
     attributes: Callable[[Monitor], dict] | None = None,
-    label: str = "",
     stop: Event | None = None,
 ) -> Callable[[Monitor], bool]:
     """The function that a solver calls after every check, for verbose output and callbacks.
 
     Parameters
     ----------
-    estimator : PrimalDualEstimator
-    context : CallbackContext
-        The task whose subtasks are steps of the logarithm of the relative gap.
+    name : str
+        Beginning of the lines of verbose output.
+    verbose : int
+    tol : float
+    context : CallbackContext or None
+        The task whose subtasks are steps of the logarithm of the relative gap; None without
+        callbacks.
     task : dict
         Arguments of scikit-learn's hooks for the fit.
     attributes : callable, default=None
         Makes fitted attributes from a monitor, for callbacks that need a fitted estimator.
-    label : str, default=""
-        Name of one of several fits in the verbose output.
     stop : threading.Event, default=None
         Ends this fit when it is set.
     """
-    context = context if hasattr(estimator, "_skl_callbacks") else None
-    ticks, most = 0, n_ticks(estimator)
-    lines = ProgressLines(f"[{type(estimator).__name__}]{label}", int(estimator.verbose))
+    ticks, most = 0, n_ticks(tol)
+    lines = ProgressLines(name, int(verbose))
 
     def on_check(monitor: Monitor) -> bool:
         nonlocal ticks
-        if estimator.verbose:
+        if verbose:
             lines(monitor)
         ended = stop is not None and stop.is_set()
         if context is None:

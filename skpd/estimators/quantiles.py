@@ -14,7 +14,7 @@ from ..penalties import Penalty
 from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import WarmStartParameters, WithSolver, declared
-from .posing import problem_of_outputs
+from .posing import formulate_outputs
 from .regression import PdproxRegressor
 from .regressor import PrimalDualRegressor
 
@@ -124,7 +124,7 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         # one quantile has nothing to cross: all methods for a loss of single outputs take it
         used = loss.of_output(0) if n_outputs == 1 else loss
         table = np.repeat(y[:, np.newaxis], n_outputs, axis=1)
-        return [problem_of_outputs(self, X, table, sample_weight, used, penalty)]
+        return [formulate_outputs(self._specification(penalty), X, table, sample_weight, used)]
 
     @documented
     def predict(self, X: Any, offset: ArrayLike | None = None) -> Array:

@@ -1,5 +1,6 @@
 """The base class of regressors."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from .base import PrimalDualEstimator
 from .docstrings import documented
 from .offsets import offset_columns
 from .overlapping import with_sums
-from .posing import FitProblems, require_finite, shards_problem
+from .posing import FitProblems, formulate_shards, require_finite
 from .predictions import ScoredPredictions
 from .validation import checked_weights, finite_targets, given_weights
 
@@ -32,6 +33,10 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         tags.target_tags.multi_output = self._takes_outputs
         return tags
 
+    @abstractmethod
+    def _get_loss(self) -> Any:
+        """The Loss object of this model."""
+
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         pairs = zip(fit.problems, points, strict=True)
         coefs = [problem.coef_table(point.coef) for problem, point in pairs]
@@ -45,7 +50,7 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
     def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
         """The validated data, and a problem for each target."""
         X, y, unchecked = self._validated(X, y, y_numeric=True, multi_output=self._takes_outputs)
-        y = finite_targets(y, self)
+        y = finite_targets(y, type(self).__name__)
         y = np.ravel(y) if y.ndim == 2 and y.shape[1] == 1 else y
         targets = [np.ascontiguousarray(z) for z in np.atleast_2d(y.T)]
         pairs = list(zip(targets, offset_columns(offset, len(y), len(targets)), strict=True))
@@ -55,14 +60,15 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
             posed = [with_offset(self._get_loss(), z, o) for z, o in pairs]
             problems = self._problems_of(X, posed, checked_weights(sample_weight, X))
             if unchecked:
-                require_finite(self, problems[0], X)
+                require_finite(type(self).__name__, problems[0], X)
         names = [f"output {k}" for k in range(len(problems))] if len(problems) > 1 else None
         return FitProblems(X, y, problems, names=names)
 
     def _problem_of_blocks(self, X, y, sample_weight, offset):
         y, offset, loss = separate_offset(self._get_loss(), y, offset)
         targets = Targets(y, given_weights(sample_weight, X), offset=offset)
-        return shards_problem(self, LocalShards(Shard(X, targets, loss)), loss)
+        shards = LocalShards(Shard(X, targets, loss))
+        return formulate_shards(self._specification(), shards, loss)
 
     @documented
     def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:

@@ -23,7 +23,7 @@ from ..problems.robust import (
 )
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .fits import dual_coef_of, solve_problem
+from .fits import dual_coef_of
 from .parameters import ClassifierParameters, declared
 from .posing import FitProblems, positive_classes, shares_of
 from .validation import checked_weights, validated
@@ -179,12 +179,16 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
         if self.epsilon > 0.0:
-            return solve_problem(self, problem, start, random_state, on_check)
+            return super()._solve(
+                problem, start=start, random_state=random_state, on_check=on_check
+            )
         if start is not None:
             p, r = start.dual_coef
             coef, theta = problem.of_model(start.coef), -problem.y * (p - r)
             start = replace(start, coef=coef, dual_coef=theta)
-        found = solve_problem(self, plain_problem(problem), start, random_state, on_check)
+        found = super()._solve(
+            plain_problem(problem), start=start, random_state=random_state, on_check=on_check
+        )
         p, coef = np.abs(found.dual_coef), problem.completed(found.coef, float(found.intercept))
         return replace(found, coef=coef, dual_coef=np.stack([p, np.zeros_like(p)]))
 

@@ -19,7 +19,6 @@ from ..problems.score_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance import concordance
 from .docstrings import documented
-from .fits import fit_problems
 from .offsets import offset_columns
 from .parameters import PenaltyParameters, WarmStartParameters, declared
 from .posing import FitProblems, shares_of
@@ -126,10 +125,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         {results_of_fit}
         """
         fit = self._problems(X, y, sample_weight, offset, strata)
-        return fit_problems(self, fit, sample_weight)
-
-    def _get_loss(self) -> Any:
-        raise TypeError("The loss of CoxPD is one of all times, which are not known yet.")
+        return self._fit(fit, sample_weight)
 
     def _problems(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None, strata: Any = None

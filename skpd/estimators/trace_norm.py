@@ -14,7 +14,7 @@ from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .parameters import SolverParameters, declared
-from .posing import FitProblems, problem_of_outputs
+from .posing import FitProblems, formulate_outputs
 from .regressor import PrimalDualRegressor
 from .validation import checked_weights, finite_targets, require_size, validated
 
@@ -115,7 +115,10 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
     def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
-        y, sample_weight = finite_targets(y, self), checked_weights(sample_weight, X)
+        y, sample_weight = (
+            finite_targets(y, type(self).__name__),
+            checked_weights(sample_weight, X),
+        )
         require_size("X", X.data if sp.issparse(X) else X)
         require_size("y", y)
         Y = y.reshape(len(y), -1)
@@ -125,7 +128,8 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
         if self.radius is not None:
             of_values = SquaredL2OnL1Ball(float(self.radius))
         penalty = Spectral(of_values, Y.shape[1])
-        return FitProblems(X, y, [problem_of_outputs(self, X, Y, sample_weight, loss, penalty)])
+        problem = formulate_outputs(self._specification(penalty), X, Y, sample_weight, loss)
+        return FitProblems(X, y, [problem])
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
         model = super()._model(points, fit)

@@ -11,9 +11,11 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .._checks import require_unmasked
 from .._compat import _check_sample_weight, _check_y
+from .._typing import Array
 from ..designs import RowBlocks
 from ..designs.tables import canonical
 
+_DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 LARGEST = 1e70  # number whose fourth power times that of another does not overflow
 
 
@@ -118,11 +120,11 @@ def require_numbers(name: str, values: Any) -> None:
         raise ValueError(f"{name} must hold numbers, but {error}.") from error
 
 
-def finite_targets(y: Any, estimator: Any) -> Any:
+def finite_targets(y: Any, estimator_name: str) -> Array:
     """Targets in float64, checked to be finite after None has become NaN."""
     _require_plain("y", y)
     y = np.require(y, np.float64, ["C", "A"])
-    assert_all_finite(y, estimator_name=type(estimator).__name__, input_name="y")
+    assert_all_finite(y, estimator_name=estimator_name, input_name="y")
     return y
 
 

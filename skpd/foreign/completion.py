@@ -7,7 +7,6 @@ import numpy as np
 
 from .._typing import Array, ArrayLike
 from ..estimators.matrix_completion import MatrixCompletionPD
-from ..estimators.offsets import required
 from ..estimators.pairs import Labels, places_of
 from ..losses import Loss
 from ..penalties import Penalty
@@ -22,12 +21,12 @@ def factors_of(
     **more: ArrayLike,
 ) -> list[LinearFit]:  # fmt: skip
     """The fit of the factors and biases of an estimator, for the observed entries in X and y."""
-    required(estimator, more.get("offset"))
+    estimator._offset(more.get("offset"))
     levels = estimator.levels_ if estimator.loss == "hinge" else None
-    (problem,) = estimator._fitted_problems(X, y, sample_weight)
+    fit = estimator._problems(X, y, sample_weight)
+    (problem,), labels = fit.problems, fit.labels
     if levels is not None and not np.array_equal(levels, estimator.levels_):
         raise ValueError(f"y must hold the levels {levels} of the model, got {estimator.levels_}.")
-    labels: Labels = estimator._seen[0]
     rows = _of_labels(estimator.row_factors_, estimator.row_labels_, labels.rows)
     columns = _of_labels(estimator.column_factors_, estimator.column_labels_, labels.columns)
     # Half the sum of squares of the factors is larger than the trace norm unless the factors are

@@ -145,7 +145,7 @@ class Data:
         self.labels(estimator.classes_)
         sample_weight = self.sample_weight if weighted else None
         y = column_or_1d(self.y)
-        return weights_of_classes(estimator, estimator.classes_, y, sample_weight)
+        return weights_of_classes(estimator.class_weight, estimator.classes_, y, sample_weight)
 
 
 def require_classes(found: Any, classes: Any, name: str) -> None:

@@ -1,0 +1,88 @@
+"""The coefficients of a fitted linear model, dense or sparse."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+from .offsets import with_offsets
+from .predictions import linear_predictions
+from .validation import _DATA, validated
+
+
+def _has_coefficients(model: Any) -> bool:
+    return model._model_attribute == "coef_"
+
+
+class LinearCoefficients:
+    """Mixin of models with the attributes ``coef_``, ``intercept_`` and ``dual_coef_``."""
+
+    coef_: Any
+    intercept_: Any
+    dual_coef_: Array
+
+    _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
+
+    @available_if(_has_coefficients)
+    def sparsify(self) -> Self:
+        """Convert ``coef_`` to a sparse array.
+
+        A sparse array takes less memory, in pickles too, where more than half of the coefficients
+        are 0. Predictions, warm starts and `certify` accept it. It has two dimensions, also where
+        ``coef_`` had one.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_array(np.atleast_2d(self._dense_coef))
+        return self
+
+    @available_if(_has_coefficients)
+    def densify(self) -> Self:
+        """Convert ``coef_`` back to the array that `fit` makes.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.coef_ = self._dense_coef
+        return self
+
+    def drop_dual_coef(self) -> Self:
+        """Remove ``dual_coef_``, which has a number for each sample, also in pickles.
+
+        Only a warm start of the next `fit` needs it, which then starts anew. The attribute
+        ``certificate_`` and its bounds on the coefficients are kept.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self.__dict__.pop("dual_coef_", None)
+        return self
+
+    def _scores(self, X: Any, offset: Any = None) -> Array:
+        """The predictions of the model for rows, of shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        X = validated(self, X, reset=False, **_DATA)
+        return with_offsets(linear_predictions(X, self._coef_rows, self.intercept_), offset)
+
+    @property
+    def _dense_coef(self) -> Array:
+        """The coefficients as a dense array, also after `sparsify`."""
+        if not sp.issparse(self.coef_):
+            return self.coef_
+        table = self.coef_.toarray()
+        return table if np.ndim(self.intercept_) else table[0]
+
+    @property
+    def _coef_rows(self) -> Any:
+        """The coefficients with a row for each output, in dense or sparse format."""
+        return self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
