@@ -15,9 +15,9 @@ from sklearn.linear_model import Lasso
 
 from skpd.certificates import certify_point
 from skpd.designs import Design
-from skpd.estimators.certified_path import Reach, certified_models
-from skpd.estimators.score_bounds import SCORES, score_bounds
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Softmax, Squared, SquaredHinge
+from skpd.model_selection.certified_path import Reach, certified_models
+from skpd.model_selection.score_bounds import SCORES, score_bounds
 from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
 from skpd.problems.output_rows import outputs_problem

@@ -4,36 +4,38 @@ from ._version import VERSION, show_versions
 from .certificates import Certificate
 from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
-from .estimators.block_scaler import BlockScaler
 from .estimators.boosting import LPBoostClassifier
 from .estimators.chains import ChainCRF, ChainM3N
-from .estimators.coefficient_table import coef_table
 from .estimators.counts_and_costs import GammaPD, PoissonPD, TweediePD
-from .estimators.displays import GapDisplay
-from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV
+from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
-from .estimators.groups import groups_from
 from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC
-from .estimators.lasso import LassoPDCertified, LassoPDCertifiedCV
+from .estimators.lasso import LassoPDCertified
 from .estimators.logistic import LogisticPD
 from .estimators.matrix_completion import MatrixCompletionPD
-from .estimators.multi_task import MultiTaskPD, MultiTaskPDCV
+from .estimators.multi_task import MultiTaskPD
 from .estimators.multinomial import MultinomialPD
 from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
 from .estimators.multivariate import MultivariateSVC
 from .estimators.ordinal import OrdinalPD
-from .estimators.path import path
-from .estimators.path_cv import PathCV
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
-from .estimators.regularization_path import RegularizationPath
-from .estimators.robust_grid import robust_grid
 from .estimators.robust_svm import DRSVMClassifier
-from .estimators.sourced import sourced
 from .estimators.survival import CoxPD
 from .estimators.svm import PdproxSVC
 from .estimators.trace_norm import TraceNormPD
 from .foreign.certify import certify
+from .inspection.coefficient_table import coef_table
+from .inspection.displays import GapDisplay
+from .model_selection.lasso_cv import ElasticNetPDCV, LassoPDCertifiedCV
+from .model_selection.multi_task_cv import MultiTaskPDCV
+from .model_selection.path import path
+from .model_selection.path_cv import PathCV
+from .model_selection.regularization_path import RegularizationPath
+from .model_selection.robust_grid import robust_grid
+from .preprocessing.block_scaler import BlockScaler
+from .preprocessing.groups import groups_from
+from .preprocessing.sourced import sourced
 
 __all__ = [
     "BlockScaler",

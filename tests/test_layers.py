@@ -11,7 +11,8 @@ import skpd
 
 LAYERS = [
     "kernels", "designs", "penalties", "losses", "certificates", "problems", "solvers",
-    "estimators", "foreign", "dask",
+    "formulation", "preprocessing", "estimators", "inspection", "model_selection", "foreign",
+    "dask",
 ]  # fmt: skip
 ROOT = Path(skpd.__file__).parent
 

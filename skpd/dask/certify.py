@@ -10,10 +10,10 @@ from distributed import Client
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import weights_of_classes
-from ..estimators.offsets import given
 from ..foreign.certify import certified, check_linear, missing_of_objective, unknown_objective
 from ..foreign.data import require_classes, shares, weights_of_outputs
 from ..foreign.objectives import by_hand, objective_of, own_objective
+from ..formulation.offsets import given
 from ..losses import Loss
 from ..losses.shifted import posed_with
 from ..penalties import Penalty

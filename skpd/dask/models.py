@@ -15,13 +15,13 @@ from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.parameters import declared
-from ..estimators.posing import (
+from ..estimators.regressor import PrimalDualRegressor
+from ..formulation.formulate import (
     FitProblems,
     formulate_shards,
     formulate_shards_of_classes,
     problems_of_classes,
 )
-from ..estimators.regressor import PrimalDualRegressor
 from ..losses.shifted import posed_with
 from ..problems import Point
 from .collections import (
@@ -172,8 +172,8 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         def shards_of(place: int, positive: Any) -> DaskShards:
             return DaskShards(team, Task(loss, positive, class_weight))
 
-        loss = posed_with(loss, offset)
-        problems = formulate_shards_of_classes(self._specification(), classes, loss, shards_of)
+        posed = posed_with(loss, offset)
+        problems = formulate_shards_of_classes(self._specification(), classes, posed, shards_of)
         return problems_of_classes(team, y, problems, classes)
 
     def decision_function(self, X: Any, offset: Any = None) -> Any:

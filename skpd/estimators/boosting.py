@@ -12,16 +12,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._compat import HasMethods, Interval, StrOptions, _fit_context
+from .._docstrings import documented
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike
 from .._warn import warn
 from ..certificates.objective import Sum
+from ..formulation.validation import checked_weights, validated
 from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
-from .docstrings import documented
 from .parameters import ParameterValidation, StoppingParameters, declared
-from .validation import checked_weights, validated
 
 # Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.
 LEAST_ENTROPY = 1e-8

@@ -14,6 +14,8 @@ from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Indices
 from ..designs import Design
 from ..designs.chains import ChainsDesign
+from ..formulation.formulate import FitProblems
+from ..formulation.validation import validated
 from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
 from ..penalties import L1, GroupL2, Penalty, SquaredL2
@@ -21,8 +23,6 @@ from ..problems import Point, Solution
 from ..problems.score_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .parameters import WarmStartParameters, WithSolver, declared, shared
-from .posing import FitProblems
-from .validation import validated
 
 
 @shared

@@ -13,20 +13,27 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._docstrings import documented
 from .._typing import Array, ArrayLike
 from ..designs import RowBlocks
+from ..formulation.formulate import (
+    FitProblems,
+    formulate_shards_of_classes,
+    positive_classes,
+    problems_of_classes,
+    require_finite,
+    require_two_classes,
+    targets_of_classes,
+)
+from ..formulation.offsets import offset_columns
+from ..formulation.overlapping import with_sums
+from ..formulation.validation import checked_weights, given_weights
 from ..losses.shifted import separate_offset
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
-from . import posing
 from .base import PrimalDualEstimator
-from .docstrings import documented
-from .offsets import offset_columns
-from .overlapping import with_sums
-from .posing import FitProblems
 from .predictions import ScoredPredictions
-from .validation import checked_weights, given_weights
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -59,19 +66,19 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         """The validated data, the problems, and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)
-        offsets = offset_columns(offset, len(y), len(posing.positive_classes(classes)))
+        offsets = offset_columns(offset, len(y), len(positive_classes(classes)))
         if isinstance(X, RowBlocks):
             problems = self._problems_of_blocks(X, y, classes, sample_weight, offsets)
         else:
             labels, weights = self._labels_and_weights(X, y, classes, sample_weight)
             problems = self._problems_of_classes(X, labels, weights, classes, offsets)
             if unchecked:
-                posing.require_finite(type(self).__name__, problems[0], X)
-        return posing.problems_of_classes(X, y, problems, classes)
+                require_finite(type(self).__name__, problems[0], X)
+        return problems_of_classes(X, y, problems, classes)
 
     def _problems_of_classes(self, X, labels, weights, classes, offsets):
         """The problems of one class against the others, or that of all classes."""
-        targets = posing.targets_of_classes(self._get_loss(), labels, classes, offsets)
+        targets = targets_of_classes(self._get_loss(), labels, classes, offsets)
         return self._problems_of(X, targets, weights)
 
     def _labels_and_weights(self, X, y, classes, sample_weight):
@@ -81,7 +88,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
         weights = sample_weight * by_class[labels]
         n_present = np.count_nonzero(np.bincount(labels, weights > 0))
-        posing.require_two_classes(type(self).__name__, n_present, classes)
+        require_two_classes(type(self).__name__, n_present, classes)
         return labels, weights
 
     def _problems_of_blocks(self, X, y, classes, sample_weight, offsets):
@@ -91,7 +98,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         if self.class_weight is not None:
             by_class = weights_of_classes(self.class_weight, classes, y, sample_weight)
             class_weight = classes, by_class
-        n_parallel = min(effective_n_jobs(self.n_jobs), len(posing.positive_classes(classes)))
+        n_parallel = min(effective_n_jobs(self.n_jobs), len(positive_classes(classes)))
 
         _, _, loss = separate_offset(self._get_loss(), y, offsets[0])
 
@@ -100,7 +107,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
             return LocalShards(Shard(X, targets, loss, n_parallel=n_parallel))
 
         specification = self._specification()
-        return posing.formulate_shards_of_classes(specification, classes, loss, shards_of)
+        return formulate_shards_of_classes(specification, classes, loss, shards_of)
 
     @documented
     def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:

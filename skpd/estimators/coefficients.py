@@ -8,9 +8,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from .offsets import with_offsets
+from ..formulation.offsets import with_offsets
+from ..formulation.validation import _DATA, validated
 from .predictions import linear_predictions
-from .validation import _DATA, validated
 
 
 def _has_coefficients(model: Any) -> bool:

@@ -9,13 +9,13 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import check_consistent_length
 
 from .._compat import Interval
+from .._docstrings import documented
 from .._typing import ArrayLike
+from ..formulation.validation import checked_weights
 from ..losses import Gamma, Poisson, Tweedie
 from ..losses.deviances import Deviance, NegativeBinomial
-from .docstrings import documented
 from .parameters import PenaltyParameters, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights
 
 
 @shared

@@ -4,11 +4,11 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 from .._typing import ArrayLike
+from ..formulation.overlapping import Copies, copies_of
 from ..losses import ResidualLoss
 from ..penalties import GroupL2, Penalty
+from ..preprocessing.groups import weights_of_groups
 from .base import PrimalDualEstimator
-from .groups import weights_of_groups
-from .overlapping import Copies, copies_of
 from .parameters import ClassifierParameters, SolverParameters, declared
 from .regression import WithResidualLoss
 from .svm import MarginClassifier

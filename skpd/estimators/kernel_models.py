@@ -10,19 +10,19 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
+from .._docstrings import documented
 from .._typing import Array, Indices
 from ..designs import KernelMatrix
+from ..formulation.formulate import FitProblems, require_unit, shares_of
+from ..formulation.validation import validated
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problems.kernel import KernelMachine, kernel_machines
 from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
-from .docstrings import documented
 from .parameters import StoppingParameters, WithSolver, shared
-from .posing import FitProblems, require_unit, shares_of
 from .regression import WithResidualLoss
 from .svm import MarginClassifier
-from .validation import validated
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 

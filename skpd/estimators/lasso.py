@@ -2,19 +2,23 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
+from threading import Event
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions
+from .._docstrings import documented
 from .._typing import Array, ArrayLike
+from ..formulation.alphas import alpha_values
+from ..formulation.solution import map_in_threads, warn_of_missed_fits
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
-from .cross_validation import PathCrossValidation
-from .docstrings import documented
-from .parameters import CrossValidationParameters, SolverParameters, declared, penalty_by_feature
-from .path import path as follow_path
+from ..problems import Solution
+from .parameters import SolverParameters, declared, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
@@ -109,10 +113,31 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         >>> coefs.shape
         (10, 100)
         """
-        found = follow_path(cls(fit_intercept=False, **params), X, y, alphas=alphas, eps=eps)
-        gaps = np.vectorize(lambda certificate: certificate.gap, [float])(found.certificates)
-        coefs, gaps, n_iters = (np.moveaxis(a, 0, -1) for a in (found.coefs, gaps, found.n_iters))
-        return (found.alphas, coefs, gaps, n_iters)[: 4 if return_n_iter else 3]
+        model = cls(fit_intercept=False, **params)
+        model._validate_params()
+        fit = model._problems(X, y, None)
+        values, stop = alpha_values(fit.problems, alphas, eps), Event()
+
+        def follow_one(k: int, seed: int) -> list[Solution]:
+            return list(model._follow(fit.problems[k], values, seed, stop))
+
+        random_state, n_paths = check_random_state(model.random_state), len(fit.problems)
+        n_threads = min(effective_n_jobs(model.n_jobs), n_paths)
+        paths, interrupted = map_in_threads(follow_one, n_paths, random_state, n_threads, stop)
+        if interrupted or stop.is_set():
+            raise KeyboardInterrupt
+        missed = [s for path in paths for s in path if not s.converged]
+        warn_of_missed_fits(cls.__name__, missed, n_paths * len(values), model.tol, model.max_iter)
+        tables = [
+            [problem.coef_table(s.coef) for s in path]
+            for problem, path in zip(fit.problems, paths, strict=True)
+        ]
+        coefs = np.moveaxis(np.array(tables), 1, -1)
+        gaps = np.array([[s.certificate.gap for s in path] for path in paths])
+        n_iters = np.array([[s.n_iter for s in path] for path in paths])
+        if fit.names is None:
+            coefs, gaps, n_iters = coefs[0], gaps[0], n_iters[0]
+        return (values, coefs, gaps, n_iters)[: 4 if return_n_iter else 3]
 
 
 @declared
@@ -181,73 +206,3 @@ class LassoPDCertified(SolverParameters, LassoLike):
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
-
-
-@declared
-class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossValidation):
-    """The lasso with a certificate, its alpha chosen by cross-validation.
-
-    In every fold a model is fitted for each alpha, each from the one before; the alpha
-    whose models have the least mean squared error, averaged over the folds, is then used
-    to fit all data. The model, such as ``coef_``, and its certificate are those of this last
-    fit. Values and conventions are those of scikit-learn's `LassoCV`.
-
-    Parameters
-    ----------
-    positive : bool, default=False
-        Whether the coefficients must not be negative.
-    eps : float, default=1e-3
-        Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number.
-    alphas : int or array-like of shape (n_alphas,), default=100
-        Values of alpha, greater than 0, in any order; or their number: then they are at
-        equal ratios, from the smallest alpha at which all coefficients are 0.
-    cv : int, cross-validation generator or iterable, default=None
-        The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
-        (train, test) index arrays.
-    {solver_and_solver_options_of_lasso}
-    {tol_max_iter_and_fit_intercept_of_cross_validation}
-    {n_jobs_random_state_and_verbose_of_cross_validation}
-
-    Attributes
-    ----------
-    alpha_ : float
-        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
-    alphas_ : ndarray of shape (n_alphas,)
-        All alphas, decreasing.
-    mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Mean squared error on each test fold; nan for what Ctrl-C has prevented.
-    certificates_ : list
-        The certificates of all models of the cross-validation, in a list of one element: the
-        list of folds, which holds for each fold the list of certificates of its alphas.
-    {linear_model_of_least_squares}
-    {certificate}
-    {solver_and_convergence}
-
-    {warns_of_cross_validation}
-
-    See Also
-    --------
-    LassoPDCertified : The lasso for one value of ``alpha``.
-    PathCV : Any estimator with alpha chosen by the scores on folds.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from skpd import LassoPDCertifiedCV
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = LassoPDCertifiedCV(alphas=20).fit(X, y)
-    >>> print(f"{model.alpha_:.4f}", model.mse_path_.shape)
-    0.0031 (20, 5)
-    >>> model.certificate_.relative_gap <= model.tol
-    True
-    """
-
-    path = LassoPDCertified.path
-
-    _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
-
-    _: KW_ONLY
-    positive: bool = False
-
-    def _get_penalty(self) -> Penalty:
-        return NonNegativeL1() if self.positive else L1()

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._typing import Array
+from ..formulation.formulate import formulate_classes
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
 from .names import PENALTIES
 from .parameters import SHARED_CONSTRAINTS, FitParameters, declared
-from .posing import formulate_classes
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
 

@@ -13,18 +13,18 @@ from .._compat import StrOptions, _check_feature_names
 from .._typing import ArrayLike
 from .._warn import warn
 from ..designs import EntriesDesign
+from ..formulation.formulate import FitProblems, shares_of
+from ..formulation.solution import dual_coef_of
+from ..formulation.validation import checked_weights, finite_targets, require_size
 from ..losses import Loss
 from ..problems import Point, Solution
 from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .base import fit_method
-from .fits import dual_coef_of
 from .names import LOSSES
 from .pairs import pairs_and_ratings, places_of, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
-from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, finite_targets, require_size
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 from scipy.special import log_softmax
 
 from .._compat import Interval, StrOptions
+from .._docstrings import documented
 from .._typing import Array
+from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
-from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import SolverParameters, declared
-from .posing import formulate_classes
 
 LOSSES: dict[str, type[LabelLoss]] = {
     "softmax": Softmax,

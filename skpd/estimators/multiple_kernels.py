@@ -9,12 +9,12 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from .._compat import StrOptions
 from .._typing import Array, Indices
 from ..designs import KernelMatrix
+from ..formulation.formulate import FitProblems
+from ..formulation.solution import dual_coef_of
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
-from .fits import dual_coef_of
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
 from .parameters import declared, shared
-from .posing import FitProblems
 
 
 @shared

@@ -11,8 +11,11 @@ from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, StrOptions
+from .._docstrings import documented
 from .._typing import Array, ArrayLike
 from ..designs import Design
+from ..formulation.formulate import FitProblems
+from ..formulation.validation import validated
 from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
@@ -20,11 +23,8 @@ from ..problems.score_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
-from .docstrings import documented
 from .parameters import SolverParameters, declared
-from .posing import FitProblems
 from .predictions import linear_predictions
-from .validation import validated
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
 

@@ -12,9 +12,13 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import StrOptions
+from .._docstrings import documented
 from .._typing import Array, ArrayLike
 from .._warn import warn
 from ..designs import Design
+from ..formulation.formulate import FitProblems, shares_of
+from ..formulation.offsets import offset_columns
+from ..formulation.validation import checked_weights, validated
 from ..losses import Hinge, Logistic, MarginLoss
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty
@@ -23,12 +27,8 @@ from ..problems.score_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
-from .docstrings import documented
-from .offsets import offset_columns
 from .parameters import PenaltyParameters, WarmStartParameters, declared
-from .posing import FitProblems, shares_of
 from .predictions import ScoredPredictions
-from .validation import checked_weights, validated
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._checks import require_unmasked, shown
 from .._typing import Indices
-from .validation import of_one_type
+from ..formulation.validation import of_one_type
 
 
 class Labels(NamedTuple):

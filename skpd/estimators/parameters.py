@@ -16,10 +16,10 @@ from .._compat import (
     StrOptions,
     validate_parameter_constraints,
 )
+from .._docstrings import documented
 from .._typing import ArrayLike
 from .._values import Value
 from ..penalties import Penalty, for_features
-from .docstrings import documented
 from .names import PENALTIES
 from .representation import PickledWithVersion, Text
 
@@ -206,7 +206,7 @@ def declared(kind: Any) -> Any:
 
     The constructor takes these in their order, then by keyword the `shared` ones of its bases,
     and does nothing but keep them. The docstring gets the entries that it shares with others
-    (`skpd.estimators.docstrings.documented`).
+    (`skpd._docstrings.documented`).
     """
     text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
     first = {name: own[name] for name in own if name not in inherited} | {"_": KW_ONLY}

@@ -7,9 +7,9 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .._checks import require_unmasked
+from .._docstrings import documented
 from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
-from .docstrings import documented
 
 
 class ScoredPredictions:

@@ -8,13 +8,13 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
+from .._docstrings import documented
 from .._typing import Array, ArrayLike
+from ..formulation.formulate import formulate_outputs
 from ..losses import NonCrossingPinball
 from ..penalties import Penalty
-from .docstrings import documented
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import WarmStartParameters, WithSolver, declared
-from .posing import formulate_outputs
 from .regression import PdproxRegressor
 from .regressor import PrimalDualRegressor
 

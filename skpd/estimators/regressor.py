@@ -8,19 +8,19 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from .._docstrings import documented
 from .._typing import ArrayLike
 from ..designs import RowBlocks
+from ..formulation.formulate import FitProblems, formulate_shards, require_finite
+from ..formulation.offsets import offset_columns
+from ..formulation.overlapping import with_sums
+from ..formulation.validation import checked_weights, finite_targets, given_weights
 from ..losses.shifted import separate_offset, with_offset
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
 from .base import PrimalDualEstimator
-from .docstrings import documented
-from .offsets import offset_columns
-from .overlapping import with_sums
-from .posing import FitProblems, formulate_shards, require_finite
 from .predictions import ScoredPredictions
-from .validation import checked_weights, finite_targets, given_weights
 
 
 class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator):

@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Interval, Options, StrOptions
 from .._typing import Array, ArrayLike
 from ..designs import Design
+from ..formulation.formulate import FitProblems, positive_classes, shares_of
+from ..formulation.solution import dual_coef_of
+from ..formulation.validation import checked_weights, validated
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
 from ..problems import Problem, Solution
@@ -23,10 +26,7 @@ from ..problems.robust import (
 )
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .fits import dual_coef_of
 from .parameters import ClassifierParameters, declared
-from .posing import FitProblems, positive_classes, shares_of
-from .validation import checked_weights, validated
 from .worst_case import shifted_rows, steepest_direction, worst_masses
 
 

@@ -10,20 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import require_unmasked
 from .._compat import StrOptions
+from .._docstrings import documented
 from .._typing import Array, ArrayLike, Indices
 from ..designs import Design
+from ..formulation.formulate import FitProblems, shares_of
+from ..formulation.offsets import offset_columns
+from ..formulation.validation import checked_weights, validated
 from ..losses.survival import PartialLikelihood
 from ..problems import Point, Solution
 from ..problems.problem import Problem
 from ..problems.score_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance import concordance
-from .docstrings import documented
-from .offsets import offset_columns
 from .parameters import PenaltyParameters, WarmStartParameters, declared
-from .posing import FitProblems, shares_of
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, validated
 
 
 @declared

@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
+from ..formulation.formulate import FitProblems, formulate_outputs
+from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
 from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
 from .parameters import SolverParameters, declared
-from .posing import FitProblems, formulate_outputs
 from .regressor import PrimalDualRegressor
-from .validation import checked_weights, finite_targets, require_size, validated
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
 NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the rank

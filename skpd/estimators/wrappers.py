@@ -13,8 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import BaseSearchCV, _VisualBlock
+from .._docstrings import documented
 from .._typing import Array, ArrayLike
-from .docstrings import documented
 
 
 def _last_has(search: Any, name: str) -> Any:

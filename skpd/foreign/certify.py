@@ -16,8 +16,8 @@ from .._warn import warn
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.matrix_completion import MatrixCompletionPD
-from ..estimators.offsets import given
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
+from ..formulation.offsets import given
 from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand

@@ -13,8 +13,8 @@ from .._typing import Array, ArrayLike
 from ..designs import Design, RowBlocks
 from ..designs.tables import beside
 from ..estimators.classifier import weights_of_classes
-from ..estimators.offsets import offset_columns
-from ..estimators.validation import checked_weights, validated_array
+from ..formulation.offsets import offset_columns
+from ..formulation.validation import checked_weights, validated_array
 from ..losses import Loss
 from ..losses.shifted import separate_offset, with_offset
 from ..penalties import Penalty, for_features

@@ -500,7 +500,7 @@ def test_ctrl_c_keeps_what_was_cross_validated(estimator, inside, n_jobs, rng, m
 def test_ctrl_c_keeps_the_folds_that_moments_have_solved(rng, monkeypatch):
     X, y = data(rng, n=60, d=8)
     whole = LassoPDCertifiedCV(alphas=6, cv=3).fit(X, y)
-    paths, calls = import_module("skpd.estimators.path"), []  # a function has the same name
+    paths, calls = import_module("skpd.formulation.following"), []
     solve_all = paths.path_by_moments
 
     def interrupt(*arguments):

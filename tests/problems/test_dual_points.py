@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import LinearConstraint
 
 from skpd.designs import Design
-from skpd.estimators.constraints import linear_constraints
+from skpd.formulation.constraints import linear_constraints
 from skpd.losses import Absolute, Hinge, Huber, Logistic, Squared
 from skpd.penalties import L1, Separable, TotalVariation, WeightedL1
 from skpd.problems import linear_problem

@@ -8,7 +8,7 @@ from scipy.optimize import LinearConstraint
 
 from skpd.certificates import dual_bound, primal_objective
 from skpd.designs import Design
-from skpd.estimators.constraints import linear_constraints
+from skpd.formulation.constraints import linear_constraints
 from skpd.losses import Hinge, Squared
 from skpd.penalties import L1, ElasticNet, GroupL2, SquaredL2, TotalVariation, WeightedL1
 from skpd.problems import Problem, linear_problem

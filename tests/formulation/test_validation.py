@@ -28,7 +28,7 @@ from skpd import (
     certify,
     path,
 )
-from skpd.estimators.validation import checked
+from skpd.formulation.validation import checked
 from skpd.losses import Huber
 from skpd.penalties import GroupL2, WeightedL1
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .wrappers import final_estimator, full_name
+from ..estimators.wrappers import final_estimator, full_name
 
 FEW = 5  # lines: with more, names do not fit among them, and areas hide each other
 LABELS = {"seconds": "seconds", "n_iter": "iterations"}

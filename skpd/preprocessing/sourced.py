@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from .._compat import _safe_indexing
-from .docstrings import documented
+from .._docstrings import documented
 
 ATTRIBUTE = "skpd_sources"  # of a data frame of pandas: names of features, and their sources
 # characters for private use, which no name of a column and no category has

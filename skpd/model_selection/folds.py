@@ -23,11 +23,11 @@ from .._compat import _check_method_params, _safe_indexing
 from .._typing import Array, Indices
 from .._warn import warn
 from ..certificates import Certificate
+from ..estimators.base import PrimalDualEstimator
+from ..estimators.wrappers import with_last_step
+from ..formulation.solution import map_in_threads
 from ..problems import Problem, Solution
-from .base import PrimalDualEstimator
-from .fits import map_in_threads
-from .path import follow, problems_of_path, split_pipeline
-from .wrappers import with_last_step
+from .path import problems_of_path, split_pipeline
 
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
 
@@ -61,7 +61,7 @@ class FoldPath:
 
     def solutions(self, seed: int, stop: Event) -> Iterator[tuple[Solution, ...]]:
         """The solutions of all problems for each alpha, one alpha after the other."""
-        paths = [follow(self.estimator, each, self.alphas, seed, stop) for each in self.problems]
+        paths = [self.estimator._follow(each, self.alphas, seed, stop) for each in self.problems]
         return zip(*paths, strict=False)
 
 

@@ -10,7 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .base import PrimalDualEstimator
+from ..estimators.base import PrimalDualEstimator
 
 
 def coef_table(model: Any) -> Any:

@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array, ArrayLike, Indices
-from .displays import pyplot
-from .offsets import given
+from ..formulation.offsets import given
+from ..inspection.displays import pyplot
 
 
 @dataclass(frozen=True, repr=False)

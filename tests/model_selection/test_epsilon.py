@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skpd import DRSVMClassifier, PathCV, PdproxSVC, certify, path, robust_grid
 from skpd.designs import Design
-from skpd.estimators.robust_grid import useful_epsilon
+from skpd.model_selection.robust_grid import useful_epsilon
 from skpd.problems.robust import robust_problem
 from skpd.solvers import solve
 from tests.oracles.optima import linear_optimum
@@ -144,7 +144,7 @@ def test_of_many_rows_a_sample_is_fitted(kappa, rng):
     problem = robust_problem(Design(X), y, np.full(6000, 1 / 6000), epsilon=1.0, kappa=kappa)
     large = problem.with_alpha(1.1 * problem.largest_alpha)
     found = useful_epsilon(large)
-    with mock.patch("skpd.estimators.robust_grid.MOST_ROWS", 10_000):
+    with mock.patch("skpd.model_selection.robust_grid.MOST_ROWS", 10_000):
         by_all = useful_epsilon(large)
     assert 0.8 * by_all <= found < large.alpha
     below = problem.with_alpha(0.99 * found)

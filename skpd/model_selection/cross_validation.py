@@ -15,11 +15,15 @@ from sklearn.utils import metadata_routing as routing
 from .. import kernels
 from .._compat import Interval
 from .._typing import Array, ArrayLike
+from ..estimators.base import fit_method
+from ..estimators.regressor import PrimalDualRegressor
+from ..formulation.alphas import alpha_values
+from ..formulation.formulate import require_unit
+from ..formulation.offsets import given
+from ..formulation.progress import subtask
 from ..losses import Squared
 from ..penalties import Penalty
 from ..problems import Problem
-from .alphas import alpha_values
-from .base import fit_method
 from .folds import (
     Fold,
     FoldPath,
@@ -30,10 +34,6 @@ from .folds import (
     warn_of_end,
     warn_of_unfinished,
 )
-from .offsets import given
-from .posing import require_unit
-from .progress import subtask
-from .regressor import PrimalDualRegressor
 
 
 class PathCrossValidation(PrimalDualRegressor):

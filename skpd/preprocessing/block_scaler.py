@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ..designs import RowBlocks
-from .validation import check_features, checked
+from ..formulation.validation import check_features, checked
 
 
 class BlockScaler(StandardScaler):

@@ -11,12 +11,12 @@ from sklearn.base import clone
 
 from .._typing import Array, ArrayLike
 from ..certificates import primal_objective
+from ..estimators.robust_svm import DRSVMClassifier
 from ..losses.worst_case import WorstCaseHinge
 from ..problems import Problem
 from ..problems.robust import null_pieces
 from ..solvers import solve
 from .path import problems_of_path, split_pipeline
-from .robust_svm import DRSVMClassifier
 
 PAIRS = 2000  # whose median distance is known to a few per cent
 ABOVE = 1.01  # the bound from which on features are of no use, where all coefficients are 0

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from skpd import GroupLassoSVC, RowBlocks, certify, path
-from skpd.estimators.overlapping import copies_of
+from skpd.formulation.overlapping import copies_of
 from tests.oracles.optima import optimal_value
 
 GROUPS = [[0, 1, 2], [2, 3], [3, 4, 5], [5, 0]]

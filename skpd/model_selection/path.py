@@ -1,6 +1,6 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 from numbers import Real
 from threading import Event
@@ -15,13 +15,13 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array, ArrayLike
 from .._warn import warn
-from ..problems import Point, Problem, Solution
-from ..solvers.newton.path_by_moments import path_by_moments
-from .alphas import alpha_values
-from .base import PrimalDualEstimator
+from ..estimators.base import PrimalDualEstimator
+from ..formulation.alphas import alpha_values
+from ..formulation.following import point_of
+from ..formulation.formulate import FitProblems
+from ..formulation.solution import map_in_threads, warn_of_missed_fits
+from ..problems import Problem, Solution
 from .certified_path import Covered, certified_models
-from .fits import map_in_threads
-from .posing import FitProblems
 from .regularization_path import RegularizationPath
 
 
@@ -144,7 +144,7 @@ def path(
     found: list[list[Solution]] = [[] for _ in problems]
 
     def solve_class(k: int, seed: int) -> None:
-        found[k].extend(follow(estimator, problems[k], values, seed, stop))
+        found[k].extend(estimator._follow(problems[k], values, seed, stop))
 
     random_state = check_random_state(estimator.random_state)
     n_threads = min(effective_n_jobs(estimator.n_jobs), len(problems))
@@ -156,16 +156,9 @@ def path(
     models = _gathered(estimator, fit, values, rows, steps)
     if stop.is_set():
         raise _interrupt(models, f"{len(models.alphas)} of {len(values)} alphas are finished")
-    converged = models.converged
-    if not converged.all():
-        worst = max(s.certificate.relative_gap for solutions in found for s in solutions)
-        warn(
-            f"{type(estimator).__name__} did not converge for {int((~converged).sum())} of "
-            f"{converged.size} fits of a path: the largest relative gap is {worst:.2e}, above "
-            f"tol={estimator.tol:.2e}. Increase max_iter (now {estimator.max_iter}) or tol, or "
-            "leave out the smallest alphas.",
-            ConvergenceWarning,
-        )
+    missed = [s for solutions in found for s in solutions if not s.converged]
+    n_fits, name = models.converged.size, type(estimator).__name__
+    warn_of_missed_fits(name, missed, n_fits, estimator.tol, estimator.max_iter)
     return models
 
 
@@ -313,41 +306,3 @@ def _gathered(
         parameter=estimator._path_parameter,
         covered=covered,
     )
-
-
-MANY_ALPHAS = 5  # from which on a copy of X by columns pays
-
-
-def follow(
-    estimator: PrimalDualEstimator, problem: Problem, alphas: Array, seed: int, stop: Event
-) -> Iterator[Solution]:
-    """The solutions for decreasing alphas, each from the one before.
-
-    Ctrl-C sets ``stop``; when it is set the current fit ends and is left out.
-    """
-    start, random_state = None, np.random.RandomState(seed)
-    known: list[Solution | None] = [None] * len(alphas)
-    if len(alphas) >= MANY_ALPHAS and estimator._solver() == "auto":
-        if estimator._copies() is None and estimator._precision == np.float64:
-            known = path_by_moments(problem, alphas, estimator.tol)
-        problem = problem if all(known) else problem.by_columns()
-    for alpha, solution in zip(alphas, known, strict=True):
-        if stop.is_set():
-            return
-        solution = solution or estimator._solve(
-            problem.with_alpha(float(alpha)),
-            start=start,
-            random_state=random_state,
-            on_check=lambda monitor: stop.is_set(),
-        )
-        if solution.interrupted:
-            stop.set()
-        if solution.interrupted or solution.stopped:
-            return
-        yield solution
-        start = point_of(solution)
-
-
-def point_of(solution: Solution) -> Point:
-    """The point of a solution, as a start."""
-    return Point(solution.coef, solution.intercept, solution.dual_coef)

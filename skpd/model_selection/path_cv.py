@@ -30,7 +30,10 @@ from .._compat import (
 )
 from .._typing import Array, ArrayLike
 from .._warn import warn
-from .alphas import alpha_values
+from ..estimators.parameters import ParameterValidation, declared
+from ..estimators.wrappers import BestEstimator
+from ..formulation.alphas import alpha_values
+from ..formulation.progress import subtask
 from .certified_folds import follow_certified
 from .folds import (
     FollowedPaths,
@@ -46,11 +49,8 @@ from .folds import (
     warn_of_end,
     warn_of_unfinished,
 )
-from .parameters import ParameterValidation, declared
 from .path import problems_of_path, split_pipeline, warn_of_missed
-from .progress import subtask
 from .score_bounds import bounds_of_score, may_be_best
-from .wrappers import BestEstimator
 
 
 @declared

@@ -14,8 +14,8 @@ from .._warn import warn
 from ..designs.threads import one_blas_thread
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, solve
+from .formulate import FitProblems
 from .overlapping import Copies, certified_sums
-from .posing import FitProblems
 
 SMALLER = 0.1  # of the alpha from which on 0 is optimal, as one to try
 NEAR = 0.99  # of the best constant's objective: free numbers beside an intercept may reach less
@@ -183,6 +183,21 @@ def warn_of_gap(
         f"is {worst.relative_gap:.2e}, above tol={tol:.2e}. Its objective, "
         f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
         f"{advice}.",
+        ConvergenceWarning,
+    )
+
+
+def warn_of_missed_fits(
+    estimator_name: str, missed: Sequence[Solution], n_fits: int, tol: float, max_iter: int
+) -> None:
+    """Warn of the fits of a path that did not converge, if there are any."""
+    if not missed:
+        return
+    worst = max(solution.certificate.relative_gap for solution in missed)
+    warn(
+        f"{estimator_name} did not converge for {len(missed)} of {n_fits} fits of a path: the "
+        f"largest relative gap is {worst:.2e}, above tol={tol:.2e}. Increase max_iter (now "
+        f"{max_iter}) or tol, or leave out the smallest alphas.",
         ConvergenceWarning,
     )
 

@@ -44,10 +44,10 @@ from skpd import (
 )
 from skpd.certificates import primal_objective
 from skpd.designs import Design
-from skpd.estimators.certified_path import Reach
-from skpd.estimators.path import PathInterrupt, problems_of_path
-from skpd.estimators.score_bounds import SCORES, bounds_of_score, score_bounds
 from skpd.losses import Logistic, Poisson, Squared
+from skpd.model_selection.certified_path import Reach
+from skpd.model_selection.path import PathInterrupt, problems_of_path
+from skpd.model_selection.score_bounds import SCORES, bounds_of_score, score_bounds
 from skpd.penalties import SquaredL2
 from skpd.problems import linear_problem
 from skpd.solvers import solve

@@ -1,0 +1,250 @@
+"""From the problems of a fit to the fitted attributes of an estimator."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from dataclasses import replace
+from threading import Event
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_random_state
+
+from .._compat import CallbackSupportMixin, StrOptions
+from .._typing import Array, ArrayLike
+from .._warn import warn
+from ..certificates import Certificate
+from ..formulation.constraints import multipliers_of
+from ..formulation.following import follow
+from ..formulation.formulate import FitProblems
+from ..formulation.overlapping import Copies
+from ..formulation.progress import last_line, n_ticks, reporter, subtask
+from ..formulation.solution import (
+    Description,
+    SolverCall,
+    constant_model_message,
+    dual_coef_of,
+    map_in_threads,
+    points_of_model,
+    solve_problem,
+    warn_of_gap,
+)
+from ..problems import Point, Problem, Solution
+from ..solvers import Monitor, check_solver_options, method_named
+from .coefficients import LinearCoefficients
+from .parameters import ParameterValidation
+
+
+class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation):
+    """Base class that solves the problems of a fit and sets the attributes from the solutions."""
+
+    certificate_: Certificate | list[Certificate]
+    duality_gap_: float
+    relative_gap_: float
+    gap_history_: Any
+    n_iter_: int
+    converged_: bool
+    constraint_multipliers_: Array
+
+    # parameters, as they are for the estimators that do not have them
+    solver: str = "auto"
+    solver_options: dict[str, Any] | None = None
+    fit_intercept: bool = True
+    warm_start: bool = False
+    n_jobs: int | None = None
+    tol: float
+    max_iter: int
+    verbose: int
+    random_state: Any
+
+    _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
+    _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
+    _precision: Any = np.float64  # of the coefficients: that of the last X of `_problems`
+    _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
+    _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
+
+    def _fit(self, fit: FitProblems, sample_weight: ArrayLike | None = None) -> Self:
+        """Solve the problems of a fit in threads, and set the fitted attributes.
+
+        ``sample_weight`` is the one given to `fit`, which callbacks see.
+        """
+        problems, names = fit.problems, fit.names or []
+        several = len(problems) > 1
+        n_threads = min(effective_n_jobs(self.n_jobs), len(problems))
+        starts: list[Point | None] = [None] * len(problems)
+        if self.warm_start and self.__sklearn_is_fitted__():
+            starts = [*(self._last_points(fit) or starts)]
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        task = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
+        ticks, stop = n_ticks(self.tol), Event()
+        context = self._init_callback_context(
+            max_subtasks=len(problems) if several else ticks, sequential_subtasks=n_threads == 1
+        ).call_on_fit_task_begin(**task)
+
+        def attributes(monitor: Monitor) -> dict[str, Any]:
+            return self._model([self._best_point(monitor)], fit)
+
+        def fit_one(k: int, seed: int) -> Solution:
+            label, report = "", {"attributes": attributes}
+            part: AbstractContextManager[Any] = nullcontext(context)
+            if several:
+                label, report = f" {names[k]}", {}
+                part = subtask(context, {"estimator": self}, names[k], k, ticks)
+            with part as inner:
+                solution = self._solve(
+                    problems[k],
+                    start=starts[k],
+                    random_state=np.random.RandomState(seed),
+                    on_check=self._reporter(inner, task, label, stop=stop, **report),
+                )
+                if solution.interrupted:
+                    stop.set()
+            return solution
+
+        random_state = check_random_state(self.random_state)
+        solutions, interrupted = map_in_threads(
+            fit_one, len(problems), random_state, n_threads, stop
+        )
+        if interrupted:
+            solutions[0] = replace(solutions[0], interrupted=True)
+        self._set_solutions(solutions, fit)
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
+        return self
+
+    def _reporter(
+        self, context: Any, task: dict[str, Any], label: str = "", **options: Any
+    ) -> Any:
+        """The function that a solver calls after every check, for output and callbacks."""
+        name = f"[{type(self).__name__}]{label}"
+        context = context if hasattr(self, "_skl_callbacks") else None
+        return reporter(name, self.verbose, self.tol, context, task, **options)
+
+    # Solution
+
+    def _copies(self) -> Copies | None:
+        """Copies of the features that are in several groups; None where groups do not overlap."""
+        return None
+
+    def _solver(self) -> str:
+        """The name of the solver among those of `skpd.solvers`."""
+        return self.solver
+
+    def _checked_options(self, problem: Problem) -> dict[str, Any]:
+        """The options of the solver, after a check that it takes them."""
+        return check_solver_options(method_named(self._solver(), problem), self.solver_options)
+
+    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+        """The last model as points of problems; None if the shapes differ."""
+        if not hasattr(self, "dual_coef_"):
+            return None
+        coef, intercepts = self._dense_coef, np.ravel(self.intercept_)
+        if not self.fit_intercept:
+            intercepts = np.zeros(len(np.atleast_2d(coef)))
+        return points_of_model(fit, coef, intercepts, self.dual_coef_, self._copies())
+
+    def _solver_call(self, problem: Problem) -> SolverCall:
+        """How a problem is to be solved."""
+        options = self._checked_options(problem)
+        return SolverCall(
+            self._solver(), options, self.tol, self.max_iter, self._precision, self._copies()
+        )
+
+    def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
+        """Solve and certify a problem."""
+        return solve_problem(problem, self._solver_call(problem), start, random_state, on_check)
+
+    def _follow(
+        self, problem: Problem, alphas: Array, seed: int, stop: Event
+    ) -> Iterator[Solution]:
+        """The solutions for decreasing alphas, until ``stop`` is set."""
+        exact = self._precision == np.float64 and self._copies() is None
+        tol, named = self.tol if exact else None, self._solver() != "auto"
+        return follow(self._solve, problem, alphas, seed, stop, tol, named_solver=named)
+
+    # Fitted attributes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a model; an interrupted fit may have set other attributes."""
+        return hasattr(self, self._model_attribute)
+
+    def _set_solutions(self, solutions: Sequence[Solution], fit: FitProblems) -> None:
+        """Set the fitted attributes: the model, dual points, certificates, how the fits ended.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If Ctrl-C has ended a fit, after the attributes are set.
+
+        Warns
+        -----
+        ConvergenceWarning, UserWarning
+            If a fit has not converged, or if all coefficients are 0.
+        """
+        attributes = {**self._model(solutions, fit), **self._other_attributes(solutions, fit)}
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        labels = fit.names if len(solutions) > 1 else None
+
+        def one_or_all(values: Any) -> Any:
+            return values[0] if labels is None else values
+
+        self.__dict__.pop("constraint_multipliers_", None)  # of a fit before this one
+        if fit.problems[0].constraints is not None:
+            self.constraint_multipliers_ = one_or_all(multipliers_of(fit.problems, solutions))
+        if self.verbose:
+            endings = [""] if labels is None else [f" {label}" for label in labels]
+            for ending, solution in zip(endings, solutions, strict=True):
+                last_line(f"[{type(self).__name__}]{ending}", solution)
+        certificates = [solution.certificate for solution in solutions]
+        self.certificate_ = one_or_all(certificates)
+        self.gap_history_ = one_or_all([solution.history for solution in solutions])
+        self.solver_ = one_or_all([solution.method for solution in solutions])
+        self.duality_gap_ = max(certificate.gap for certificate in certificates)
+        self.relative_gap_ = max(certificate.relative_gap for certificate in certificates)
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.converged_ = all(solution.converged for solution in solutions)
+        if any(solution.interrupted for solution in solutions):
+            raise KeyboardInterrupt
+        if not np.any(getattr(self, self._weights_attribute)):
+            warn(constant_model_message(self._description(), fit.problems, solutions))
+        if not self.converged_:
+            warn_of_gap(self._description(), solutions, labels)
+
+    def _description(self) -> Description:
+        """What messages say of the estimator."""
+        options = self._parameter_constraints.get("loss", [])
+        names = {name for each in options if isinstance(each, StrOptions) for name in each.options}
+        return Description(
+            type(self).__name__,
+            self.get_params(deep=False),
+            self._advice,
+            self._path_parameter,
+            self._constant_model,
+            frozenset(names),
+        )
+
+    def _best_point(self, monitor: Monitor) -> Any:
+        """The best point of a solver so far, for `_model`."""
+        return monitor.best
+
+    @abstractmethod
+    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+        """The fitted attributes that make predictions, from a point for each of the problems."""
+
+    def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
+        """The dual solution, and attributes that belong to a fit but make no predictions."""
+        return {"dual_coef_": dual_coef_of(solutions, fit)}
+
+    def _with_model(
+        self, alpha: float, points: Sequence[Point | Solution], fit: FitProblems
+    ) -> Self:
+        """Copy the estimator with another alpha and its model, for predictions only.
+
+        The estimator must have validated the data by `_problems`, whose result is ``fit``.
+        """
+        other = copy(self)
+        for name, value in {self._path_parameter: alpha, **self._model(points, fit)}.items():
+            setattr(other, name, value)
+        return other

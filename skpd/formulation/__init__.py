@@ -1,0 +1,1 @@
+"""From parameters and data to problems, and from their solutions to what estimators report."""

@@ -1,0 +1,61 @@
+"""Solutions for decreasing alphas, each from the one before."""
+
+from collections.abc import Callable, Iterator
+from threading import Event
+
+import numpy as np
+
+from .._typing import Array
+from ..problems import Point, Problem, Solution
+from ..solvers.newton.path_by_moments import path_by_moments
+
+MANY_ALPHAS = 5  # from which on a copy of X by columns pays
+
+
+def follow(
+    solve: Callable[..., Solution], problem: Problem, alphas: Array, seed: int, stop: Event,
+    tol_by_moments: float | None = None, *, named_solver: bool = False,
+) -> Iterator[Solution]:  # fmt: skip
+    """The solutions for decreasing alphas, each from the one before.
+
+    Ctrl-C sets ``stop``; when it is set the current fit ends and is left out.
+
+    Parameters
+    ----------
+    solve : callable
+        Solves a problem, with the keywords ``start``, ``random_state`` and ``on_check``.
+    problem : Problem
+    alphas : ndarray of shape (n_alphas,)
+    seed : int
+    stop : threading.Event
+    tol_by_moments : float, default=None
+        The relative gap of solutions that second moments of the data give; None without them.
+    named_solver : bool, default=False
+        Whether a published algorithm is to solve the problem as it is.
+    """
+    start, random_state = None, np.random.RandomState(seed)
+    by_moments: list[Solution | None] = [None] * len(alphas)
+    if len(alphas) >= MANY_ALPHAS and not named_solver:
+        if tol_by_moments is not None:
+            by_moments = path_by_moments(problem, alphas, tol_by_moments)
+        problem = problem if all(by_moments) else problem.by_columns()
+    for alpha, solution in zip(alphas, by_moments, strict=True):
+        if stop.is_set():
+            return
+        solution = solution or solve(
+            problem.with_alpha(float(alpha)),
+            start=start,
+            random_state=random_state,
+            on_check=lambda monitor: stop.is_set(),
+        )
+        if solution.interrupted:
+            stop.set()
+        if solution.interrupted or solution.stopped:
+            return
+        yield solution
+        start = point_of(solution)
+
+
+def point_of(solution: Solution) -> Point:
+    """The point of a solution, as a start."""
+    return Point(solution.coef, solution.intercept, solution.dual_coef)

@@ -1,0 +1,1 @@
+"""Displays and tables of fitted models."""

@@ -1,0 +1,1 @@
+"""Regularisation paths, and the choice of parameters by cross-validation."""

@@ -1,0 +1,164 @@
+"""The lasso and the elastic net with alpha and l1_ratio chosen by cross-validation."""
+
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import ClassVar
+
+from .._compat import Interval, StrOptions
+from .._typing import ArrayLike
+from ..estimators.elastic_net import PENALISED, ElasticNetPD
+from ..estimators.lasso import SOLVERS, LassoAttributes, LassoPDCertified
+from ..estimators.names import elastic_net
+from ..estimators.parameters import CrossValidationParameters, declared
+from ..penalties import L1, NonNegativeL1, Penalty
+from ..problems import Problem
+from .cross_validation import L1RatioCrossValidation, PathCrossValidation
+
+
+@declared
+class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossValidation):
+    """The lasso with a certificate, its alpha chosen by cross-validation.
+
+    In every fold a model is fitted for each alpha, each from the one before; the alpha
+    whose models have the least mean squared error, averaged over the folds, is then used
+    to fit all data. The model, such as ``coef_``, and its certificate are those of this last
+    fit. Values and conventions are those of scikit-learn's `LassoCV`.
+
+    Parameters
+    ----------
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
+    eps : float, default=1e-3
+        Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number.
+    alphas : int or array-like of shape (n_alphas,), default=100
+        Values of alpha, greater than 0, in any order; or their number: then they are at
+        equal ratios, from the smallest alpha at which all coefficients are 0.
+    cv : int, cross-validation generator or iterable, default=None
+        The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
+        (train, test) index arrays.
+    {solver_and_solver_options_of_lasso}
+    {tol_max_iter_and_fit_intercept_of_cross_validation}
+    {n_jobs_random_state_and_verbose_of_cross_validation}
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
+    alphas_ : ndarray of shape (n_alphas,)
+        All alphas, decreasing.
+    mse_path_ : ndarray of shape (n_alphas, n_folds)
+        Mean squared error on each test fold; nan for what Ctrl-C has prevented.
+    certificates_ : list
+        The certificates of all models of the cross-validation, in a list of one element: the
+        list of folds, which holds for each fold the list of certificates of its alphas.
+    {linear_model_of_least_squares}
+    {certificate}
+    {solver_and_convergence}
+
+    {warns_of_cross_validation}
+
+    See Also
+    --------
+    LassoPDCertified : The lasso for one value of ``alpha``.
+    PathCV : Any estimator with alpha chosen by the scores on folds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skpd import LassoPDCertifiedCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LassoPDCertifiedCV(alphas=20).fit(X, y)
+    >>> print(f"{model.alpha_:.4f}", model.mse_path_.shape)
+    0.0031 (20, 5)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    """
+
+    path = LassoPDCertified.path
+
+    _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
+
+    _: KW_ONLY
+    positive: bool = False
+
+    def _get_penalty(self) -> Penalty:
+        return NonNegativeL1() if self.positive else L1()
+
+
+@declared
+class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, L1RatioCrossValidation):
+    """`ElasticNetPD` with alpha and l1_ratio chosen by cross-validation along paths.
+
+    For every l1_ratio and fold a path of models is fitted, each started from the one before; the
+    pair with the least mean squared error, averaged over the folds, is then used to fit all data.
+    The model, such as ``coef_``, and its certificate are those of this last fit. Values and
+    conventions are those of `sklearn.linear_model.ElasticNetCV`.
+
+    Parameters
+    ----------
+    l1_ratio : float or array-like of float, default=0.5
+        Shares of the l1 norm to try, in [0, 1].
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
+    eps : float, default=1e-3
+        Ratio of the smallest alpha to the largest, where ``alphas`` is a number.
+    alphas : int or array-like of shape (n_alphas,), default=100
+        Values of alpha to try, or their number: then they are at equal ratios below the
+        smallest at which all coefficients are 0, for each l1_ratio. With an l1_ratio of 0 there
+        is no such alpha; the values then begin as those of `path`, and ``eps`` should be 1e-7.
+    cv : int, cross-validation generator or iterable, default=None
+        The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
+        (train, test) index arrays.
+    solver : {"auto", "agm", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`; "agm" the
+        accelerated gradient method of `ElasticNetPD`; "cd" and "approx" are the coordinate
+        methods of `LassoPDCertified`.
+    solver_options : dict, default=None
+        Options of a named solver.
+    {tol_max_iter_and_fit_intercept_of_cross_validation}
+    {n_jobs_random_state_and_verbose_of_cross_validation}
+
+    Attributes
+    ----------
+    {alpha_and_l1_ratio_chosen}
+    {linear_model_of_least_squares}
+    {certificate}
+    {solver_and_convergence}
+    mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
+            for a single l1_ratio
+        Mean squared error of each fold; nan for what Ctrl-C has prevented.
+    {alphas_and_certificates_of_cross_validation}
+
+    {warns_of_cross_validation}
+
+    See Also
+    --------
+    ElasticNetPD : The elastic net for one alpha and one l1_ratio.
+    PathCV : Any estimator with alpha chosen by the scores on folds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skpd import ElasticNetPDCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ElasticNetPDCV(l1_ratio=[0.5, 0.9], alphas=20).fit(X, y)
+    >>> model.l1_ratio_
+    0.9
+    """
+
+    path = ElasticNetPD.path
+
+    _own_constraints: ClassVar[dict] = {
+        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like"],
+        "solver": [StrOptions(set(PENALISED))],
+    }
+
+    _: KW_ONLY
+    l1_ratio: float | ArrayLike = 0.5
+    positive: bool = False
+
+    def _get_penalty(self) -> Penalty:
+        return elastic_net(self._l1_ratios()[0], self.positive)
+
+    def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
+        return elastic_net(l1_ratio, self.positive)

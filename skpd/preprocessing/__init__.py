@@ -1,0 +1,1 @@
+"""Scalers, and transformers whose features know the columns that they come from."""
