@@ -256,34 +256,42 @@ class Team:
         RuntimeError
             If a chunk cannot be computed, or if there is no worker.
         """
-        end = time.monotonic() + WAIT_FOR_WORKER
-        while True:
-            own = [[column[k] for k in numbers] for column in self._futures if column is not None]
-            futures = [future for column in own for future in column]
-            late = _are_late(futures)
-            if all(future.status not in ("lost", "pending") for future in futures):
-                break
-            if late and not self._workers_then <= (workers := set(self._workers())):
-                for future in [f for column in self._futures if column for f in column]:
-                    if future.status != "finished":
-                        future.release()  # the scheduler then forgets the place of the chunk
-                self._workers()  # its answer comes after the scheduler has done that
-                self._futures, self._workers_then = self._compute(False), workers
-            elif late and any(self.client.processing().values()):
-                end = time.monotonic() + WAIT_FOR_WORKER
-            elif time.monotonic() > end:
-                break
-            else:
-                time.sleep(PAUSE)
+        chunks = self._chunks_that_came(numbers)
         names = [name for name, column in zip(COLUMNS, self._futures, strict=True) if column]
-        for name, column in zip(names, own, strict=True):
+        for name, column in zip(names, chunks, strict=True):
             for k, future in zip(numbers, column, strict=True):
                 if future.status == "finished":
                     continue
                 error = future.exception() if future.status == "error" else None
                 how = f"be computed: {error!r}" if error else f"come back: it is {future.status}"
                 raise RuntimeError(f"Chunk {k} of {name} cannot {how}.") from error
-        return own
+        return chunks
+
+    def _chunks_that_came(self, numbers: Sequence[int]) -> list[list[Any]]:
+        """Futures of chunks, finished or failed, or as they are after a wait without workers."""
+        end = time.monotonic() + WAIT_FOR_WORKER
+        while True:
+            chunks = [[column[k] for k in numbers] for column in self._futures if column]
+            futures = [future for column in chunks for future in column]
+            late = _are_late(futures)
+            if all(future.status not in ("lost", "pending") for future in futures):
+                return chunks
+            if late and not self._workers_then <= (workers := set(self._workers())):
+                self._compute_anew(workers)
+            elif late and any(self.client.processing().values()):
+                end = time.monotonic() + WAIT_FOR_WORKER
+            elif time.monotonic() > end:
+                return chunks
+            else:
+                time.sleep(PAUSE)
+
+    def _compute_anew(self, workers: set[str]) -> None:
+        """Compute the chunks that are not finished by new tasks."""
+        for future in [f for column in self._futures if column for f in column]:
+            if future.status != "finished":
+                future.release()  # the scheduler then forgets the place of the chunk
+        self._workers()  # its answer comes after the scheduler has done that
+        self._futures, self._workers_then = self._compute(False), workers
 
     def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
         """Futures of holders and the indices of their parts, by the address of the worker."""
