@@ -165,7 +165,7 @@ class PartialLikelihood(LossOfRows):
     @property
     def _roundings(self) -> float:
         """The relative rounding error of a sum; ties subtract nearly equal sums."""
-        return (ROUNDINGS + 4.0 * self.sets.most_terms) * EPSILON
+        return (ROUNDINGS + 4.0 * self.sets.max_terms) * EPSILON
 
     def _error_of_exponents(self, u: Array) -> float:
         """A bound on the errors of u + log(s) - log_sum, the relative errors of exponentials."""
@@ -227,7 +227,7 @@ class PartialLikelihood(LossOfRows):
         counts = terms[groups]
         weights = np.add.reduceat(self.shares, starts)[groups] / counts
         sums = sums[groups]
-        if self.sets.most_terms > 1:
+        if self.sets.max_terms > 1:
             rows[self.shares == 0.0] = 0.0
             tied = np.add.reduceat(rows, starts, axis=0)[groups]
             first = (np.cumsum(terms) - terms)[groups]

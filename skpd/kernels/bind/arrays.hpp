@@ -45,12 +45,12 @@ bool have_shape(std::size_t n_rows, std::size_t n_columns, const Tables&... tabl
 }
 // Places from the least on, below n; each of them above the one before if they have to increase.
 template <class I>
-void require_within(const Array<const I>& places, std::size_t n, const char* message, std::int64_t least = 0,
+void require_within(const Array<const I>& indices, std::size_t n, const char* message, std::int64_t lower = 0,
                     bool increasing = false) {
-    for (std::size_t a = 0; a < places.shape(0); ++a) {
-        const std::int64_t place = places.data()[a];
-        require(place >= least && place < static_cast<std::int64_t>(n), message);
-        if (increasing) least = place + 1;
+    for (std::size_t a = 0; a < indices.shape(0); ++a) {
+        const std::int64_t index = indices.data()[a];
+        require(index >= lower && index < static_cast<std::int64_t>(n), message);
+        if (increasing) lower = index + 1;
     }
 }
 // The starts of groups side by side, and the end of the last; among n entries, where their number is known

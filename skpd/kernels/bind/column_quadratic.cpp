@@ -11,12 +11,12 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-// Binds step(quadratic, penalty, most, tol), which updates a quadratic at p and s = A (p - w) beside it.
+// Binds step(quadratic, penalty, max_steps, tol), which updates a quadratic at p and s = A (p - w) beside it.
 template <class R, class Step>
 void bind_step(nb::class_<ScaledColumns>& bound, const char* name, Step step, const char* what_it_does) {
     bound.def(
         name,
-        [step](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s, int most,
+        [step](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s, int max_steps,
                double tol) {
             const std::size_t n = p.shape(0);
             require(penalty.n_penalised() <= n, "the penalty does not fit p");
@@ -35,10 +35,10 @@ void bind_step(nb::class_<ScaledColumns>& bound, const char* name, Step step, co
             return self.visit([&](const auto& columns) {
                 ColumnQuadratic<std::remove_cvref_t<decltype(columns)>> quadratic{
                     columns, self.squares(), places.data(), n, g.data(), w.data(), ridge.data(), p.data(), s.data(), pause};
-                return step(quadratic, penalty, most, tol);
+                return step(quadratic, penalty, max_steps, tol);
             });
         },
-        "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "most"_a, "tol"_a, what_it_does);
+        "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "max_steps"_a, "tol"_a, what_it_does);
 }
 
 template <class R>
@@ -49,7 +49,7 @@ void bind_steps(nb::class_<ScaledColumns>& bound) {
         "Coordinate descent by at most so many sweeps; returns the last largest change and the number of sweeps.");
     bind_step<R>(
         bound, "newton_step",
-        [](auto& quadratic, const R& penalty, int most, double tol) { return quadratic.newton_step(penalty, most, tol); },
+        [](auto& quadratic, const R& penalty, int max_steps, double tol) { return quadratic.newton_step(penalty, max_steps, tol); },
         "A Newton step on the support of p by at most so many conjugate gradients; their number.");
 }
 

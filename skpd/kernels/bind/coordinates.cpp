@@ -143,7 +143,7 @@ void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
 
 void bind_pair_descent(nb::module_& m) {
     nb::class_<PairDescent>(m, "PairDescent", "Sequential minimal optimisation on a kernel matrix.")
-        .def("run", &PairDescent::run, "target"_a, "most_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
+        .def("run", &PairDescent::run, "target"_a, "max_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Steps until the gap is at most the target, or so many; their number and the gap.")
         .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),
              "Computes the values of the functions from theta.")

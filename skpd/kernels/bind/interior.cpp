@@ -23,9 +23,9 @@ void bind_interior(nb::module_& m) {
                 const std::size_t size = s.shape(0);
                 require(have_length(size, sign, weights, lower, width, slope, upper.value_or(s)),
                         "the vectors do not have the same length");
-                const IntervalRows given{s.data(), sign.data(), weights.data(), lower.data(),
+                const IntervalRows rows{s.data(), sign.data(), weights.data(), lower.data(),
                                          upper ? upper->data() : nullptr, width.data(), slope.data()};
-                new (self) IntervalTerms(size, given, q, share);
+                new (self) IntervalTerms(size, rows, q, share);
             },
             "s"_a, "sign"_a, "weights"_a, "lower"_a, "upper"_a.none(), "width"_a, "slope"_a, "q"_a, "share"_a)
         .def("multipliers", [](const IntervalTerms& self) { return as_numpy(self.multipliers()); },

@@ -154,15 +154,15 @@ void bind_losses(nb::module_& m) {
                                       "phi*(u) = tube |u| + curvature u^2 / 2 on [lower, upper].");
     residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
     bind_loss(residual);
-    nb::class_<PiecewiseLinearLoss> linear(m, "PiecewiseLinearLoss", "phi linear between knots.");
+    nb::class_<PiecewiseLinearLoss> linear(m, "PiecewiseLinearLoss", "phi linear between breakpoints.");
     linear.def("__init__",
-               [](PiecewiseLinearLoss* self, std::vector<double> knots, std::vector<double> slopes,
+               [](PiecewiseLinearLoss* self, std::vector<double> breakpoints, std::vector<double> slopes,
                   std::vector<double> values) {
-                   require(!knots.empty() && slopes.size() == knots.size() + 1 && values.size() == knots.size(),
-                           "knots, slopes and values differ in length");
-                   new (self) PiecewiseLinearLoss{std::move(knots), std::move(slopes), std::move(values)};
+                   require(!breakpoints.empty() && slopes.size() == breakpoints.size() + 1 && values.size() == breakpoints.size(),
+                           "breakpoints, slopes and values differ in length");
+                   new (self) PiecewiseLinearLoss{std::move(breakpoints), std::move(slopes), std::move(values)};
                },
-               "knots"_a, "slopes"_a, "values"_a);
+               "breakpoints"_a, "slopes"_a, "values"_a);
     bind_loss(linear);
     bind_deviances(m);
     m.def(

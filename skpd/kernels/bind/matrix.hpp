@@ -80,9 +80,9 @@ class Matrix {
         {
             nb::gil_scoped_release release;
             visit([&](const auto& layout) {
-                if (!by_row_) gather_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                if (!by_row_) gather_selected(layout, columns.data(), columns.shape(0), rows.data(), out.data());
                 else if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                    scatter_some(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                    scatter_selected(layout, columns.data(), columns.shape(0), rows.data(), out.data());
                 else throw std::invalid_argument("a sparse matrix must be stored by columns");
             });
         }
@@ -155,10 +155,10 @@ class Matrix {
     // The number of threads for a product with v, by the entries of the matrix that are multiplied by a
     // number other than 0
     std::size_t parts(const double* v, std::size_t n) const {
-        constexpr std::size_t least = std::size_t{1} << 19;  // entries for each
-        if (n_threads_ < 2 || n_entries() < 2 * least) return 1;
+        constexpr std::size_t min_entries = std::size_t{1} << 19;  // entries for each
+        if (n_threads_ < 2 || n_entries() < 2 * min_entries) return 1;
         const auto count = static_cast<std::size_t>(std::count_if(v, v + n, [](double x) { return x != 0.0; }));
-        return std::clamp<std::size_t>(n_entries() / n * count / least, 1, n_threads_);
+        return std::clamp<std::size_t>(n_entries() / n * count / min_entries, 1, n_threads_);
     }
 
     // work(part, first) on parts of the matrix, for a product with v, while other threads may call Python

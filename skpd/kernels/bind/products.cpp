@@ -67,14 +67,14 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
             "matrix"_a, "weights"_a, nb::keep_alive<1, 2>())
         .def(
             "take",
-            [](DualProducts& self, In theta, double enough, std::optional<In> coef) {
+            [](DualProducts& self, In theta, double threshold, std::optional<In> coef) {
                 require(theta.shape(0) == self.n_rows() && (!coef || coef->shape(0) == self.n_columns()),
                         "the vector does not fit the matrix");
                 nb::gil_scoped_release release;
-                return self.take(theta.data(), enough, coef ? coef->data() : nullptr);
+                return self.take(theta.data(), threshold, coef ? coef->data() : nullptr);
             },
-            "theta"_a, "enough"_a, "coef"_a.none(),
-            "Goes on to theta. Entries that are at most `enough`, their error included, need not be any more exact "
+            "theta"_a, "threshold"_a, "coef"_a.none(),
+            "Goes on to theta. Entries that are at most the threshold, their error included, need not be any more exact "
             "where coef is 0 or not given. Returns whether anything has changed.")
         .def("product", [](const DualProducts& self) { return as_numpy(self.product()); })
         .def("error", [](const DualProducts& self) { return as_numpy(self.error()); }, "Bounds on the errors.");

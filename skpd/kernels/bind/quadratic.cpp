@@ -84,7 +84,7 @@ void minimise(SupportSystem& system, InTable H, Indices columns, const Separable
 auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, double step, std::optional<In> steps,
                          std::optional<In> expected) {
     const std::size_t n = w.shape(0);
-    const auto fits = [n](const std::optional<In>& given) { return !given || given->shape(0) == n; };
+    const auto fits = [n](const std::optional<In>& array) { return !array || array->shape(0) == n; };
     require(terms.n_penalised() == n && gradient.shape(0) == n && fits(steps) && fits(expected),
             "w, gradient, terms, steps and expected differ in length");
     const double *at = w.data(), *slopes = gradient.data();

@@ -32,18 +32,18 @@ void bind_risk_sets(nb::module_& m) {
                                 std::vector<double>(event_weights.data(), event_weights.data() + n), efron);
         },
         "starts"_a, "last"_a, "log_weights"_a, "event_weights"_a, "efron"_a);
-    sets.def_prop_ro("most_terms", &RiskSets::most_terms, "The largest number of terms of a group.");
+    sets.def_prop_ro("max_terms", &RiskSets::max_terms, "The largest number of terms of a group.");
     sets.def(
         "log_sums",
         [](const RiskSets& self, In z) {
             require(z.shape(0) == self.n_rows(), "z must have a score for each row");
-            std::vector<double> found(self.n_terms());
+            std::vector<double> values(self.n_terms());
             Compensated sum;
             {
                 nb::gil_scoped_release release;
-                sum = self.log_sums(z.data(), found.data());
+                sum = self.log_sums(z.data(), values.data());
             }
-            return nb::make_tuple(as_numpy(std::move(found)), sum.high + sum.low, sum.size);
+            return nb::make_tuple(as_numpy(std::move(values)), sum.high + sum.low, sum.size);
         },
         "z"_a, "The logarithms of the sums of all terms; the sum of these times the weights, and that of their sizes.");
     sets.def(
@@ -51,12 +51,12 @@ void bind_risk_sets(nb::module_& m) {
         [](const RiskSets& self, In z, In log_sums) {
             require(z.shape(0) == self.n_rows() && log_sums.shape(0) == self.n_terms(),
                     "z must have a score for each row, and log_sums an entry for each term");
-            std::vector<double> found(self.n_rows());
+            std::vector<double> values(self.n_rows());
             {
                 nb::gil_scoped_release release;
-                self.marginals(z.data(), log_sums.data(), found.data());
+                self.marginals(z.data(), log_sums.data(), values.data());
             }
-            return as_numpy(std::move(found));
+            return as_numpy(std::move(values));
         },
         "z"_a, "log_sums"_a, "The sums over the terms of weight times probability of each row.");
     sets.def(

@@ -43,7 +43,7 @@ std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
 }
 
 // The rounded sums of two vectors, and their exact rounding errors (Knuth's TwoSum)
-SKPD_CLONES void sums_and_rests(std::size_t n, const double* a, const double* b, double* total, double* rest) {
+SKPD_CLONES void sums_and_errors(std::size_t n, const double* a, const double* b, double* total, double* rest) {
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
         const double sum = a[i] + b[i], share = sum - a[i];
@@ -74,7 +74,7 @@ void bind_vectors(nb::module_& m) {
             std::vector<double> total(a.shape(0)), rest(a.shape(0));
             {
                 nb::gil_scoped_release release;
-                sums_and_rests(total.size(), a.data(), b.data(), total.data(), rest.data());
+                sums_and_errors(total.size(), a.data(), b.data(), total.data(), rest.data());
             }
             return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(rest)));
         },
@@ -97,9 +97,9 @@ void bind_vectors(nb::module_& m) {
     m.def(
         "without_negligible",
         [](In x, double share) {
-            const double least = share * max_abs(x.data(), x.shape(0));
+            const double threshold = share * max_abs(x.data(), x.shape(0));
             std::vector<double> out(x.data(), x.data() + x.shape(0));
-            for (double& value : out) value = std::fabs(value) > least ? value : 0.0;
+            for (double& value : out) value = std::fabs(value) > threshold ? value : 0.0;
             return as_numpy(std::move(out));
         },
         "x"_a, "share"_a, "A copy with 0 for what is at most a share of the largest magnitude.");

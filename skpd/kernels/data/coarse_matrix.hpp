@@ -18,25 +18,25 @@
 namespace skpd {
 
 // The nearest integer of a number of magnitude below 2^51
-inline double nearest(double x) {
+inline double nearest_integer(double x) {
     constexpr double shift = 6755399441055744.0;  // 3 * 2^51
     return (x + shift) - shift;
 }
 // q = nearest(x / s); the weighted square of x - s q, and that of q
-struct Misses {
-    double missed = 0.0, kept = 0.0;
+struct QuantisationErrors {
+    double error = 0.0, size = 0.0;
 };
 template <class T>
-SKPD_CLONES Misses quantise(const T* x, const double* weights, double s, double inverse, std::int8_t* q, std::size_t n) {
-    double missed = 0.0, kept = 0.0;
-#pragma omp simd reduction(+ : missed, kept)
+SKPD_CLONES QuantisationErrors quantise(const T* x, const double* weights, double s, double inverse, std::int8_t* q, std::size_t n) {
+    double error = 0.0, size = 0.0;
+#pragma omp simd reduction(+ : error, size)
     for (std::size_t i = 0; i < n; ++i) {
-        const double a = static_cast<double>(x[i]), y = nearest(a * inverse), d = a - s * y;
-        missed += weights[i] * (d * d);
-        kept += y * y;
+        const double a = static_cast<double>(x[i]), y = nearest_integer(a * inverse), d = a - s * y;
+        error += weights[i] * (d * d);
+        size += y * y;
         q[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(y));
     }
-    return {missed, kept};
+    return {error, size};
 }
 SKPD_CLONES inline std::int32_t integer_dot(const std::int8_t* q, const std::int16_t* t, std::size_t n) {
     std::int32_t sum = 0;
@@ -46,13 +46,13 @@ SKPD_CLONES inline std::int32_t integer_dot(const std::int8_t* q, const std::int
 
 class CoarseMatrix {
    public:
-    static constexpr std::int32_t most = 127, finest = 2047;  // of entries of q and of t
-    static constexpr std::size_t longest = 8192;              // sums of so many fit in 32 bits
-    static_assert(std::int64_t{most} * finest * longest < std::int64_t{1} << 31);
+    static constexpr std::int32_t max_q = 127, max_t = 2047;  // of entries of q and of t
+    static constexpr std::size_t max_terms = 8192;              // sums of so many fit in 32 bits
+    static_assert(std::int64_t{max_q} * max_t * max_terms < std::int64_t{1} << 31);
 
     // The computed numbers s_j, ||x_j - s_j q_j|| and s_j ||q_j||_2 of column j
     struct Column {
-        double scale, missed, size;
+        double scale, error, size;
     };
 
     template <class T>
@@ -61,11 +61,11 @@ class CoarseMatrix {
         for (std::size_t j = 0; j < columns_.size(); ++j) {
             const double largest = max_abs(columns.major(j), n_rows_);
             // where the inverse or a square might overflow, 0 keeps nothing
-            const double scale = largest > 1e-140 && largest < 1e140 ? largest / most : 0.0;
+            const double scale = largest > 1e-140 && largest < 1e140 ? largest / max_q : 0.0;
             const double inverse = scale > 0.0 ? 1.0 / scale : 0.0;
-            const auto [missed, kept] =
+            const auto [error, size] =
                 quantise(columns.major(j), weights, scale, inverse, q_.data() + j * n_rows_, n_rows_);
-            columns_[j] = {scale, std::sqrt(missed), scale * std::sqrt(kept)};
+            columns_[j] = {scale, std::sqrt(error), scale * std::sqrt(size)};
         }
     }
 
@@ -73,30 +73,30 @@ class CoarseMatrix {
 
     // Takes v; returns the square of ||v - r t||_2, as computed, or infinity where it is out of range.
     double take(const std::vector<double>& v) {
-        step_ = max_abs(v.data(), v.size()) / finest;
+        step_ = max_abs(v.data(), v.size()) / max_t;
         if (!(step_ > 1e-150 && step_ < 1e150)) return std::numeric_limits<double>::infinity();
-        double missed = 0.0;
+        double error = 0.0;
         for (std::size_t i = 0; i < v.size(); ++i) {
-            const double y = nearest(v[i] / step_), d = v[i] - step_ * y;
-            missed += d * d;
+            const double y = nearest_integer(v[i] / step_), d = v[i] - step_ * y;
+            error += d * d;
             t_[i] = static_cast<std::int16_t>(y);
         }
-        return missed;
+        return error;
     }
 
     // visit(j, s_j r q_j't) for some columns
     template <class I, class Visit>
-    void products(const std::vector<I>& some, Visit visit) const {
+    void products(const std::vector<I>& indices, Visit visit) const {
         // columns are prefetched some places ahead, as memory is slower than the products
         const std::size_t page = std::min<std::size_t>(n_rows_, 4096), ahead = (page + 4096) / page;
-        const auto column = [&](std::size_t k) { return q_.data() + static_cast<std::size_t>(some[k]) * n_rows_; };
-        for (std::size_t k = 0; k < some.size(); ++k) {
-            Ahead{column(std::min(k + ahead, some.size() - 1))}(0, page);
+        const auto column = [&](std::size_t k) { return q_.data() + static_cast<std::size_t>(indices[k]) * n_rows_; };
+        for (std::size_t k = 0; k < indices.size(); ++k) {
+            Prefetch{column(std::min(k + ahead, indices.size() - 1))}(0, page);
             const std::int8_t* q = column(k);
             double sum = 0.0;
-            for (std::size_t first = 0; first < n_rows_; first += longest)
-                sum += integer_dot(q + first, t_.data() + first, std::min(longest, n_rows_ - first));
-            visit(some[k], columns_[static_cast<std::size_t>(some[k])].scale * step_ * sum);
+            for (std::size_t first = 0; first < n_rows_; first += max_terms)
+                sum += integer_dot(q + first, t_.data() + first, std::min(max_terms, n_rows_ - first));
+            visit(indices[k], columns_[static_cast<std::size_t>(indices[k])].scale * step_ * sum);
         }
     }
 

@@ -30,7 +30,7 @@ class ColumnProducts {
 
    private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);  // of a column not collected
-    static constexpr std::size_t many = 8;  // a support with 1 / many of the entries reads all rows
+    static constexpr std::size_t all_rows_ratio = 8;  // a support with 1 / many of the entries reads all rows
 
     template <class T>
     double add_of(const Dense<T>& rows, const double* x, const std::vector<std::uint32_t>& support, const Likely&,
@@ -56,7 +56,7 @@ class ColumnProducts {
             end_.assign(rows.n_minor, none);
         }
         const bool missing = !std::all_of(support.begin(), support.end(), [&](auto j) { return collected(j); });
-        if (missing && needs_many_) {
+        if (missing && reads_all_rows_) {
             by_rows(rows, x, out);
         } else {
             if (missing) collect(rows, likely);
@@ -65,7 +65,7 @@ class ColumnProducts {
                 needed_ += end_[j] - begin_[j];
             }
         }
-        needs_many_ = many * needed_ > n_entries;
+        reads_all_rows_ = all_rows_ratio * needed_ > n_entries;
         return static_cast<double>(missing ? n_entries : needed_);
     }
 
@@ -90,25 +90,25 @@ class ColumnProducts {
             double value;
         };
         const std::size_t d = rows.n_minor;
-        std::vector<unsigned char> wanted(d);
-        for (std::size_t j = 0; j < d; ++j) wanted[j] = !collected(j) && likely(j);
-        std::vector<Entry> found;
+        std::vector<unsigned char> is_requested(d);
+        for (std::size_t j = 0; j < d; ++j) is_requested[j] = !collected(j) && likely(j);
+        std::vector<Entry> entries;
         std::vector<std::size_t> count(d, 0);
         for (std::size_t i = 0; i < rows.n_major; ++i)
             rows.for_each(i, [&](std::size_t j, double a) {
-                if (!wanted[j]) return;
-                found.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), a});
+                if (!is_requested[j]) return;
+                entries.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), a});
                 ++count[j];
             });
         std::size_t end = row_.size();
         for (std::size_t j = 0; j < d; ++j)
-            if (wanted[j]) {
+            if (is_requested[j]) {
                 begin_[j] = end_[j] = end;
                 end += count[j];
             }
         row_.resize(end);
         value_.resize(end);
-        for (const auto& [row, column, value] : found) {
+        for (const auto& [row, column, value] : entries) {
             const std::size_t to = end_[column]++;
             row_[to] = row;
             value_[to] = value;
@@ -120,7 +120,7 @@ class ColumnProducts {
     std::vector<std::uint32_t> row_;
     std::vector<double> value_;
     std::size_t needed_ = 0;
-    bool needs_many_ = true;
+    bool reads_all_rows_ = true;
 };
 
 }  // namespace skpd

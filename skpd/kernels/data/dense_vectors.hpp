@@ -15,7 +15,7 @@ namespace skpd {
 // Prefetches a dense vector while another is read: a processor foresees what is read within a
 // vector, but not which vector comes after it.
 template <class T>
-struct Ahead {
+struct Prefetch {
     const T* next;
 
     void operator()(std::size_t j, std::size_t count) const {
@@ -28,24 +28,24 @@ struct Ahead {
 
 // Prefetches the beginning of a vector, all of it if it is short.
 template <class T>
-void ask_for(const T* x, std::size_t n) {
-    constexpr std::size_t most = std::size_t{1} << 14;  // bytes
-    Ahead{x}(0, std::min(n, most / sizeof(T)));
+void prefetch(const T* x, std::size_t n) {
+    constexpr std::size_t max_bytes = std::size_t{1} << 14;  // bytes
+    Prefetch{x}(0, std::min(n, max_bytes / sizeof(T)));
 }
 
 // No prefetching
-struct NothingAhead {
+struct NoPrefetch {
     void operator()(std::size_t, std::size_t) const {}
 };
 
 // x . v
-template <class T, class Next = NothingAhead>
-SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next ask_for = {}) {
+template <class T, class Next = NoPrefetch>
+SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next prefetch = {}) {
     constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
     double sums[lanes] = {};
     std::size_t j = 0;
     for (; j + lanes <= n; j += lanes) {
-        ask_for(j, lanes);
+        prefetch(j, lanes);
         for (std::size_t k = 0; k < lanes; ++k) sums[k] += static_cast<double>(x[j + k]) * v[j + k];
     }
     double sum = 0.0;
@@ -56,8 +56,8 @@ SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next as
 // x . v, prefetching the vector `next` whose product comes after it
 template <class T>
 double dense_dot(const T* x, const double* v, std::size_t n, const T* next) {
-    constexpr std::size_t most = std::size_t{1} << 16;  // bytes that stay in the cache until they are read
-    return n * sizeof(T) <= most ? dense_dot(x, v, n, Ahead{next}) : dense_dot(x, v, n);
+    constexpr std::size_t max_bytes = std::size_t{1} << 16;  // bytes that stay in the cache until they are read
+    return n * sizeof(T) <= max_bytes ? dense_dot(x, v, n, Prefetch{next}) : dense_dot(x, v, n);
 }
 
 // x . x

@@ -48,7 +48,7 @@ class DualProducts {
 
     // Brings the products to theta. An entry that is at most `enough`, its error included, is left
     // as it is, unless coef is given and not 0 there. Returns whether anything has changed.
-    bool take(const double* theta, double enough, const double* coef) {
+    bool take(const double* theta, double threshold, const double* coef) {
         const bool moves = !std::equal(theta_.begin(), theta_.end(), theta);
         if (moves) {
             const std::size_t n = theta_.size();
@@ -67,13 +67,13 @@ class DualProducts {
             theta_.assign(theta, theta + n);
             std::fill(exact_.begin(), exact_.end(), false);
         }
-        wanted_.clear();
+        requested_.clear();
         for (std::size_t j = 0; j < error_.size(); ++j) {
             if (exact_[j]) continue;
-            if (!is_small(j, enough) || (coef && coef[j] != 0.0)) wanted_.push_back(static_cast<std::int64_t>(j));
+            if (!is_small(j, threshold) || (coef && coef[j] != 0.0)) requested_.push_back(static_cast<std::int64_t>(j));
         }
-        const bool changes = moves || !wanted_.empty();
-        if (!wanted_.empty()) std::visit([&](const auto& matrix) { compute(matrix, enough, coef); }, columns_);
+        const bool changes = moves || !requested_.empty();
+        if (!requested_.empty()) std::visit([&](const auto& matrix) { compute(matrix, threshold, coef); }, columns_);
         return changes;
     }
 
@@ -96,28 +96,28 @@ class DualProducts {
         return rounded_up(std::sqrt(weighted_dot(weights_.data(), a, a, weights_.size())), weights_.size());
     }
 
-    bool is_small(std::size_t j, double enough) const { return std::fabs(product_[j]) + error_[j] <= enough; }
+    bool is_small(std::size_t j, double threshold) const { return std::fabs(product_[j]) + error_[j] <= threshold; }
 
     template <class M>
-    void compute(const M& matrix, double enough, const double* coef) {
+    void compute(const M& matrix, double threshold, const double* coef) {
         if constexpr (is_dense<M>) {
             if (wasted_ > build * static_cast<double>(matrix.n_entries())) {
                 if (!coarse_) coarse_.emplace(matrix, weights_.data());
-                look_roughly(enough, coef);
+                compute_coarsely(threshold, coef);
             }
         }
         const double work = compute_exactly(matrix);
         std::size_t n_small = 0;
-        for (const auto j : wanted_) n_small += is_small(static_cast<std::size_t>(j), enough);
-        if (n_small > 0) wasted_ += work * static_cast<double>(n_small) / static_cast<double>(wanted_.size());
+        for (const auto j : requested_) n_small += is_small(static_cast<std::size_t>(j), threshold);
+        if (n_small > 0) wasted_ += work * static_cast<double>(n_small) / static_cast<double>(requested_.size());
     }
 
     // Leaves those out of the wanted that eight bits show to be small.
-    void look_roughly(double enough, const double* coef) {
-        const auto asks = [&](std::int64_t j) { return !coef || coef[static_cast<std::size_t>(j)] == 0.0; };
+    void compute_coarsely(double threshold, const double* coef) {
+        const auto is_free_to_skip = [&](std::int64_t j) { return !coef || coef[static_cast<std::size_t>(j)] == 0.0; };
         rough_.clear();
-        for (const auto j : wanted_)
-            if (asks(j) && size_ * coarse_->column(static_cast<std::size_t>(j)).missed < enough) rough_.push_back(j);
+        for (const auto j : requested_)
+            if (is_free_to_skip(j) && size_ * coarse_->column(static_cast<std::size_t>(j)).error < threshold) rough_.push_back(j);
         if (rough_.empty() || !std::isfinite(size_)) return;
         const std::size_t n = scaled_.size();
         const double missed = std::sqrt(coarse_->take(scaled_)) * (1.0 + 1.1 * unit * static_cast<double>(n + 8)) +
@@ -133,7 +133,7 @@ class DualProducts {
                 error_[j] = error;
             }
         });
-        std::erase_if(wanted_, [&](std::int64_t j) { return asks(j) && is_small(static_cast<std::size_t>(j), enough); });
+        std::erase_if(requested_, [&](std::int64_t j) { return is_free_to_skip(j) && is_small(static_cast<std::size_t>(j), threshold); });
     }
 
     double norm_of_scaled() const {
@@ -146,25 +146,25 @@ class DualProducts {
     template <class M>
     double compute_exactly(const M& matrix) {
         std::size_t work = 0;
-        for (const auto j : wanted_) work += matrix.length(static_cast<std::size_t>(j));
+        for (const auto j : requested_) work += matrix.length(static_cast<std::size_t>(j));
         const std::size_t all = matrix.n_entries();
         if (work > all - all / 10) {
             std::fill(product_.begin(), product_.end(), 0.0);
             gather<Identity>(matrix, scaled_.data(), product_.data());
-            for (std::size_t j = 0; j < error_.size(); ++j) settle(j);
+            for (std::size_t j = 0; j < error_.size(); ++j) set_exact(j);
             return static_cast<double>(all);
         }
-        some_.resize(wanted_.size());
-        gather_some(matrix, wanted_.data(), wanted_.size(), scaled_.data(), some_.data());
-        for (std::size_t k = 0; k < wanted_.size(); ++k) {
-            const auto j = static_cast<std::size_t>(wanted_[k]);
-            product_[j] = some_[k];
-            settle(j);
+        selected_.resize(requested_.size());
+        gather_selected(matrix, requested_.data(), requested_.size(), scaled_.data(), selected_.data());
+        for (std::size_t k = 0; k < requested_.size(); ++k) {
+            const auto j = static_cast<std::size_t>(requested_[k]);
+            product_[j] = selected_[k];
+            set_exact(j);
         }
         return static_cast<double>(work);
     }
     // the error of a sum of products of three factors, added up in any order
-    void settle(std::size_t j) {
+    void set_exact(std::size_t j) {
         error_[j] = size_ * rounding_[j] + tiny;
         exact_[j] = true;
     }
@@ -173,8 +173,8 @@ class DualProducts {
     std::vector<double> weights_, theta_, scaled_;  // scaled: weights * theta
     std::vector<double> norms_, rounding_, product_, error_;
     std::vector<std::uint8_t> exact_;  // whether computed from this theta
-    std::vector<std::int64_t> wanted_;
-    std::vector<double> some_;
+    std::vector<std::int64_t> requested_;
+    std::vector<double> selected_;
     double size_ = 0.0;
     double wasted_ = 0.0;  // entries in products that turned out small
     std::optional<CoarseMatrix> coarse_;

@@ -58,7 +58,7 @@ class OutputBlock {
    public:
     OutputBlock(const Dense<T>& X, const std::int64_t* features, std::size_t n_features, bool ones, std::size_t K)
         : X_(X), features_(features), n_features_(n_features), ones_(ones), K_(K),
-          length_(length_for(n_features + ones)), nothing_(length_, T(0)), units_(ones ? length_ : 0, T(1)),
+          length_(length_for(n_features + ones)), zeros_(length_, T(0)), column_of_ones_(ones ? length_ : 0, T(1)),
           at_((n_features + ones + together - 1) / together * together) {}
 
     std::size_t length() const { return length_; }                 // of a block at most
@@ -67,9 +67,9 @@ class OutputBlock {
 
     void move_to(std::size_t first, std::size_t count) {
         count_ = count;
-        std::fill(at_.begin(), at_.end(), nothing_.data());
+        std::fill(at_.begin(), at_.end(), zeros_.data());
         for (std::size_t a = 0; a < n_features_; ++a) at_[a] = X_.major(static_cast<std::size_t>(features_[a])) + first;
-        if (ones_) at_[n_features_] = units_.data();
+        if (ones_) at_[n_features_] = column_of_ones_.data();
     }
     // z = X V, with vectors of the outputs for V and z
     void predictions(const double* V, double* z) const {
@@ -89,8 +89,8 @@ class OutputBlock {
 
    private:
     static std::size_t length_for(std::size_t n_columns) {
-        constexpr std::size_t entries = std::size_t{1} << 17, least = 64, most = 512;  // 1 MB, half of a cache
-        return std::clamp(entries / std::max<std::size_t>(n_columns, 1) / least * least, least, most);
+        constexpr std::size_t entries = std::size_t{1} << 17, min_length = 64, max_length = 512;  // 1 MB, half of a cache
+        return std::clamp(entries / std::max<std::size_t>(n_columns, 1) / min_length * min_length, min_length, max_length);
     }
     Four<T> four(std::size_t a) const { return {at_[a], at_[a + 1], at_[a + 2], at_[a + 3]}; }
 
@@ -99,7 +99,7 @@ class OutputBlock {
     std::size_t n_features_;
     bool ones_;
     std::size_t K_, length_, count_ = 0;
-    std::vector<T> nothing_, units_;
+    std::vector<T> zeros_, column_of_ones_;
     std::vector<const T*> at_;
 };
 

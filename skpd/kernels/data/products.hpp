@@ -68,17 +68,17 @@ void gather(const M& matrix, const double* v, double* out) {
 
 // out[k] = sum_j x_{some[k], j} v_j
 template <class M, class I>
-void gather_some(const M& matrix, const I* some, std::size_t n, const double* v, double* out) {
-    dots(matrix, [&](std::size_t k) { return static_cast<std::size_t>(some[k]); }, n, v, out);
+void gather_selected(const M& matrix, const I* indices, std::size_t n, const double* v, double* out) {
+    dots(matrix, [&](std::size_t k) { return static_cast<std::size_t>(indices[k]); }, n, v, out);
 }
 
 // out[j] += sum_k v_k x_{k, some[j]}
 template <class T, class I>
-void scatter_some(const Dense<T>& matrix, const I* some, std::size_t n, const double* v, double* out) {
+void scatter_selected(const Dense<T>& matrix, const I* indices, std::size_t n, const double* v, double* out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
         if (v[k] == 0.0) continue;
         const T* x = matrix.major(k);
-        for (std::size_t j = 0; j < n; ++j) out[j] += v[k] * static_cast<double>(x[some[j]]);
+        for (std::size_t j = 0; j < n; ++j) out[j] += v[k] * static_cast<double>(x[indices[j]]);
     }
 }
 

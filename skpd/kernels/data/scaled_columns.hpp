@@ -35,23 +35,23 @@ struct DenseColumns {
     }
     void axpy(std::size_t a, double x, double* out) const { dense_axpy(scale * x, starts[a], out, n_rows); }
     // out[k] = column some[k] . v
-    void dots(const std::vector<std::size_t>& some, const double* v, double* out) const {
+    void dots(const std::vector<std::size_t>& indices, const double* v, double* out) const {
         std::size_t k = 0;
-        for (; k + together <= some.size(); k += together) {
-            dense_dots(four(some, k), v, n_rows, out + k);
+        for (; k + together <= indices.size(); k += together) {
+            dense_dots(four(indices, k), v, n_rows, out + k);
             for (std::size_t i = k; i < k + together; ++i) out[i] *= scale;
         }
-        for (; k < some.size(); ++k) out[k] = dot(some[k], v);
+        for (; k < indices.size(); ++k) out[k] = dot(indices[k], v);
     }
     // out += sum_k x[k] column some[k]
-    void add(const std::vector<std::size_t>& some, const double* x, double* out) const {
+    void add(const std::vector<std::size_t>& indices, const double* x, double* out) const {
         std::size_t k = 0;
-        for (; k + together <= some.size(); k += together)
-            dense_axpys({scale * x[k], scale * x[k + 1], scale * x[k + 2], scale * x[k + 3]}, four(some, k), out, n_rows);
-        for (; k < some.size(); ++k) axpy(some[k], x[k], out);
+        for (; k + together <= indices.size(); k += together)
+            dense_axpys({scale * x[k], scale * x[k + 1], scale * x[k + 2], scale * x[k + 3]}, four(indices, k), out, n_rows);
+        for (; k < indices.size(); ++k) axpy(indices[k], x[k], out);
     }
-    Four<double> four(const std::vector<std::size_t>& some, std::size_t k) const {
-        return {starts[some[k]], starts[some[k + 1]], starts[some[k + 2]], starts[some[k + 3]]};
+    Four<double> four(const std::vector<std::size_t>& indices, std::size_t k) const {
+        return {starts[indices[k]], starts[indices[k + 1]], starts[indices[k + 2]], starts[indices[k + 3]]};
     }
     double square(std::size_t a) const { return scale * dot(a, starts[a]); }
 };
@@ -72,12 +72,12 @@ struct SparseColumns {
     void axpy(std::size_t a, double x, double* out) const {
         for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) out[places[p]] += x * entries[p];
     }
-    void dots(const std::vector<std::size_t>& some, const double* v, double* out) const {
-        for (std::size_t k = 0; k < some.size(); ++k) out[k] = dot(some[k], v);
+    void dots(const std::vector<std::size_t>& indices, const double* v, double* out) const {
+        for (std::size_t k = 0; k < indices.size(); ++k) out[k] = dot(indices[k], v);
     }
-    void add(const std::vector<std::size_t>& some, const double* x, double* out) const {
-        for (std::size_t k = 0; k < some.size(); ++k)
-            if (x[k] != 0.0) axpy(some[k], x[k], out);
+    void add(const std::vector<std::size_t>& indices, const double* x, double* out) const {
+        for (std::size_t k = 0; k < indices.size(); ++k)
+            if (x[k] != 0.0) axpy(indices[k], x[k], out);
     }
     double square(std::size_t a) const {
         double sum = 0.0;
@@ -141,7 +141,7 @@ class ScaledColumns {
         } else {
             for (std::size_t a = 0; a < n_wanted; ++a) {
                 const T* x = matrix.major(static_cast<std::size_t>(wanted[a]));
-                ask_for(matrix.major(static_cast<std::size_t>(wanted[std::min(a + 1, n_wanted - 1)])), matrix.n_minor);
+                prefetch(matrix.major(static_cast<std::size_t>(wanted[std::min(a + 1, n_wanted - 1)])), matrix.n_minor);
                 if (c == n_samples_) {
                     for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[t]);
                 } else {

@@ -84,7 +84,7 @@ SKPD_INLINE void store(double* place, Lanes values) { std::memcpy(place, &values
 
 // out_k = sum_j x_ij table_jk for Count times `lanes` classes
 template <std::size_t Count, class M>
-SKPD_CLONES void some_scores(const M& matrix, std::size_t i, const double* table, std::size_t stride, double* out) {
+SKPD_CLONES void scores_of_lanes(const M& matrix, std::size_t i, const double* table, std::size_t stride, double* out) {
     Lanes even[Count] = {}, odd[Count] = {};  // two chains, so that additions overlap
     const auto entries = entries_of(matrix, i);
     std::size_t q = 0;
@@ -108,16 +108,16 @@ SKPD_CLONES void some_scores(const M& matrix, std::size_t i, const double* table
 
 // table_jk += x_ij a_k for Count times `lanes` classes
 template <std::size_t Count, class M>
-SKPD_CLONES void add_some(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
-    Lanes own[Count];
-    for (std::size_t m = 0; m < Count; ++m) own[m] = load(a + m * lanes);
+SKPD_CLONES void add_lanes(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
+    Lanes increments[Count];
+    for (std::size_t m = 0; m < Count; ++m) increments[m] = load(a + m * lanes);
     const auto entries = entries_of(matrix, i);
     for (std::size_t q = 0; q < entries.n; ++q) {
         double* place = table + entries.feature(q) * stride;
         const double x = entries.value(q);
         for (std::size_t m = 0; m < Count; ++m) {
             Lanes row = load(place + m * lanes);
-            row += x * own[m];
+            row += x * increments[m];
             store(place + m * lanes, row);
         }
     }
@@ -146,7 +146,7 @@ void by_pieces(std::size_t stride, Visit visit) {
 inline void scores(const MajorVectors& vectors, std::size_t i, const double* table, std::size_t stride, double* out) {
     vectors.visit([&](const auto& matrix) {
         by_pieces(stride, [&](auto count, std::size_t first) {
-            some_scores<decltype(count)::value>(matrix, i, table + first, stride, out + first);
+            scores_of_lanes<decltype(count)::value>(matrix, i, table + first, stride, out + first);
         });
     });
 }
@@ -155,7 +155,7 @@ inline void scores(const MajorVectors& vectors, std::size_t i, const double* tab
 inline void add_outer(const MajorVectors& vectors, std::size_t i, const double* a, double* table, std::size_t stride) {
     vectors.visit([&](const auto& matrix) {
         by_pieces(stride, [&](auto count, std::size_t first) {
-            add_some<decltype(count)::value>(matrix, i, a + first, table + first, stride);
+            add_lanes<decltype(count)::value>(matrix, i, a + first, table + first, stride);
         });
     });
 }

@@ -29,10 +29,10 @@ SKPD_CLONES inline double potentials_of(const double* scores, std::size_t rows, 
                                         double* out) {
     double sum = 0.0;
     for (std::size_t t = 0; t < rows; ++t) {
-        const double* own = scores + t * size;
-        const double top = *std::max_element(own, own + size);
+        const double* row = scores + t * size;
+        const double top = *std::max_element(row, row + size);
         sum += top;
-        for (std::size_t k = 0; k < size; ++k) out[t * size + k] = std::max(own[k] - top, -range);
+        for (std::size_t k = 0; k < size; ++k) out[t * size + k] = std::max(row[k] - top, -range);
     }
 #pragma omp simd
     for (std::size_t k = 0; k < rows * size; ++k) out[k] = exp_minus_abs(out[k]);
@@ -67,13 +67,13 @@ SKPD_CLONES inline void sum_forward(const Chains& chains, const double* nodes, c
         const std::size_t first = chains.first(c), last = chains.first(c + 1);
         double value = potentials_of(nodes + first * K, last - first, K, range, forward + first * K);
         for (std::size_t t = first; t < last; ++t) {
-            double* own = forward + t * K;
+            double* probabilities = forward + t * K;
             if (t > first) {
-                times_matrix(own - K, potentials, K, arriving.data());
-                for (std::size_t k = 0; k < K; ++k) own[k] *= arriving[k];
+                times_matrix(probabilities - K, potentials, K, arriving.data());
+                for (std::size_t k = 0; k < K; ++k) probabilities[k] *= arriving[k];
                 value += highest;
             }
-            value += std::log(normalise(own, K));
+            value += std::log(normalise(probabilities, K));
         }
         log_partition[c] = value;
     }
@@ -95,18 +95,18 @@ SKPD_CLONES inline void sum_backward(const Chains& chains, const double* nodes, 
         std::fill(of_chain.begin(), of_chain.end(), 0.0);
         std::fill(after.begin(), after.end(), 1.0);
         for (std::size_t t = last; t-- > first;) {
-            double *own = backward + t * K, *found = marginals + t * K;
-            for (std::size_t k = 0; k < K; ++k) found[k] = forward[t * K + k] * after[k];
-            const double norm = normalise(found, K);
+            double *message = backward + t * K, *marginal = marginals + t * K;
+            for (std::size_t k = 0; k < K; ++k) marginal[k] = forward[t * K + k] * after[k];
+            const double norm = normalise(marginal, K);
             if (t + 1 < last)
                 for (std::size_t i = 0; i < K; ++i) {
                     const double share = forward[t * K + i] / norm;
 #pragma omp simd
-                    for (std::size_t j = 0; j < K; ++j) of_chain[i * K + j] += share * own[K + j];
+                    for (std::size_t j = 0; j < K; ++j) of_chain[i * K + j] += share * message[K + j];
                 }
-            for (std::size_t k = 0; k < K; ++k) own[k] *= after[k];
-            normalise(own, K);
-            times_matrix(own, transposed.data(), K, after.data());
+            for (std::size_t k = 0; k < K; ++k) message[k] *= after[k];
+            normalise(message, K);
+            times_matrix(message, transposed.data(), K, after.data());
         }
         for (std::size_t k = 0; k < K * K; ++k) counts[k] += of_chain[k];
     }
@@ -117,21 +117,21 @@ SKPD_CLONES inline void sum_backward(const Chains& chains, const double* nodes, 
 SKPD_CLONES inline void log_sums(const Chains& chains, const double* nodes, const double* transitions,
                                  double* log_partition) {
     const std::size_t K = chains.K;
-    std::vector<double> now(K), before(K), most(K), sums(K);
+    std::vector<double> now(K), before(K), largest(K), sums(K);
     for (std::size_t c = 0; c < chains.count; ++c) {
         const std::size_t first = chains.first(c), last = chains.first(c + 1);
         std::copy(nodes + first * K, nodes + (first + 1) * K, now.begin());
         for (std::size_t t = first + 1; t < last; ++t) {
             std::swap(now, before);
-            std::copy(transitions, transitions + K, most.begin());
-            for (std::size_t j = 0; j < K; ++j) most[j] += before[0];
+            std::copy(transitions, transitions + K, largest.begin());
+            for (std::size_t j = 0; j < K; ++j) largest[j] += before[0];
             for (std::size_t i = 1; i < K; ++i)
-                for (std::size_t j = 0; j < K; ++j) most[j] = std::max(most[j], before[i] + transitions[i * K + j]);
+                for (std::size_t j = 0; j < K; ++j) largest[j] = std::max(largest[j], before[i] + transitions[i * K + j]);
             std::fill(sums.begin(), sums.end(), 0.0);
             for (std::size_t i = 0; i < K; ++i)
                 for (std::size_t j = 0; j < K; ++j)
-                    sums[j] += exp_minus_abs(before[i] + transitions[i * K + j] - most[j]);
-            for (std::size_t j = 0; j < K; ++j) now[j] = nodes[t * K + j] + most[j] + std::log(sums[j]);
+                    sums[j] += exp_minus_abs(before[i] + transitions[i * K + j] - largest[j]);
+            for (std::size_t j = 0; j < K; ++j) now[j] = nodes[t * K + j] + largest[j] + std::log(sums[j]);
         }
         const double top = *std::max_element(now.begin(), now.end());
         double sum = 0.0;
@@ -150,23 +150,23 @@ SKPD_CLONES inline void best_labelings(const Chains& chains, const double* nodes
         best.assign(nodes + first * K, nodes + (first + length) * K);
         for (std::size_t t = 1; t < length; ++t) {
             const double* before = best.data() + (t - 1) * K;
-            double* own = best.data() + t * K;
+            double* scores = best.data() + t * K;
             for (std::size_t j = 0; j < K; ++j) arriving[j] = before[0] + transitions[j];
             for (std::size_t i = 1; i < K; ++i)
 #pragma omp simd
                 for (std::size_t j = 0; j < K; ++j)
                     arriving[j] = std::max(arriving[j], before[i] + transitions[i * K + j]);
-            for (std::size_t j = 0; j < K; ++j) own[j] += arriving[j];
+            for (std::size_t j = 0; j < K; ++j) scores[j] += arriving[j];
         }
         const double* last = best.data() + (length - 1) * K;
         std::size_t label = static_cast<std::size_t>(std::max_element(last, last + K) - last);
         values[c] = last[label];
         labels[first + length - 1] = static_cast<std::int64_t>(label);
         for (std::size_t t = length - 1; t-- > 0;) {
-            const double* own = best.data() + t * K;
+            const double* scores = best.data() + t * K;
             std::size_t from = 0;
             for (std::size_t i = 1; i < K; ++i)
-                if (own[i] + transitions[i * K + label] > own[from] + transitions[from * K + label]) from = i;
+                if (scores[i] + transitions[i * K + label] > scores[from] + transitions[from * K + label]) from = i;
             label = from;
             labels[first + t] = static_cast<std::int64_t>(label);
         }

@@ -165,8 +165,8 @@ struct NegativeBinomialLoss {
     SKPD_INLINE Expansion at(double y, double z) const {
         const double t = z - log_k, e = exp_minus_abs(t), rest = log1p_unit(e);
         const double total = y + k, small = std::min(y, k), large = std::max(y, k);
-        const double least = large * log1p_unit(small / large) - (small > 0.0 ? small * log_positive(small / total) : 0.0);
-        const double value = y * (std::max(-t, 0.0) + rest) + k * (std::max(t, 0.0) + rest) - least;
+        const double min_value = large * log1p_unit(small / large) - (small > 0.0 ? small * log_positive(small / total) : 0.0);
+        const double value = y * (std::max(-t, 0.0) + rest) + k * (std::max(t, 0.0) + rest) - min_value;
         const double above = (t < 0.0 ? e : 1.0) / (1.0 + e), below = (t < 0.0 ? 1.0 : e) / (1.0 + e);
         const double first = k * above - y * below;
         return {value, first, total * above * below, first * z - value};
@@ -180,8 +180,8 @@ struct NegativeBinomialLoss {
         if (step <= 0.0) return clip(v, -y, k);
         const double low = (v - k) / step, high = (v + y) / step;
         const double z = increasing_root(low, high, log_k, [&](double x) {
-            const Expansion found = at(y, x);
-            return std::pair{found.derivative + step * x - v, found.second_derivative + step};
+            const Expansion expansion = at(y, x);
+            return std::pair{expansion.derivative + step * x - v, expansion.second_derivative + step};
         });
         return at(y, z).derivative;
     }

@@ -91,7 +91,7 @@ double increasing_root(double low, double high, double t, const Function& f) {
 }
 
 // A point u inside an interval on which phi* is a parabola: its slope at u and its curvature.
-struct Piece {
+struct QuadraticPiece {
     bool inside;
     double slope, curvature, lower, upper;
 };
@@ -114,7 +114,7 @@ struct HingeLoss {
         return -u * slack - 0.5 * curvature * u * u;
     }
     double conjugate(double u) const { return u + 0.5 * curvature * u * u; }
-    Piece piece(double u) const { return {u > lower && u < 0.0, 1.0 + curvature * u, curvature, lower, 0.0}; }
+    QuadraticPiece piece(double u) const { return {u > lower && u < 0.0, 1.0 + curvature * u, curvature, lower, 0.0}; }
     double prox_conjugate(double v, double step) const {
         if (curvature == 0.0) return clip(v - step, lower, 0.0);  // a division less
         return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
@@ -137,7 +137,7 @@ struct GeneralizedHingeLoss {
 
     double value(double t) const { return std::max(std::max(1.0 - slope * t, 1.0 - t), 0.0); }
     static double conjugate(double u) { return std::max(u, -1.0); }
-    Piece piece(double u) const {
+    QuadraticPiece piece(double u) const {
         if (u < -1.0) return {u > -slope, 0.0, 0.0, -slope, -1.0};
         return {u > -1.0 && u < 0.0, 1.0, 0.0, -1.0, 0.0};
     }
@@ -201,7 +201,7 @@ struct ResidualLoss {
         return u * shrunk - 0.5 * curvature * u * u;
     }
     double conjugate(double u) const { return tube * std::fabs(u) + 0.5 * curvature * u * u; }
-    Piece piece(double u) const {
+    QuadraticPiece piece(double u) const {
         const double first = tube > 0.0 && u >= 0.0 ? 0.0 : lower, last = tube > 0.0 && u <= 0.0 ? 0.0 : upper;
         return {u > first && u < last, curvature * u + std::copysign(tube, u), curvature, first, last};
     }
@@ -220,34 +220,34 @@ struct ResidualLoss {
     double second_derivative(double t) const { return at(t).second_derivative; }
     Expansion at(double t) const {
         const double shrunk = t - clip(t, -tube, tube), free = shrunk / curvature, u = clip(free, lower, upper);
-        const double bend = 0.5 * curvature * u * u;
+        const double quadratic_part = 0.5 * curvature * u * u;
         const bool inside = (free != 0.0 || tube == 0.0) && free > lower && free < upper;
-        return {u * shrunk - bend, u, inside ? 1.0 / curvature : 0.0, tube * std::fabs(u) + bend};
+        return {u * shrunk - quadratic_part, u, inside ? 1.0 / curvature : 0.0, tube * std::fabs(u) + quadratic_part};
     }
 };
 
 // phi linear between knots: phi*(u) = knot_k u - phi(knot_k) for slope_k <= u <= slope_{k+1}
 struct PiecewiseLinearLoss {
     static constexpr bool margin = false, quadratic_pieces = true;
-    std::vector<double> knots, slopes, values;  // of phi at the knots
+    std::vector<double> breakpoints, slopes, values;  // of phi at the knots
 
     double value(double t) const {
         double largest = 0.0;
-        for (std::size_t k = 0; k < knots.size(); ++k)
-            largest = std::max(largest, values[k] + std::max(slopes[k] * (t - knots[k]), slopes[k + 1] * (t - knots[k])));
+        for (std::size_t k = 0; k < breakpoints.size(); ++k)
+            largest = std::max(largest, values[k] + std::max(slopes[k] * (t - breakpoints[k]), slopes[k + 1] * (t - breakpoints[k])));
         return largest;
     }
     double conjugate(double u) const {
         const std::size_t k = place(u);
-        return knots[k] * u - values[k];
+        return breakpoints[k] * u - values[k];
     }
-    Piece piece(double u) const {
+    QuadraticPiece piece(double u) const {
         const std::size_t k = place(u);
-        return {u > slopes[k] && u < slopes[k + 1], knots[k], 0.0, slopes[k], slopes[k + 1]};
+        return {u > slopes[k] && u < slopes[k + 1], breakpoints[k], 0.0, slopes[k], slopes[k + 1]};
     }
     double prox_conjugate(double v, double step) const {
-        for (std::size_t k = 0; k < knots.size(); ++k) {
-            const double u = v - step * knots[k];
+        for (std::size_t k = 0; k < breakpoints.size(); ++k) {
+            const double u = v - step * breakpoints[k];
             if (u < slopes[k + 1]) return std::max(u, slopes[k]);
         }
         return slopes.back();
@@ -260,7 +260,7 @@ struct PiecewiseLinearLoss {
     // The interval of slopes that holds u
     std::size_t place(double u) const {
         std::size_t k = 0;
-        while (k + 1 < knots.size() && u >= slopes[k + 1]) ++k;
+        while (k + 1 < breakpoints.size() && u >= slopes[k + 1]) ++k;
         return k;
     }
 };
@@ -296,13 +296,13 @@ double fenchel_young(const Loss& loss, double y, double theta, double z) {
 
 // The piece of l*(y, .) around theta
 template <class Loss>
-Piece dual_piece(const Loss& loss, double y, double theta) {
+QuadraticPiece dual_piece(const Loss& loss, double y, double theta) {
     if constexpr (!Loss::margin) {
-        Piece piece = loss.piece(theta);
+        QuadraticPiece piece = loss.piece(theta);
         piece.slope += y;
         return piece;
     } else {
-        const Piece piece = loss.piece(y * theta);
+        const QuadraticPiece piece = loss.piece(y * theta);
         if (y > 0.0) return piece;
         return {piece.inside, -piece.slope, piece.curvature, -piece.upper, -piece.lower};
     }

@@ -120,9 +120,9 @@ inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_r
         return std::sqrt(square.high + square.low);
     };
     // the norm is at least either of its parts, so that its dual is at most theirs
-    const double most = std::min(l1_ratio > 0.0 ? 1.0 / l1_ratio : std::numeric_limits<double>::infinity(),
+    const double upper_bound = std::min(l1_ratio > 0.0 ? 1.0 / l1_ratio : std::numeric_limits<double>::infinity(),
                                  ridge > 0.0 ? norm_above(0.0) / ridge : std::numeric_limits<double>::infinity());
-    double lambda = most, mean = 0.0, spread = 0.0, sum_squares = 0.0;
+    double lambda = upper_bound, mean = 0.0, spread = 0.0, sum_squares = 0.0;
     for (std::size_t k = 1; k <= n; ++k) {
         const double a = sorted[k - 1], next = k < n ? sorted[k] : 0.0, count = static_cast<double>(k);
         const double change = a - mean;
@@ -135,15 +135,15 @@ inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_r
         const double root = std::sqrt(std::max(ridge * ridge * sum_squares - l1_ratio * l1_ratio * count * spread, 0.0));
         const double candidate = sum_squares / (l1_ratio * count * mean + root);
         if (candidate * l1_ratio >= next) {
-            if (candidate > 0.0 && candidate < most) lambda = candidate;
+            if (candidate > 0.0 && candidate < upper_bound) lambda = candidate;
             break;
         }
     }
-    for (double growth = 4.0 * eps; lambda < most; growth *= 2.0) {
+    for (double growth = 4.0 * eps; lambda < upper_bound; growth *= 2.0) {
         if (norm_above(lambda * l1_ratio * (1.0 - 2.0 * eps)) * (1.0 + 8.0 * eps) <= lambda * ridge) break;
         lambda *= 1.0 + growth;
     }
-    return std::max(std::min(lambda, most) * unit * (1.0 + 8.0 * eps), std::numeric_limits<double>::denorm_min());
+    return std::max(std::min(lambda, upper_bound) * unit * (1.0 + 8.0 * eps), std::numeric_limits<double>::denorm_min());
 }
 
 }  // namespace skpd

@@ -62,13 +62,13 @@ class RiskSets {
             const std::size_t terms = count == 0 ? 0 : efron ? count : 1;
             totals_.push_back(total);
             first_term_.push_back(first_term_.back() + terms);
-            most_terms_ = std::max(most_terms_, terms);
+            max_terms_ = std::max(max_terms_, terms);
         }
     }
 
     std::size_t n_rows() const { return log_weights_.size(); }
     std::size_t n_terms() const { return first_term_.back(); }
-    std::size_t most_terms() const { return most_terms_; }
+    std::size_t max_terms() const { return max_terms_; }
 
     // Writes the logarithms of the sums of all terms; returns the sum of weights times these, and of their sizes.
     Compensated log_sums(const double* z, double* out) const {
@@ -84,9 +84,9 @@ class RiskSets {
                 if (event_weights_[i] > 0.0) tied.add(std::exp(log_weights_[i] + z[i] - sum.shift()));
             for (std::size_t l = 0; l < terms; ++l) {
                 const double left = sum.value() - share_of(l, terms) * (tied.high + tied.low);
-                const double found = sum.shift() + std::log(left);
-                out[first_term_[g] + l] = found;
-                weighted.add_product(weight_of(g), found);
+                const double log_sum = sum.shift() + std::log(left);
+                out[first_term_[g] + l] = log_sum;
+                weighted.add_product(weight_of(g), log_sum);
             }
         }
         return weighted;
@@ -103,8 +103,8 @@ class RiskSets {
             for (std::size_t l = 1; l < terms; ++l)
                 tied += weight_of(g) * share_of(l, terms) * std::exp(-log_sums[first_term_[g] + l] - inverses.shift());
             for (std::size_t i = starts_[g]; i < starts_[g + 1]; ++i) {
-                const double own = inverses.value() - (event_weights_[i] > 0.0 ? tied : 0.0);
-                out[i] = inverses.empty() ? 0.0 : std::exp(log_weights_[i] + z[i] + inverses.shift()) * own;
+                const double inverse_sum = inverses.value() - (event_weights_[i] > 0.0 ? tied : 0.0);
+                out[i] = inverses.empty() ? 0.0 : std::exp(log_weights_[i] + z[i] + inverses.shift()) * inverse_sum;
             }
         }
     }
@@ -144,7 +144,7 @@ class RiskSets {
     std::vector<double> log_weights_, event_weights_, totals_;
     bool efron_;
     std::vector<std::size_t> first_term_;
-    std::size_t most_terms_ = 0;
+    std::size_t max_terms_ = 0;
 };
 
 }  // namespace skpd

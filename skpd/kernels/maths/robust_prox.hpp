@@ -83,12 +83,12 @@ template <class Trial>
 ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     const double kappa = row.kappa;
     ProxResult best;
-    double least = std::numeric_limits<double>::infinity();
+    double min_objective = std::numeric_limits<double>::infinity();
     // the solution, where it is known to be optimal, or what is best so far; returns the former
     const auto keep = [&](double p, double r, bool optimal) {
         const double value = trial.objective();
-        if (optimal || value < least) {
-            least = value;
+        if (optimal || value < min_objective) {
+            min_objective = value;
             best = {p, r};
             trial.store();
         }

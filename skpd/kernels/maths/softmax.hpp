@@ -34,29 +34,29 @@ class SoftmaxBlock {
     // z becomes the probabilities. With a_k = z_k - max z and s = sum_k exp(a_k) the loss is log s - a_y and the
     // entropy log s - sum_k p_k a_k: sums of terms that are not negative. That of the largest is left out of s - 1.
     SKPD_CLONES static void evaluate(std::size_t K, double* z, const double* y, double* loss, double* entropy) {
-        double most[length], first[length], own[length], rest[length], mean[length];
+        double max_score[length], first[length], true_score[length], rest[length], mean[length];
         for (std::size_t i = 0; i < length; ++i) {
-            most[i] = z[i];
-            first[i] = own[i] = rest[i] = mean[i] = 0.0;
+            max_score[i] = z[i];
+            first[i] = true_score[i] = rest[i] = mean[i] = 0.0;
         }
         for (std::size_t k = 1; k < K; ++k)
 #pragma omp simd
             for (std::size_t i = 0; i < length; ++i) {
-                first[i] = z[k * length + i] > most[i] ? static_cast<double>(k) : first[i];
-                most[i] = std::max(most[i], z[k * length + i]);
+                first[i] = z[k * length + i] > max_score[i] ? static_cast<double>(k) : first[i];
+                max_score[i] = std::max(max_score[i], z[k * length + i]);
             }
         for (std::size_t k = 0; k < K; ++k)
 #pragma omp simd
             for (std::size_t i = 0; i < length; ++i) {
-                const double a = z[k * length + i] - most[i], term = exp_minus_abs(a);
-                own[i] += y[k * length + i] > 0.0 ? a : 0.0;
+                const double a = z[k * length + i] - max_score[i], term = exp_minus_abs(a);
+                true_score[i] += y[k * length + i] > 0.0 ? a : 0.0;
                 rest[i] += first[i] == static_cast<double>(k) ? 0.0 : term;
                 mean[i] += term * a;
                 z[k * length + i] = term;
             }
         for (std::size_t i = 0; i < length; ++i) {
             const double normaliser = std::log1p(rest[i]);
-            loss[i] = normaliser - own[i];
+            loss[i] = normaliser - true_score[i];
             entropy[i] = normaliser - mean[i] / (1.0 + rest[i]);
         }
         for (std::size_t k = 0; k < K; ++k)

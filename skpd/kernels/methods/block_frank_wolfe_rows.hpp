@@ -45,17 +45,17 @@ SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const doub
 inline void longest_moves(const std::vector<double>& length, std::size_t k,
                           std::vector<double>& sorted, std::vector<std::uint32_t>& rows) {
     const std::size_t n = length.size();
-    double least = 0.0;
+    double min_length = 0.0;
     if (k < n) {
         sorted = length;
         const auto place = sorted.begin() + static_cast<std::ptrdiff_t>(k - 1);
         std::nth_element(sorted.begin(), place, sorted.end(), std::greater<double>());
-        least = *place;
+        min_length = *place;
     }
     rows.clear();
     for (const bool tie : {false, true})
         for (std::size_t i = 0; i < n && rows.size() < k; ++i)
-            if (length[i] > 0.0 && (tie ? length[i] == least : length[i] > least))
+            if (length[i] > 0.0 && (tie ? length[i] == min_length : length[i] > min_length))
                 rows.push_back(static_cast<std::uint32_t>(i));
 }
 

@@ -25,7 +25,7 @@ namespace skpd {
 
 struct ClassRow {
     double weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
-    std::uint32_t own;    // y(i)
+    std::uint32_t label;    // y(i)
     std::uint32_t whole;  // the class that has all of p_i, or `several`
 };
 constexpr std::uint32_t several = 0xffffffff;
@@ -34,34 +34,34 @@ constexpr std::uint32_t several = 0xffffffff;
 struct ClassPiece {
     static constexpr double curvature = 0.0;
     double weight;
-    std::uint32_t own;
-    double along(const double* change) const { return weight * change[own]; }
+    std::uint32_t label;
+    double along(const double* change) const { return weight * change[label]; }
 };
 
 // Loops over the classes of a row, padded: the first by what is there, the others by a number of no effect.
 
 SKPD_CLONES inline double largest_of(const double* G, std::size_t stride) {
-    double most = G[0];
-#pragma omp simd reduction(max : most)
-    for (std::size_t k = 0; k < stride; ++k) most = std::max(most, G[k]);
-    return most;
+    double largest = G[0];
+#pragma omp simd reduction(max : largest)
+    for (std::size_t k = 0; k < stride; ++k) largest = std::max(largest, G[k]);
+    return largest;
 }
 // v = p + step (G - most), as a number off all scores changes nothing, and saves digits; with the largest v
 // and sum_k p_k (most - G_k), of which -inf in the padding must have no part.
 struct Ascent {
-    double largest, lacks;
+    double largest, gap;
 };
-SKPD_CLONES inline Ascent ascend(const double* p, const double* G, double most, double step, double* v,
+SKPD_CLONES inline Ascent ascend(const double* p, const double* G, double max_score, double step, double* v,
                                  std::size_t stride) {
-    double largest = -std::numeric_limits<double>::infinity(), lacks = 0.0;
-#pragma omp simd reduction(max : largest) reduction(+ : lacks)
+    double largest = -std::numeric_limits<double>::infinity(), gap = 0.0;
+#pragma omp simd reduction(max : largest) reduction(+ : gap)
     for (std::size_t k = 0; k < stride; ++k) {
-        const double behind = most - G[k];
-        v[k] = p[k] - step * behind;
+        const double deficit = max_score - G[k];
+        v[k] = p[k] - step * deficit;
         largest = std::max(largest, v[k]);
-        lacks += p[k] > 0.0 ? p[k] * behind : 0.0;
+        gap += p[k] > 0.0 ? p[k] * deficit : 0.0;
     }
-    return {largest, lacks};
+    return {largest, gap};
 }
 
 struct ClassIterate {
@@ -84,13 +84,13 @@ struct ClassIterate {
         std::fill_n(ahead_.begin(), n_classes, 1.0);
         candidates_.reserve(n_classes);
         for (std::size_t i = 0; i < n; ++i, y += n_classes, theta += n_classes) {
-            const auto own = static_cast<std::uint32_t>(std::max_element(y, y + n_classes) - y);
-            rows[i] = {weights[i], alpha / (weights[i] * (constant * constant + matrix.square(i))), own, several};
+            const auto label = static_cast<std::uint32_t>(std::max_element(y, y + n_classes) - y);
+            rows[i] = {weights[i], alpha / (weights[i] * (constant * constant + matrix.square(i))), label, several};
             if (std::isfinite(rows[i].step)) {
                 for (std::size_t k = 0; k < n_classes; ++k) point(i)[k] = std::max(theta[k], 0.0);
-                point(i)[own] = std::max(1.0 - of_others(i), 0.0);
+                point(i)[label] = std::max(1.0 - of_others(i), 0.0);
             } else {  // all scores are 0 whatever v is: some other class is 1 ahead
-                point(i)[own == 0 && n_classes > 1 ? 1 : 0] = 1.0;
+                point(i)[label == 0 && n_classes > 1 ? 1 : 0] = 1.0;
             }
             note(i);
         }
@@ -113,9 +113,9 @@ struct ClassIterate {
     Visit visit(std::size_t i, double slack) {
         rivals(i, G_.data());
         if (const double lead = this->lead(i); lead >= 0.0) return {0.0, 0.0, lead > slack};
-        const Ascent found = move(i);
-        if (found.largest != 0.0) add(i, change_.data(), v.data());
-        return {rows[i].weight * found.lacks, found.largest / rows[i].step, false};
+        const Ascent ascent = move(i);
+        if (ascent.largest != 0.0) add(i, change_.data(), v.data());
+        return {rows[i].weight * ascent.gap, ascent.largest / rows[i].step, false};
     }
 
     void find_moving(std::vector<unsigned char>& moves) const { moves.assign(n, 1); }
@@ -123,8 +123,8 @@ struct ClassIterate {
     Visit look(std::size_t i) {
         rivals(i, G_.data());
         if (lead(i) >= 0.0) return {0.0, 0.0, true};
-        const Ascent found = ascend(point(i), G_.data(), largest_of(G_.data(), stride), 0.0, ascent_.data(), stride);
-        return {rows[i].weight * found.lacks, 0.0, false};
+        const Ascent ascent = ascend(point(i), G_.data(), largest_of(G_.data(), stride), 0.0, ascent_.data(), stride);
+        return {rows[i].weight * ascent.gap, 0.0, false};
     }
 
     // Moves the offsets to the last row of v; returns the sum over the classes of |sum_i c_i theta_ik|.
@@ -138,13 +138,13 @@ struct ClassIterate {
         return alpha / constant * sum;
     }
     // Computes v from the p_i of some rows, those that have a part in it.
-    void refresh(const std::vector<std::uint32_t>& some) {
+    void refresh(const std::vector<std::uint32_t>& row_indices) {
         std::fill(v.begin(), v.end(), 0.0);
         std::copy(offsets_.begin(), offsets_.end(), v.end() - stride);
-        for (const std::uint32_t i : some) {
-            if (rows[i].whole == rows[i].own) continue;
+        for (const std::uint32_t i : row_indices) {
+            if (rows[i].whole == rows[i].label) continue;
             std::copy_n(point(i), stride, change_.data());
-            change_[rows[i].own] = -of_others(i);
+            change_[rows[i].label] = -of_others(i);
             add(i, change_.data(), v.data());
         }
     }
@@ -152,7 +152,7 @@ struct ClassIterate {
         std::vector<double> out(n * n_classes);
         for (std::size_t i = 0; i < n; ++i) {
             std::copy_n(point(i), n_classes, out.data() + i * n_classes);
-            out[i * n_classes + rows[i].own] -= 1.0;
+            out[i * n_classes + rows[i].label] -= 1.0;
         }
         return out;
     }
@@ -161,7 +161,7 @@ struct ClassIterate {
     // and R stay among these classes.
 
     bool has_faces() const { return true; }
-    ClassPiece piece(std::size_t i) const { return {rows[i].weight, rows[i].own}; }
+    ClassPiece piece(std::size_t i) const { return {rows[i].weight, rows[i].label}; }
     bool stays_on_face(std::size_t i, const ClassPiece&, const double* P, const double* Q, const double* R) const {
         bool any = false, leaves = false;
         for (std::size_t k = 0; k < stride; ++k) {
@@ -182,14 +182,14 @@ struct ClassIterate {
     // and returns whether it is much.
     bool shorten(std::size_t i, const ClassPiece& piece, double* change, double* added) const {
         double sum = 0.0, length = 1.0;
-        const double* own = point(i);
+        const double* p_i = point(i);
         for (std::size_t k = 0; k < stride; ++k) {
             sum += change[k];
-            if (own[k] + change[k] < 0.0) length = std::min(length, -own[k] / change[k]);
+            if (p_i[k] + change[k] < 0.0) length = std::min(length, -p_i[k] / change[k]);
         }
         if (length == 1.0 && std::fabs(sum) <= off) return false;
         for (std::size_t k = 0; k < stride; ++k) {
-            const double next = length * (change[k] - (k == piece.own ? sum : 0.0));
+            const double next = length * (change[k] - (k == piece.label ? sum : 0.0));
             added[k] = next - change[k];
             change[k] = next;
         }
@@ -197,11 +197,11 @@ struct ClassIterate {
     }
     // p_i += length change; what it moves is added to `moved`.
     void advance(std::size_t i, const ClassPiece&, double length, const double* change, double* moved) {
-        double* own = point(i);
+        double* p_i = point(i);
         for (std::size_t k = 0; k < stride; ++k) {
-            const double next = std::max(own[k] + length * change[k], 0.0);
-            moved[k] += next - own[k];
-            own[k] = next;
+            const double next = std::max(p_i[k] + length * change[k], 0.0);
+            moved[k] += next - p_i[k];
+            p_i[k] = next;
         }
         note(i);
     }
@@ -212,15 +212,15 @@ struct ClassIterate {
 
     // After a change of p_i
     void note(std::size_t i) {
-        const double* own = point(i);
+        const double* p_i = point(i);
         rows[i].whole = several;
         for (std::size_t k = 0; k < n_classes; ++k)
-            if (own[k] == 1.0) rows[i].whole = static_cast<std::uint32_t>(k);
+            if (p_i[k] == 1.0) rows[i].whole = static_cast<std::uint32_t>(k);
     }
 
     double of_others(std::size_t i) const {
         double sum = 0.0;
-        for (std::size_t k = 0; k < n_classes; ++k) sum += k == rows[i].own ? 0.0 : point(i)[k];
+        for (std::size_t k = 0; k < n_classes; ++k) sum += k == rows[i].label ? 0.0 : point(i)[k];
         return sum;
     }
 
@@ -229,7 +229,7 @@ struct ClassIterate {
         scores(matrix, i, v.data(), stride, G);
         const double* last = v.data() + matrix.n_minor * stride;
         for (std::size_t k = 0; k < stride; ++k) G[k] += ahead_[k] + constant * last[k];
-        G[rows[i].own] -= 1.0;
+        G[rows[i].label] -= 1.0;
     }
 
     // The lead of the class with p_ik = 1 over the other classes; -inf if no class has all of p_i
@@ -247,8 +247,8 @@ struct ClassIterate {
     // Writes the change; returns the largest, and max_k G_ik - p_i . G_i before: what the row lacks in
     // Fenchel's inequality.
     Ascent move(std::size_t i) {
-        double* own = point(i);
-        const auto [largest, lacks] = ascend(own, G_.data(), largest_of(G_.data(), stride), rows[i].step,
+        double* p_i = point(i);
+        const auto [largest, gap] = ascend(p_i, G_.data(), largest_of(G_.data(), stride), rows[i].step,
                                              ascent_.data(), stride);
         candidates_.clear();
         double sum = 0.0;
@@ -257,7 +257,7 @@ struct ClassIterate {
             candidates_.push_back(static_cast<std::uint32_t>(k));
             sum += ascent_[k];
         }
-        if (candidates_.empty()) return {0.0, lacks};  // where scores overflow
+        if (candidates_.empty()) return {0.0, gap};  // where scores overflow
         double threshold = largest - 1.0;
         while (candidates_.size() > 1) {
             threshold = (sum - 1.0) / static_cast<double>(candidates_.size());
@@ -267,17 +267,17 @@ struct ClassIterate {
             sum = 0.0;
             for (const std::uint32_t k : candidates_) sum += ascent_[k];
         }
-        for (std::size_t k = 0; k < n_classes; ++k) change_[k] = -own[k];
-        std::fill_n(own, n_classes, 0.0);
+        for (std::size_t k = 0; k < n_classes; ++k) change_[k] = -p_i[k];
+        std::fill_n(p_i, n_classes, 0.0);
         const bool alone = candidates_.size() == 1;
         for (const std::uint32_t k : candidates_) {
-            own[k] = alone ? 1.0 : ascent_[k] - threshold;
-            change_[k] += own[k];
+            p_i[k] = alone ? 1.0 : ascent_[k] - threshold;
+            change_[k] += p_i[k];
         }
         rows[i].whole = alone ? candidates_[0] : several;
-        double most = 0.0;
-        for (std::size_t k = 0; k < n_classes; ++k) most = std::max(most, std::fabs(change_[k]));
-        return {most, lacks};
+        double max_change = 0.0;
+        for (std::size_t k = 0; k < n_classes; ++k) max_change = std::max(max_change, std::fabs(change_[k]));
+        return {max_change, gap};
     }
 
     Numbers offsets_;     // of the last row of v, at the centre of the proximal term

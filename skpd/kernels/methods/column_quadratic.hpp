@@ -33,7 +33,7 @@ struct ColumnQuadratic {
     std::function<void()> pause;                     // called between passes, may throw
     std::vector<double> blocks{}, bounds{};          // of the groups
     std::vector<std::size_t> block_starts{};
-    static constexpr std::size_t combined = 5;             // sweeps, in an extrapolation
+    static constexpr std::size_t n_combined = 5;             // sweeps, in an extrapolation
 
     std::size_t place(std::size_t j) const { return static_cast<std::size_t>(places[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
@@ -81,7 +81,7 @@ struct ColumnQuadratic {
             if (largest <= tol || k >= sweeps) return {largest, k};
             pause();
             points.insert(points.end(), p, p + n);
-            if (points.size() <= combined * n) continue;
+            if (points.size() <= n_combined * n) continue;
             extrapolate(r, points);
             points.assign(p, p + n);
         }
@@ -91,14 +91,14 @@ struct ColumnQuadratic {
     // sweeps that settle change by a linear map: Anderson acceleration (Bertrand and Massias, 2021).
     template <class R>
     void extrapolate(const R& r, const std::vector<double>& points) {
-        SmallMatrix<combined> products{};
+        SmallMatrix<n_combined> products{};
         for (std::size_t j = 0; j < n; ++j) {
-            std::array<double, combined> change;
-            for (std::size_t a = 0; a < combined; ++a) change[a] = points[(a + 1) * n + j] - points[a * n + j];
-            for (std::size_t a = 0; a < combined; ++a)
+            std::array<double, n_combined> change;
+            for (std::size_t a = 0; a < n_combined; ++a) change[a] = points[(a + 1) * n + j] - points[a * n + j];
+            for (std::size_t a = 0; a < n_combined; ++a)
                 for (std::size_t b = 0; b <= a; ++b) products[a][b] += change[a] * change[b];
         }
-        std::array<double, combined> ones, share;
+        std::array<double, n_combined> ones, share;
         ones.fill(1.0);
         solve_small(products, ones, share);
         double total = 0.0;
@@ -107,7 +107,7 @@ struct ColumnQuadratic {
         const std::vector<std::size_t> support = r.support(p, n);
         std::vector<double> step(support.size(), 0.0);
         for (std::size_t k = 0; k < support.size(); ++k)
-            for (std::size_t a = 0; a + 1 < combined; ++a)
+            for (std::size_t a = 0; a + 1 < n_combined; ++a)
                 step[k] += share[a] / total * (points[(a + 1) * n + support[k]] - p[support[k]]);
         step_along(*this, r, support, step);
     }
@@ -115,7 +115,7 @@ struct ColumnQuadratic {
     // A Newton step on the support by conjugate gradients, until their residual is a share of
     // the first; returns how many they took.
     template <class R>
-    int newton_step(const R& r, int most, double accuracy) {
+    int newton_step(const R& r, int max_steps, double accuracy) {
         std::vector<std::size_t> support = r.support(p, n);
         std::erase_if(support, [&](std::size_t j) { return !(curvature(j) > 0.0); });
         const std::size_t k = support.size();
@@ -123,7 +123,7 @@ struct ColumnQuadratic {
         const std::vector<double> slope = gradients(support);
         const Derivatives derivatives = r.derivatives(support, p);
         for (std::size_t a = 0; a < k; ++a) residual[a] = -slope[a] - derivatives.first[a];
-        const int count = conjugate_gradients(support, derivatives, most, accuracy, residual, step);
+        const int count = conjugate_gradients(support, derivatives, max_steps, accuracy, residual, step);
         step_along(*this, r, support, step);
         return count;
     }
@@ -144,7 +144,7 @@ struct ColumnQuadratic {
         return out;
     }
 
-    int conjugate_gradients(const std::vector<std::size_t>& support, const Derivatives& derivatives, int most,
+    int conjugate_gradients(const std::vector<std::size_t>& support, const Derivatives& derivatives, int max_steps,
                             double accuracy, std::vector<double>& residual, std::vector<double>& step) {
         const std::size_t k = support.size();
         std::vector<double> diagonal(k), direction(k, 0.0), product(k), v(columns.n_rows);
@@ -152,7 +152,7 @@ struct ColumnQuadratic {
         for (std::size_t a = 0; a < k; ++a) diagonal[a] = curvature(support[a]) + derivatives.diagonal(a);
         double before = 1.0, target = 0.0;
         int count = 0;
-        for (; count < most; ++count) {
+        for (; count < max_steps; ++count) {
             double size = 0.0;
             for (std::size_t a = 0; a < k; ++a) size += residual[a] * residual[a] / diagonal[a];
             if (count == 0) target = accuracy * accuracy * size;

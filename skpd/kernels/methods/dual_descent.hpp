@@ -58,7 +58,7 @@ class DualDescentOn final : public DualDescent {
             ++epochs;
             const double estimate = epoch();
             if (last_gap_ < 0.0) last_gap_ = estimate;
-            if (estimate > std::max(target_, look_at * last_gap_) && active_.size() > 0) continue;
+            if (estimate > std::max(target_, recheck_share * last_gap_) && active_.size() > 0) continue;
             const std::size_t before = active_.size();
             last_gap_ = gap_and_wake(visits);
             if (last_gap_ <= target) return {epochs, visits, last_gap_};
@@ -88,7 +88,7 @@ class DualDescentOn final : public DualDescent {
 
    private:
     static constexpr std::size_t block = 4;  // rows that are visited in order
-    static constexpr double look_at = 1e-3;  // share of the last gap at which to look at all rows again
+    static constexpr double recheck_share = 1e-3;  // share of the last gap at which to look at all rows again
 
     // One pass over the active rows. Returns the sum of their slacks in Fenchel's inequality, each
     // at the time of its visit, which is the gap when v hardly changes.
@@ -105,10 +105,10 @@ class DualDescentOn final : public DualDescent {
             std::swap(blocks_[k], blocks_[k + random_.below(n_blocks - k)]);
             const std::size_t first = blocks_[k] * block, last = std::min(first + block, active_.size());
             for (std::size_t place = first; place < last; ++place) {
-                const Visit found = iterate_.visit(active_[place], slack);
-                estimate += found.lacks;
-                largest_violation = std::max(largest_violation, found.violation);
-                if (found.rests) active_.rest(place);
+                const Visit visit = iterate_.visit(active_[place], slack);
+                estimate += visit.gap;
+                largest_violation = std::max(largest_violation, visit.violation);
+                if (visit.rests) active_.rest(place);
             }
         }
         largest_violation_ = largest_violation;
@@ -140,10 +140,10 @@ class DualDescentOn final : public DualDescent {
         double gap = 0.0;
         for (std::size_t i = 0; i < iterate_.n; ++i) {
             if (!would_move_[i]) continue;
-            const Visit found = iterate_.look(i);
+            const Visit visit = iterate_.look(i);
             visits += 1.0;
-            gap += found.lacks;
-            would_move_[i] = !found.rests;
+            gap += visit.gap;
+            would_move_[i] = !visit.rests;
         }
         wake([&](std::size_t i) { return would_move_[i] != 0; });
         return std::max(gap, 0.0);

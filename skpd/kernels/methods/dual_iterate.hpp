@@ -26,12 +26,12 @@ struct DualDescentRow {
 // most norm (way - way_seen).
 template <class Loss>
 SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow* rows, const double* z,
-                          const double* way_seen, const double* norms, double way, unsigned char* moves) {
+                          const double* path_length_seen, const double* norms, double path_length, unsigned char* moves) {
     const Loss local = loss;
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
         const auto [theta, y, weight, step] = rows[i];
-        const double reach = norms[i] * (way - way_seen[i]);
+        const double reach = norms[i] * (path_length - path_length_seen[i]);
         const double below = dual_prox(local, y, theta, z[i] - reach, step);
         const double above = dual_prox(local, y, theta, z[i] + reach, step);
         moves[i] = !(below == theta) | !(above == theta);
@@ -48,39 +48,39 @@ class SeenPredictions {
         double square = 0.0;
         for (std::size_t j = 0; j < v.size(); ++j) square += (v[j] - v_[j]) * (v[j] - v_[j]);
         v_ = v;
-        way_ += std::sqrt(alpha * square);
+        path_length_ += std::sqrt(alpha * square);
         moves.assign(rows.size(), 1);
         if constexpr (Loss::quadratic_pieces)
-            may_move(loss, rows.size(), rows.data(), z_.data(), way_seen_.data(), norms_.data(), way_, moves.data());
+            may_move(loss, rows.size(), rows.data(), z_.data(), path_length_seen_.data(), norms_.data(), path_length_, moves.data());
     }
     void set(std::size_t i, double z) {
         z_[i] = z;
-        way_seen_[i] = way_;
+        path_length_seen_[i] = path_length_;
     }
 
    private:
     void begin(const std::vector<DualDescentRow>& rows, const std::vector<double>& v) {
         for (const DualDescentRow& row : rows) norms_.push_back(1.0 / std::sqrt(row.weight * row.step));
         z_.assign(rows.size(), 0.0);
-        way_seen_.assign(rows.size(), -std::numeric_limits<double>::infinity());
+        path_length_seen_.assign(rows.size(), -std::numeric_limits<double>::infinity());
         v_ = v;
     }
 
     std::vector<double> norms_;         // ||(x_i, s)|| / alpha^(1/2)
-    std::vector<double> z_, way_seen_;  // the prediction of a row, and way_ when it was computed
+    std::vector<double> z_, path_length_seen_;  // the prediction of a row, and way_ when it was computed
     std::vector<double> v_;             // at the last look
-    double way_ = 0.0;                  // alpha^(1/2) times the length of the way that v has gone
+    double path_length_ = 0.0;                  // alpha^(1/2) times the length of the way that v has gone
 };
 
 // What a visit of a row has found: its slack in the inequality of Fenchel and Young times c_i, before the row moves;
 // the largest |change| / step of its dual variables; and whether it does not move, nor would after small changes.
 struct Visit {
-    double lacks, violation;
+    double gap, violation;
     bool rests;
 };
 
 // c_i l*(y_i, .) around theta_i
-struct DualPiece : Piece {
+struct DualPiece : QuadraticPiece {
     double along(const double* change) const { return slope * *change; }
 };
 
@@ -132,15 +132,15 @@ struct DualIterate {
     // prediction changed by the slack.
     Visit visit(std::size_t i, double slack) {
         DualDescentRow& row = rows[i];
-        const double z = predict(i), lacks = this->lacks(row, z);
+        const double z = predict(i), gap = this->gap(row, z);
         const double next = dual_prox(loss, row.y, row.theta, z, row.step), change = next - row.theta;
         if (change == 0.0) {
             const bool known = slack > 0.0 && std::isfinite(slack);
-            return {lacks, 0.0, known && rests(row, z - slack) && rests(row, z + slack)};
+            return {gap, 0.0, known && rests(row, z - slack) && rests(row, z + slack)};
         }
         row.theta = next;
         add(i, &change, v.data());
-        return {lacks, std::fabs(change) / row.step, false};
+        return {gap, std::fabs(change) / row.step, false};
     }
 
     // Writes which rows may move, as far as the last predictions show.
@@ -149,7 +149,7 @@ struct DualIterate {
     Visit look(std::size_t i) {
         const double z = predict(i);
         predictions_.set(i, z);
-        return {lacks(rows[i], z), 0.0, rests(rows[i], z)};
+        return {gap(rows[i], z), 0.0, rests(rows[i], z)};
     }
 
     // Moves the offset to the last entry of v; returns sum_i c_i theta_i.
@@ -161,10 +161,10 @@ struct DualIterate {
         return sum;
     }
     // Computes v from the theta_i of some rows, those that have a part in it.
-    void refresh(const std::vector<std::uint32_t>& some) {
+    void refresh(const std::vector<std::uint32_t>& row_indices) {
         std::fill(v.begin(), v.end(), 0.0);
         v[d] = offset;
-        for (const std::uint32_t i : some)
+        for (const std::uint32_t i : row_indices)
             if (rows[i].theta != 0.0) add(i, &rows[i].theta, v.data());
     }
     std::vector<double> theta() const {
@@ -205,7 +205,7 @@ struct DualIterate {
     }
 
    private:
-    double lacks(const DualDescentRow& row, double z) const {
+    double gap(const DualDescentRow& row, double z) const {
         return row.weight * fenchel_young(loss, row.y, row.theta, z);
     }
     // Whether the dual is largest where the row is, with this prediction.

@@ -95,12 +95,12 @@ class IncrementalOn : public Incremental {
 
    private:
     void update(std::size_t i, const ProxRow& row) {
-        ProxResult found;
+        ProxResult multipliers;
         if constexpr (std::is_same_v<Epigraph, L2Epigraph>) {
             double A = 0.0;
             for (const double x : w) A += x * x;
             PlaneTrial trial{A, squares_[i], y_[i] * matrix_.dot(i, w.data()), row};
-            found = prox_cases(trial, row, {p[i], r[i]});
+            multipliers = prox_cases(trial, row, {p[i], r[i]});
             if (trial.best_shift != 0.0) matrix_.axpy(i, trial.best_shift * y_[i], w.data());
             if (trial.best_factor != 1.0)
                 for (double& x : w) x *= trial.best_factor;
@@ -108,13 +108,13 @@ class IncrementalOn : public Incremental {
             intercept = trial.best_b;
         } else {
             VectorTrial<Epigraph, MajorVectors> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_, work_};
-            found = prox_cases(trial, row, {p[i], r[i]});
+            multipliers = prox_cases(trial, row, {p[i], r[i]});
             w.swap(best_);
             radius = trial.best_lam;
             intercept = trial.best_b;
         }
-        p[i] = found.p;
-        r[i] = found.r;
+        p[i] = multipliers.p;
+        r[i] = multipliers.r;
     }
 
     const MajorVectors matrix_;

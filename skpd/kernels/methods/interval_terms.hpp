@@ -37,22 +37,22 @@ struct IntervalRows {
 // sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, with s = sign image - offset.
 class IntervalTerms {
    public:
-    IntervalTerms(std::size_t size, const IntervalRows& given, double q, double share)
-        : q_(q), share_(share), s_(given.s, given.s + size), sign_(given.sign, given.sign + size),
-          weights_(given.weights, given.weights + size), u_(size), h_(size), left_(size), shift_(size),
+    IntervalTerms(std::size_t size, const IntervalRows& rows, double q, double share)
+        : q_(q), share_(share), s_(rows.s, rows.s + size), sign_(rows.sign, rows.sign + size),
+          weights_(rows.weights, rows.weights + size), u_(size), h_(size), residual_(size), shift_(size),
           bounds_(1, Bound(1.0, size)) {
-        if (given.upper) bounds_.emplace_back(-1.0, size);
+        if (rows.upper) bounds_.emplace_back(-1.0, size);
         for (std::size_t k = 0; k < size; ++k) {
-            const double s = s_[k], lower = given.lower[k], width = given.width[k];
-            if (given.upper) {
-                const double upper = given.upper[k];
+            const double s = s_[k], lower = rows.lower[k], width = rows.width[k];
+            if (rows.upper) {
+                const double upper = rows.upper[k];
                 u_[k] = 0.5 * (lower + upper);
-                const double beside = s - q * u_[k];
-                bounds_[1].slack[k] = std::max(beside, 0.0) + width;
-                bounds_[0].slack[k] = bounds_[1].slack[k] - beside;
+                const double difference = s - q * u_[k];
+                bounds_[1].slack[k] = std::max(difference, 0.0) + width;
+                bounds_[0].slack[k] = bounds_[1].slack[k] - difference;
                 bounds_[1].distance[k] = upper - u_[k];
             } else {
-                u_[k] = q > 0.0 ? std::max(s / q, lower) + width / q : lower + given.slope[k];
+                u_[k] = q > 0.0 ? std::max(s / q, lower) + width / q : lower + rows.slope[k];
                 bounds_[0].slack[k] = std::max(q * u_[k] - s, width);
             }
             bounds_[0].distance[k] = u_[k] - lower;
@@ -89,14 +89,14 @@ class IntervalTerms {
 
     // The curvature in the image, slacks and multipliers eliminated.
     std::vector<double> factorise() {
-        std::vector<double> give(size(), q_);
-        for (std::size_t k = 0; k < size(); ++k) left_[k] = s_[k] - q_ * u_[k];
+        std::vector<double> inverse_curvature(size(), q_);
+        for (std::size_t k = 0; k < size(); ++k) residual_[k] = s_[k] - q_ * u_[k];
         for (const Bound& bound : bounds_)
             for (std::size_t k = 0; k < size(); ++k) {
-                give[k] += bound.slack[k] / bound.distance[k];
-                left_[k] += bound.sign * bound.slack[k];
+                inverse_curvature[k] += bound.slack[k] / bound.distance[k];
+                residual_[k] += bound.sign * bound.slack[k];
             }
-        for (std::size_t k = 0; k < size(); ++k) h_[k] = 1.0 / give[k];
+        for (std::size_t k = 0; k < size(); ++k) h_[k] = 1.0 / inverse_curvature[k];
         std::vector<double> curvature(size());
         for (std::size_t k = 0; k < size(); ++k) curvature[k] = weights_[k] * h_[k];
         return curvature;
@@ -104,14 +104,14 @@ class IntervalTerms {
 
     // The change of the gradient that gives products of share * mu, or that they are now, for a fixed image.
     std::vector<double> shift(std::optional<double> mu, const IntervalStep* affine) {
-        shift_ = left_;
+        shift_ = residual_;
         for (std::size_t b = 0; b < bounds_.size(); ++b) {
             Bound& bound = bounds_[b];
             for (std::size_t k = 0; k < size(); ++k) {
                 const double corrected = affine ? bound.sign * affine->slacks[b][k] * affine->u[k] : 0.0;
                 const double change = mu ? share_ * *mu - bound.slack[k] * bound.distance[k] - corrected : 0.0;
-                bound.wanted[k] = change / bound.distance[k];
-                shift_[k] += bound.sign * bound.wanted[k];
+                bound.slack_change[k] = change / bound.distance[k];
+                shift_[k] += bound.sign * bound.slack_change[k];
             }
         }
         return signed_by([&](std::size_t k) { return weights_[k] * (h_[k] * shift_[k]); });
@@ -125,7 +125,7 @@ class IntervalTerms {
         }
         for (std::size_t b = 0; b < bounds_.size(); ++b)
             for (std::size_t k = 0; k < size(); ++k)
-                step.slacks[b][k] = bounds_[b].wanted[k] -
+                step.slacks[b][k] = bounds_[b].slack_change[k] -
                                     bounds_[b].sign * bounds_[b].slack[k] / bounds_[b].distance[k] * step.u[k];
         return step;
     }
@@ -154,12 +154,12 @@ class IntervalTerms {
 
     // The terms whose slacks all fall faster than their multipliers' distances from their bounds.
     std::vector<std::uint8_t> towards_kinks(const IntervalStep& step) const {
-        std::vector<std::uint8_t> found(size(), true);
+        std::vector<std::uint8_t> flags(size(), true);
         for (std::size_t b = 0; b < bounds_.size(); ++b)
             for (std::size_t k = 0; k < size(); ++k)
-                found[k] &= step.slacks[b][k] / bounds_[b].slack[k] <
+                flags[k] &= step.slacks[b][k] / bounds_[b].slack[k] <
                             bounds_[b].sign * step.u[k] / bounds_[b].distance[k];
-        return found;
+        return flags;
     }
 
    private:
@@ -173,13 +173,13 @@ class IntervalTerms {
     // A bound of the multipliers u: below them (sign 1) or above (-1)
     struct Bound {
         double sign;
-        std::vector<double> slack, distance, wanted;  // distance: of u; wanted: the change of the slack, of the last shift
-        Bound(double sign, std::size_t size) : sign(sign), slack(size), distance(size), wanted(size) {}
+        std::vector<double> slack, distance, slack_change;  // distance: of u; wanted: the change of the slack, of the last shift
+        Bound(double sign, std::size_t size) : sign(sign), slack(size), distance(size), slack_change(size) {}
     };
 
     double q_, share_;
     std::vector<double> s_, sign_, weights_, u_;
-    std::vector<double> h_, left_;  // of the last factorisation: curvature, residual of s
+    std::vector<double> h_, residual_;  // of the last factorisation: curvature, residual of s
     std::vector<double> shift_;     // of the last shift
     std::vector<Bound> bounds_;     // the lower one, and the upper one if there is one
 };

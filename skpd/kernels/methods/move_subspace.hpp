@@ -92,15 +92,15 @@ class MoveSubspace {
     }
 
    private:
-    static constexpr std::size_t most = 3, last = most - 1;  // moves, of which those forgotten are 0
+    static constexpr std::size_t n_moves = 3, last = n_moves - 1;  // moves, of which those forgotten are 0
     static constexpr double cancels = 1e-12;                 // share of a squared reach that is rounding
     static constexpr double all_rounding = 1e-14;            // share of the terms of a gradient that is
-    using Coefficients = std::array<double, most>;
+    using Coefficients = std::array<double, n_moves>;
     using Vector = decltype(Iterate::v);
 
     // The dual as a function of the combination of the moves
     struct Quadratic {
-        SmallMatrix<most> H{};  // its lower triangle
+        SmallMatrix<n_moves> H{};  // its lower triangle
         Coefficients g{};
         Coefficients reach{};  // sum_i |p_ai| ||c_i (x_i, s)|| / alpha^(1/2): at least alpha^(1/2) ||q_a||
     };
@@ -139,7 +139,7 @@ class MoveSubspace {
                 continue;
             }
             bool left = false;
-            for (std::size_t a = 0; a < most; ++a) left |= take_out(iterate, i, a);
+            for (std::size_t a = 0; a < n_moves; ++a) left |= take_out(iterate, i, a);
             n_left += left;
         }
         return n_left;
@@ -161,9 +161,9 @@ class MoveSubspace {
         Coefficients x{};
         solve_small(dual.H, dual.g, x);
         const Line line = direction(iterate, x);
-        double magnified = 0.0;
-        for (std::size_t a = 0; a < most; ++a) magnified += std::fabs(x[a]) * dual.reach[a];
-        if (!(line.slope > 0.0) || line.square <= cancels * magnified * magnified) return;
+        double reach = 0.0;
+        for (std::size_t a = 0; a < n_moves; ++a) reach += std::fabs(x[a]) * dual.reach[a];
+        if (!(line.slope > 0.0) || line.square <= cancels * reach * reach) return;
         move(iterate, line.curvature > 0.0 ? std::min(1.0, line.slope / line.curvature) : 1.0);
     }
 
@@ -174,13 +174,13 @@ class MoveSubspace {
                                                     v_moves_[2].data(), iterate.v.size());
         double size = iterate.alpha * products.square;  // of the terms of the gradient along the last move
         if (iterate.alpha * products.among[last][last] <= 1e-20 * size) return false;
-        for (std::size_t a = 0; a < most; ++a) {
+        for (std::size_t a = 0; a < n_moves; ++a) {
             dual.g[a] = -iterate.alpha * products.with_v[a];
             for (std::size_t b = 0; b <= a; ++b) dual.H[a][b] = iterate.alpha * products.among[a][b];
         }
         for (const auto& [i, piece] : face_) {
             const double row_norm = std::sqrt(iterate.rows[i].weight / iterate.rows[i].step);
-            for (std::size_t a = 0; a < most; ++a) {
+            for (std::size_t a = 0; a < n_moves; ++a) {
                 const double* change = moves_[a].data() + i * stride;
                 const double linear = piece.along(change);
                 double moved = 0.0;
@@ -197,7 +197,7 @@ class MoveSubspace {
         residual_.clear();
         if (dual.H[last][last] <= all_rounding * size) gradient_from_residuals(iterate, dual.g);
         // moves that cancel in v leave its rounding alone, which must not be magnified
-        for (std::size_t a = 0; a < most; ++a)
+        for (std::size_t a = 0; a < n_moves; ++a)
             if (dual.H[a][a] <= cancels * dual.reach[a] * dual.reach[a]) dual.H[a][a] = 0.0;
         return true;
     }
@@ -210,7 +210,7 @@ class MoveSubspace {
         for (const auto& [i, piece] : face_) {
             iterate.gradient(i, residual);
             for (std::size_t k = 0; k < iterate.stride; ++k, ++residual)
-                for (std::size_t a = 0; a < most; ++a) g[a] += *residual * moves_[a][i * iterate.stride + k];
+                for (std::size_t a = 0; a < n_moves; ++a) g[a] += *residual * moves_[a][i * iterate.stride + k];
         }
     }
 
@@ -252,7 +252,7 @@ class MoveSubspace {
             dense_axpy(length, direction_.data(), moved->data(), direction_.size());
     }
 
-    std::array<Vector, most> moves_, v_moves_;  // p_a and q_a, the last one last
+    std::array<Vector, n_moves> moves_, v_moves_;  // p_a and q_a, the last one last
     Vector before_, v_before_;                  // theta and v at the start of the epoch
     std::vector<Face> face_;
     Vector residual_;                    // c_i (z_i - slope_i) of the face, if needed

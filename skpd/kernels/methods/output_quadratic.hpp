@@ -29,15 +29,15 @@ struct RowPenalty {
     void minimise(std::size_t j, const double* L, std::size_t K, double* q) const {
         if (j >= n_penalised) return;
         const double weight = weights[j];
-        double square = 0.0, least = 0.0, most = 0.0;
+        double square = 0.0, min_curvature = 0.0, max_curvature = 0.0;
         for (std::size_t k = 0; k < K; ++k) {
             double v = L[k] * q[k];
             v = v > l1 ? v - l1 : v < -l1 ? v + l1 : 0.0;
             q[k] = v;
             square += v * v;
             const double curvature = L[k] + l2;
-            least = k == 0 ? curvature : std::min(least, curvature);
-            most = std::max(most, curvature);
+            min_curvature = k == 0 ? curvature : std::min(min_curvature, curvature);
+            max_curvature = std::max(max_curvature, curvature);
         }
         const double size = std::sqrt(square);
         if (size <= weight) {
@@ -50,8 +50,8 @@ struct RowPenalty {
         }
         // x_k = v_k / (L_k + l2 + weight / s) with s = ||x||: the root of sum (v_k / ((L_k + l2) s + weight))^2 = 1,
         // which is convex and falls in s, so that Newton's method from the left climbs to it
-        double s = (size - weight) / most;
-        if (most > least) {
+        double s = (size - weight) / max_curvature;
+        if (max_curvature > min_curvature) {
             for (int step = 0; step < 50; ++step) {
                 double value = 0.0, slope = 0.0;
                 for (std::size_t k = 0; k < K; ++k) {

@@ -68,9 +68,9 @@ SKPD_CLONES void add_dots(std::size_t n, std::size_t K, const T* x, const double
     std::size_t k = 0;
     for (; k + together <= K; k += together) {
         const double* u = U + k * n;
-        double found[together];
-        dense_dots(Four<double>{u, u + n, u + 2 * n, u + 3 * n}, x, n, found);
-        for (std::size_t q = 0; q < together; ++q) sums[k + q] += found[q];
+        double products[together];
+        dense_dots(Four<double>{u, u + n, u + 2 * n, u + 3 * n}, x, n, products);
+        for (std::size_t q = 0; q < together; ++q) sums[k + q] += products[q];
     }
     for (; k < K; ++k) {
         const double* u = U + k * n;
@@ -103,7 +103,7 @@ public:
     const std::size_t K;
 
     Responses(const Dense<T>& columns, std::size_t n, std::size_t K, const double* d, const double* e, double* U)
-        : K(K), columns_(columns), n_(n), given_(U), d_(by_output(d)), e_(by_output(e)), U_(by_output(U)),
+        : K(K), columns_(columns), n_(n), table_(U), d_(by_output(d)), e_(by_output(e)), U_(by_output(U)),
           ones_(n, T(1)), product_(n) {
         const auto same = [&](std::size_t k) { return std::equal(d_.begin(), d_.begin() + n, d_.begin() + k * n); };
         for (std::size_t k = 1; k < K; ++k) agree_ = agree_ && same(k);
@@ -112,7 +112,7 @@ public:
     Responses(const Responses&) = delete;
     Responses& operator=(const Responses&) = delete;
     ~Responses() {
-        to_rows(U_.data(), n_, n_, K, given_);
+        to_rows(U_.data(), n_, n_, K, table_);
     }
 
     void add_products(std::size_t j, bool is_ones, double* sums) const {
@@ -144,7 +144,7 @@ private:
 
     const Dense<T>& columns_;
     std::size_t n_;
-    double* given_;
+    double* table_;
     std::vector<double> d_, e_, U_;
     std::vector<T> ones_;
     std::vector<double> product_;  // x d, or e along the change

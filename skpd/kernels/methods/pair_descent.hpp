@@ -27,7 +27,7 @@ namespace skpd {
 struct PairDescent {
     virtual ~PairDescent() = default;
     // Takes at most most_steps steps until the gap is at most the target. Returns their number and the gap.
-    virtual std::tuple<double, double> run(double target, double most_steps) = 0;
+    virtual std::tuple<double, double> run(double target, double max_steps) = 0;
     // Recomputes z from theta, which removes accumulated rounding errors.
     virtual void refresh() = 0;
     virtual std::vector<double> theta() const = 0;
@@ -37,10 +37,10 @@ struct PairDescent {
 // The place of the largest of some numbers; 0 where all are NaN. GCC vectorises the comparison and not std::max, with
 // which a step took twice as long.
 SKPD_CLONES inline std::size_t place_of_largest(const double* values, std::size_t n) {
-    double most = -std::numeric_limits<double>::infinity();
-#pragma omp simd reduction(max : most)
-    for (std::size_t i = 0; i < n; ++i) most = values[i] > most ? values[i] : most;
-    const std::size_t place = static_cast<std::size_t>(std::find(values, values + n, most) - values);
+    double largest = -std::numeric_limits<double>::infinity();
+#pragma omp simd reduction(max : largest)
+    for (std::size_t i = 0; i < n; ++i) largest = values[i] > largest ? values[i] : largest;
+    const std::size_t place = static_cast<std::size_t>(std::find(values, values + n, largest) - values);
     return place < n ? place : 0;
 }
 
@@ -55,19 +55,19 @@ class PairDescentOn final : public PairDescent {
         for (Side* side : {&left_, &right_}) {
             side->slope.resize(n);
             side->curvature.resize(n);
-            side->room.resize(n);
+            side->max_change.resize(n);
         }
         for (std::size_t i = 0; i < n; ++i) {
             diagonal_[i] = K[i * n + i];
-            look_around(i);
+            update_pieces(i);
         }
     }
 
-    std::tuple<double, double> run(double target, double most_steps) override {
+    std::tuple<double, double> run(double target, double max_steps) override {
         double steps = 0.0, gap = this->gap();
-        while (gap > target && steps < most_steps) {
+        while (gap > target && steps < max_steps) {
             int moved = 0;
-            while (moved < steps_between_gaps && steps < most_steps && (has_intercept_ ? pair() : single())) {
+            while (moved < steps_between_gaps && steps < max_steps && (has_intercept_ ? pair() : single())) {
                 ++moved;
                 ++steps;
             }
@@ -98,45 +98,45 @@ class PairDescentOn final : public PairDescent {
     // The piece of the conjugate to one side of each theta_i: its derivative there, its curvature over c_i, and c_i
     // times its length. Where the domain ends, the derivative is infinite.
     struct Side {
-        std::vector<double> slope, curvature, room;
+        std::vector<double> slope, curvature, max_change;
     };
 
-    void look_around(std::size_t i) {
+    void update_pieces(std::size_t i) {
         const double theta = theta_[i], weight = weights_[i];
-        const Piece below = dual_piece(loss_, y_[i], std::nextafter(theta, -infinity));
-        const Piece above = dual_piece(loss_, y_[i], std::nextafter(theta, infinity));
+        const QuadraticPiece below = dual_piece(loss_, y_[i], std::nextafter(theta, -infinity));
+        const QuadraticPiece above = dual_piece(loss_, y_[i], std::nextafter(theta, infinity));
         const bool falls = weight > 0.0 && theta > below.lower, rises = weight > 0.0 && theta < above.upper;
         left_.slope[i] = falls ? below.slope : -infinity;
         left_.curvature[i] = falls ? below.curvature / weight : 0.0;
-        left_.room[i] = falls ? weight * (theta - below.lower) : 0.0;
+        left_.max_change[i] = falls ? weight * (theta - below.lower) : 0.0;
         right_.slope[i] = rises ? above.slope : infinity;
         right_.curvature[i] = rises ? above.curvature / weight : 0.0;
-        right_.room[i] = rises ? weight * (above.upper - theta) : 0.0;
+        right_.max_change[i] = rises ? weight * (above.upper - theta) : 0.0;
     }
 
     // c_i theta_i += change, one of the ends of the pieces where it takes all of the room
     void move(std::size_t i, double change) {
         const Side& side = change < 0.0 ? left_ : right_;
         const double direction = change < 0.0 ? -1.0 : 1.0;
-        if (std::fabs(change) >= side.room[i]) {
-            const Piece piece = dual_piece(loss_, y_[i], std::nextafter(theta_[i], direction * infinity));
+        if (std::fabs(change) >= side.max_change[i]) {
+            const QuadraticPiece piece = dual_piece(loss_, y_[i], std::nextafter(theta_[i], direction * infinity));
             theta_[i] = change < 0.0 ? piece.lower : piece.upper;
         } else {
             theta_[i] += change / weights_[i];
         }
-        look_around(i);
+        update_pieces(i);
     }
 
     // One step of the two rows that promise most; false where no pair lacks anything.
     bool pair() {
-        const std::size_t i = most_lacking(left_, 1.0);
+        const std::size_t i = most_violating(left_, 1.0);
         highest_ = left_.slope[i] - z_[i];
         const std::size_t j = partner(i);
         if (!(highest_ > lowest_) || !(score_[j] > 0.0)) return false;
-        const double lack = highest_ - (right_.slope[j] - z_[j]);
-        const double bend = (diagonal_[i] + diagonal_[j] - 2.0 * K_[i * n_ + j]) / alpha_;
-        const double step = length(lack, bend + left_.curvature[i] + right_.curvature[j],
-                                   std::min(left_.room[i], right_.room[j]));
+        const double violation = highest_ - (right_.slope[j] - z_[j]);
+        const double curvature_along = (diagonal_[i] + diagonal_[j] - 2.0 * K_[i * n_ + j]) / alpha_;
+        const double step = length(violation, curvature_along + left_.curvature[i] + right_.curvature[j],
+                                   std::min(left_.max_change[i], right_.max_change[j]));
         move(i, -step);
         move(j, step);
         add(i, step / alpha_, j, -step / alpha_);
@@ -145,30 +145,30 @@ class PairDescentOn final : public PairDescent {
 
     // A step of one row.
     bool single() {
-        const std::size_t down = most_lacking(left_, 1.0), up = most_lacking(right_, -1.0);
+        const std::size_t down = most_violating(left_, 1.0), up = most_violating(right_, -1.0);
         const double falls = left_.slope[down] - z_[down], rises = z_[up] - right_.slope[up];
         const bool lower = falls >= rises;
         const std::size_t i = lower ? down : up;
         const Side& side = lower ? left_ : right_;
-        const double lack = std::max(falls, rises);
-        if (!(lack > 0.0)) return false;
-        const double step = length(lack, diagonal_[i] / alpha_ + side.curvature[i], side.room[i]);
+        const double violation = std::max(falls, rises);
+        if (!(violation > 0.0)) return false;
+        const double step = length(violation, diagonal_[i] / alpha_ + side.curvature[i], side.max_change[i]);
         move(i, lower ? -step : step);
         add(i, (lower ? step : -step) / alpha_, i, 0.0);
         return step > 0.0;
     }
 
-    static double length(double lack, double bend, double room) {
-        const double step = bend > 0.0 ? lack / bend : infinity;
-        return std::min(step, std::isfinite(room) ? room : std::numeric_limits<double>::max());
+    static double length(double violation, double curvature_along, double max_change) {
+        const double step = curvature_along > 0.0 ? violation / curvature_along : infinity;
+        return std::min(step, std::isfinite(max_change) ? max_change : std::numeric_limits<double>::max());
     }
 
     // The row with the largest sign * (slope - z)
-    SKPD_INLINE std::size_t most_lacking(const Side& side, double sign) {
-        lacks(side.slope.data(), z_.data(), sign, score_.data(), n_);
+    SKPD_INLINE std::size_t most_violating(const Side& side, double sign) {
+        violations(side.slope.data(), z_.data(), sign, score_.data(), n_);
         return place_of_largest(score_.data(), n_);
     }
-    SKPD_CLONES static void lacks(const double* slope, const double* z, double sign, double* out, std::size_t n) {
+    SKPD_CLONES static void violations(const double* slope, const double* z, double sign, double* out, std::size_t n) {
 #pragma omp simd
         for (std::size_t i = 0; i < n; ++i) out[i] = sign * (slope[i] - z[i]);
     }
@@ -182,15 +182,15 @@ class PairDescentOn final : public PairDescent {
     SKPD_CLONES static double gains(double highest, double diagonal, double curvature, const double* row,
                                     const double* diagonals, const double* slope, const double* curvatures,
                                     const double* z, double scale, double* out, std::size_t n) {
-        double least = infinity;
-#pragma omp simd reduction(min : least)
+        double min_derivative = infinity;
+#pragma omp simd reduction(min : min_derivative)
         for (std::size_t j = 0; j < n; ++j) {
-            const double at = slope[j] - z[j], lack = std::max(highest - at, 0.0);
-            const double bend = scale * (diagonal + diagonals[j] - 2.0 * row[j]) + curvature + curvatures[j];
-            out[j] = lack * lack / std::max(bend, 1e-12 * scale * (diagonal + diagonals[j]) + 1e-300);
-            least = std::min(least, at);
+            const double at = slope[j] - z[j], violation = std::max(highest - at, 0.0);
+            const double curvature_along = scale * (diagonal + diagonals[j] - 2.0 * row[j]) + curvature + curvatures[j];
+            out[j] = violation * violation / std::max(curvature_along, 1e-12 * scale * (diagonal + diagonals[j]) + 1e-300);
+            min_derivative = std::min(min_derivative, at);
         }
-        return least;
+        return min_derivative;
     }
 
     // z += a K_i + b K_j
@@ -206,7 +206,7 @@ class PairDescentOn final : public PairDescent {
     // The sum of the slacks of the rows in the inequality of Fenchel and Young
     double gap() {
         if (has_intercept_) {
-            const std::size_t i = most_lacking(left_, 1.0), j = most_lacking(right_, -1.0);
+            const std::size_t i = most_violating(left_, 1.0), j = most_violating(right_, -1.0);
             highest_ = left_.slope[i] - z_[i];
             lowest_ = right_.slope[j] - z_[j];
         }

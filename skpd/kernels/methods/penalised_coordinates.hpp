@@ -70,12 +70,12 @@ class SeparableCoordinates {
    public:
     SeparableCoordinates(std::vector<SeparableTerm> terms, std::size_t n_penalised)
         : terms_(std::move(terms)), stride_(terms_.size() > 1), n_penalised_(n_penalised) {
-        for (const SeparableTerm& term : terms_) most_l2_ = std::max(most_l2_, term.l2);
+        for (const SeparableTerm& term : terms_) max_l2_ = std::max(max_l2_, term.l2);
     }
     const SeparableTerm& operator[](std::size_t j) const { return terms_[j * stride_]; }
     std::size_t n_penalised() const { return n_penalised_; }
     // The largest l2, which distinguishes sets of terms that are multiples of each other
-    double most_l2() const { return most_l2_; }
+    double max_l2() const { return max_l2_; }
 
     std::vector<std::size_t> support(const double* p, std::size_t n) const {
         std::vector<std::size_t> out;
@@ -109,7 +109,7 @@ class SeparableCoordinates {
    private:
     std::vector<SeparableTerm> terms_;
     std::size_t stride_, n_penalised_;
-    double most_l2_ = 0.0;
+    double max_l2_ = 0.0;
 };
 
 // l1 ||p||_1 + sum_g weight_g ||p_g||_2 over groups side by side

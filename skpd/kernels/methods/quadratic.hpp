@@ -113,7 +113,7 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
 
 // sums[b] += sum_p x_p rows(places_p - first, b) over rows of width numbers
 template <std::size_t width, class T, class I>
-SKPD_CLONES void meet(const T* x, const I* places, std::size_t n, std::size_t first, const double* rows, double* sums) {
+SKPD_CLONES void add_matched_products(const T* x, const I* places, std::size_t n, std::size_t first, const double* rows, double* sums) {
     double even[width] = {}, odd[width] = {};  // two chains, so that additions overlap
     const auto add = [&](double* sum, std::size_t p) {
         const double* row = rows + (static_cast<std::size_t>(places[p]) - first) * width;
@@ -136,31 +136,31 @@ SKPD_CLONES void meet(const T* x, const I* places, std::size_t n, std::size_t fi
 template <class M, class Add>
 bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* right, std::size_t n_right,
                const std::int64_t* left, std::size_t n_left, bool same, Add add) {
-    constexpr std::size_t width = 8, least_rows = 2048;  // 128 kB, which stay in a cache
+    constexpr std::size_t width = 8, min_rows = 2048;  // 128 kB, which stay in a cache
     std::vector<std::size_t> from(matrix.n_major), to(matrix.n_major);
-    double n_entries = 0.0, n_of_right = 0.0, meetings = 0.0;
+    double n_entries = 0.0, n_of_right = 0.0, n_products = 0.0;
     for (std::size_t b = 0; b < n_right; ++b) n_of_right += static_cast<double>(matrix.length(right[b]));
     for (std::size_t a = 0; a < n_left; ++a) {
         const auto j = static_cast<std::size_t>(left[a]);
         const auto length = static_cast<double>(matrix.length(j));
         to[j] = static_cast<std::size_t>(matrix.indptr[j]);
         n_entries += length;
-        meetings += length * static_cast<double>(1 + (same ? a : n_right - 1) / width);
+        n_products += length * static_cast<double>(1 + (same ? a : n_right - 1) / width);
     }
-    const double n_curved = n_rows - std::count(h, h + n_rows, 0.0);
-    const double pairs = n_of_right * n_entries / n_rows * n_curved / n_rows * (same ? 0.5 : 1.0);
-    if (meetings > pairs + 2.0 * n_entries + n_rows) return false;
+    const double n_weighted_rows = n_rows - std::count(h, h + n_rows, 0.0);
+    const double pairs = n_of_right * n_entries / n_rows * n_weighted_rows / n_rows * (same ? 0.5 : 1.0);
+    if (n_products > pairs + 2.0 * n_entries + n_rows) return false;
     // a column has several entries in these rows
-    const auto enough = static_cast<std::size_t>(16.0 * n_rows * n_left / (n_entries + 1.0));
-    const std::size_t n_at_a_time = std::min(n_rows, std::max(least_rows, enough));
-    std::vector<double> rows(width * n_at_a_time);
-    for (std::size_t top = 0; top < n_rows; top += n_at_a_time) {
+    const auto n_rows_with_entries = static_cast<std::size_t>(16.0 * n_rows * n_left / (n_entries + 1.0));
+    const std::size_t n_rows_per_block = std::min(n_rows, std::max(min_rows, n_rows_with_entries));
+    std::vector<double> rows(width * n_rows_per_block);
+    for (std::size_t top = 0; top < n_rows; top += n_rows_per_block) {
         for (std::size_t a = 0; a < n_left; ++a) {
             const auto j = static_cast<std::size_t>(left[a]);
             from[j] = to[j];
             const auto* end = matrix.indices + matrix.indptr[j + 1];
             to[j] = std::partition_point(matrix.indices + from[j], end, [&](auto i) {
-                return static_cast<std::size_t>(i) < top + n_at_a_time; }) - matrix.indices;
+                return static_cast<std::size_t>(i) < top + n_rows_per_block; }) - matrix.indices;
         }
         for (std::size_t first = 0; first < n_right; first += width) {
             const std::size_t k = std::min(n_right - first, width);
@@ -173,7 +173,7 @@ bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::
             for (std::size_t a = same ? first : 0; a < n_left; ++a) {
                 const auto j = static_cast<std::size_t>(left[a]);
                 double sums[width] = {};
-                meet<width>(matrix.data + from[j], matrix.indices + from[j], to[j] - from[j], top, rows.data(), sums);
+                add_matched_products<width>(matrix.data + from[j], matrix.indices + from[j], to[j] - from[j], top, rows.data(), sums);
                 for (std::size_t b = 0; b < k; ++b) add(first + b, a, sums[b]);
             }
             spread([](std::size_t) { return 0.0; });

@@ -17,20 +17,20 @@ namespace skpd {
 // An upper triangular matrix of n rows, without what lies below its diagonal: a whole one of a few hundred rows
 // would leave the cache. There is room for more.
 struct Triangle {
-    std::size_t n = 0, room = 0;
+    std::size_t n = 0, capacity = 0;
     std::vector<double> entries{};
 
-    void resize(std::size_t rows, std::size_t with_room) {
+    void resize(std::size_t rows, std::size_t new_capacity) {
         n = rows;
-        room = with_room;
-        entries.resize(room * (room + 1) / 2);
+        capacity = new_capacity;
+        entries.resize(capacity * (capacity + 1) / 2);
     }
     // The address of column 0 of a row: row(j)[c] is entry (j, c), for c >= j.
-    double* row(std::size_t j) { return entries.data() + j * room - j * (j + 1) / 2; }
-    const double* row(std::size_t j) const { return entries.data() + j * room - j * (j + 1) / 2; }
+    double* row(std::size_t j) { return entries.data() + j * capacity - j * (j + 1) / 2; }
+    const double* row(std::size_t j) const { return entries.data() + j * capacity - j * (j + 1) / 2; }
 };
 
-constexpr double least_pivot = 1e-13;  // of a diagonal entry, that is left of it
+constexpr double min_pivot = 1e-13;  // of a diagonal entry, that is left of it
 
 // Overwrites the upper triangle of A by its factor U, U'U = A. Returns whether A is positive definite, far enough
 // for its rounding. Eight pivots at a time share a pass over what is left.
@@ -49,7 +49,7 @@ SKPD_CLONES inline bool factorise(Triangle& A) {
 #pragma omp simd
                 for (std::size_t c = j; c < n; ++c) row[c] -= u * pivot[c];
             }
-            if (!(row[j] > least_pivot * diagonal[j])) return false;
+            if (!(row[j] > min_pivot * diagonal[j])) return false;
             const double inverse = 1.0 / std::sqrt(row[j]);
 #pragma omp simd
             for (std::size_t c = j; c < n; ++c) row[c] *= inverse;
@@ -116,9 +116,9 @@ class SupportSystem {
         names_.resize(n, -1);
         place_.assign(n, none);
         for (std::size_t j = 0; j < n; ++j)
-            if (const auto found = place_of_name_.find(names_[j]); found != place_of_name_.end()) {
-                place_[j] = found->second;
-                coordinate_[found->second] = j;
+            if (const auto entry = place_of_name_.find(names_[j]); entry != place_of_name_.end()) {
+                place_[j] = entry->second;
+                coordinate_[entry->second] = j;
             }
     }
 
@@ -129,16 +129,16 @@ class SupportSystem {
         const auto diagonal = [&](std::size_t j) {
             return (model.curvature(j) + (j < penalty.n_penalised() ? penalty[j].l2 : 0.0)) * (1.0 + 1e-14);
         };
-        if (penalty.most_l2() == most_l2_ && follow(H, n, diagonal, support)) return true;
+        if (penalty.max_l2() == max_l2_ && update(H, n, diagonal, support)) return true;
         forget();
-        most_l2_ = penalty.most_l2();
+        max_l2_ = penalty.max_l2();
         factor_.resize(k, k + k / share);
         for (std::size_t a = 0; a < k; ++a) {
             const double* from = H + support[a] * n;
             double* row = factor_.row(a);
             for (std::size_t b = a; b < k; ++b) row[b] = from[support[b]];
             row[a] = diagonal(support[a]);
-            enter(support[a]);
+            add_coordinate(support[a]);
         }
         if (factorise(factor_)) return true;
         forget();
@@ -150,7 +150,7 @@ class SupportSystem {
         std::vector<double> x(factor_.n, 0.0);
         for (std::size_t b = 0; b < support.size(); ++b) x[place_[support[b]]] = step[b];
         solve_forward(factor_, 0, x.data());
-        for (const auto& v : left_) project_off(v, x.data());
+        for (const auto& v : removed_) project_off(v, x.data());
         solve_backward(factor_, x.data());
         for (std::size_t b = 0; b < support.size(); ++b) step[b] = x[place_[support[b]]];
     }
@@ -159,51 +159,51 @@ class SupportSystem {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     static constexpr std::size_t share = 8;  // of the support, that may have left or joined until a new factor costs less
 
-    void enter(std::size_t j) {
-        place_[j] = here_.size();
-        place_of_name_[names_[j]] = here_.size();
+    void add_coordinate(std::size_t j) {
+        place_[j] = is_active_.size();
+        place_of_name_[names_[j]] = is_active_.size();
         coordinate_.push_back(j);
-        here_.push_back(true);
+        is_active_.push_back(true);
     }
     void forget() {
         std::fill(place_.begin(), place_.end(), none);
         place_of_name_.clear();
         coordinate_.clear();
-        here_.clear();
-        left_.clear();
+        is_active_.clear();
+        removed_.clear();
         factor_.n = 0;
     }
 
     template <class Diagonal>
-    bool follow(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::size_t>& support) {
-        const std::size_t k = here_.size();
+    bool update(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::size_t>& support) {
+        const std::size_t k = is_active_.size();
         std::vector<std::uint8_t> stays(k, false);
         std::vector<std::size_t> joining;
         for (const std::size_t j : support) {
             const std::size_t a = place_[j];
-            if (a != none && here_[a]) stays[a] = true;
+            if (a != none && is_active_[a]) stays[a] = true;
             else joining.push_back(j);
         }
-        std::size_t changes = left_.size() + joining.size();
-        for (std::size_t a = 0; a < k; ++a) changes += here_[a] && !stays[a];
-        if (k == 0 || share * changes > k || k + joining.size() > factor_.room) return false;
+        std::size_t changes = removed_.size() + joining.size();
+        for (std::size_t a = 0; a < k; ++a) changes += is_active_[a] && !stays[a];
+        if (k == 0 || share * changes > k || k + joining.size() > factor_.capacity) return false;
         for (std::size_t a = 0; a < k; ++a)
-            if (here_[a] && !stays[a] && !leave(a)) return false;
+            if (is_active_[a] && !stays[a] && !remove(a)) return false;
         return join(H, n, diagonal, joining);
     }
 
-    bool leave(std::size_t a) {
+    bool remove(std::size_t a) {
         std::vector<double> v(factor_.n, 0.0);
         v[a] = 1.0;
         solve_forward(factor_, a, v.data());
         const double before = dense_dot(v.data(), v.data(), v.size());
-        for (int twice = 0; twice < 2; ++twice)
-            for (const auto& other : left_) project_off(other, v.data());
+        for (int repetition = 0; repetition < 2; ++repetition)
+            for (const auto& other : removed_) project_off(other, v.data());
         const double square = dense_dot(v.data(), v.data(), v.size());
         if (!(square > 1e-20 * before)) return false;
         for (double& entry : v) entry /= std::sqrt(square);
-        left_.push_back(std::move(v));
-        here_[a] = false;
+        removed_.push_back(std::move(v));
+        is_active_[a] = false;
         return true;
     }
 
@@ -213,7 +213,7 @@ class SupportSystem {
         std::vector<double> columns(n_new * k, 0.0);
         for (std::size_t b = 0; b < n_new; ++b)
             for (std::size_t a = 0; a < k; ++a)
-                if (here_[a]) columns[b * k + a] = H[joining[b] * n + coordinate_[a]];
+                if (is_active_[a]) columns[b * k + a] = H[joining[b] * n + coordinate_[a]];
         std::size_t b = 0;
         for (; b + together <= n_new; b += together) solve_forward<together>(factor_, columns.data() + b * k);
         for (; b < n_new; ++b) solve_forward(factor_, 0, columns.data() + b * k);
@@ -221,21 +221,21 @@ class SupportSystem {
         for (b = 0; b < n_new; ++b) {
             const double* first = columns.data() + b * k;
             std::vector<double> u(first, first + k);
-            for (int twice = 0; twice < 2; ++twice)
-                for (const auto& v : left_) project_off(v, u.data());
+            for (int repetition = 0; repetition < 2; ++repetition)
+                for (const auto& v : removed_) project_off(v, u.data());
             for (std::size_t a = 0; a < b; ++a) {
                 const double rest = H[joining[b] * n + joining[a]] - dense_dot(joined[a].data(), u.data(), k + a);
                 u.push_back(rest / factor_.row(k + a)[k + a]);
             }
             const double d = diagonal(joining[b]), square = d - dense_dot(u.data(), u.data(), u.size());
-            if (!(square > least_pivot * d)) return false;
+            if (!(square > min_pivot * d)) return false;
             for (std::size_t a = 0; a < u.size(); ++a) factor_.row(a)[k + b] = u[a];
             factor_.row(k + b)[k + b] = std::sqrt(square);
             joined.push_back(std::move(u));
-            enter(joining[b]);
+            add_coordinate(joining[b]);
         }
         factor_.n += n_new;
-        for (auto& v : left_) v.resize(factor_.n, 0.0);
+        for (auto& v : removed_) v.resize(factor_.n, 0.0);
         return true;
     }
 
@@ -243,11 +243,11 @@ class SupportSystem {
         dense_axpy(-dense_dot(unit.data(), x, unit.size()), unit.data(), x, unit.size());
     }
 
-    double most_l2_ = 0.0;  // of the terms that the factor was computed for
+    double max_l2_ = 0.0;  // of the terms that the factor was computed for
     Triangle factor_;
-    std::vector<std::uint8_t> here_;                            // by their places in the factor
+    std::vector<std::uint8_t> is_active_;                            // by their places in the factor
     std::vector<std::size_t> coordinate_;                       // of H, for those here
-    std::vector<std::vector<double>> left_;                     // orthonormal
+    std::vector<std::vector<double>> removed_;                     // orthonormal
     std::vector<std::int64_t> names_;                           // of the coordinates of H
     std::vector<std::size_t> place_;                            // theirs in the factor
     std::unordered_map<std::int64_t, std::size_t> place_of_name_;
@@ -269,10 +269,10 @@ inline double newton_step(GramQuadratic& model, const SeparableCoordinates& pena
 // of a matrix near singular the last of them leave one by one.
 inline void minimise_separable(GramQuadratic model, const SeparableCoordinates& penalty, int sweeps, double tol,
                                int rounds, SupportSystem& system) {
-    constexpr int most_steps = 30;
+    constexpr int max_steps = 30;
     for (int round = 0; round < rounds; ++round) {
         if (model.descend(penalty, sweeps, tol) <= tol) return;
-        for (int k = 0; k < most_steps; ++k) {
+        for (int k = 0; k < max_steps; ++k) {
             const double length = newton_step(model, penalty, system);
             if (length == 1.0 || length == 0.0) break;
         }
