@@ -1,9 +1,12 @@
-// A dense matrix by columns in eight bits for each entry, for products that need only be known roughly.
+// A dense matrix X (n, d), stored by columns, in eight bits for each entry, for products of which a rough value
+// suffices.
 //
-// With x_j ~ s_j q_j and v ~ r t in integers, s_j r q_j't misses x_j'v by at most
-//     ||x_j - s_j q_j|| ||theta|| + s_j ||q_j||_2 ||v - r t||_2,    v = diag(c) theta,
-// in the norm ||a||^2 = sum_i c_i a_i^2. It takes a small part of the time of the product, as it
-// reads an eighth of the numbers and sums of integers are exact in any order.
+// With x_j ~ s_j q_j and v ~ r t for vectors of integers q_j and t (n),
+//
+//   |x_j'v - s_j r q_j't| <= ||x_j - s_j q_j|| ||theta|| + s_j ||q_j||_2 ||v - r t||_2,    v = diag(c) theta,
+//
+// in the norm ||a||^2 = sum_i c_i a_i^2. These products take a small part of the time of the exact ones, since they
+// read an eighth of the memory and sums of integers are exact in any order.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +20,19 @@
 
 namespace skpd {
 
-// The nearest integer of a number of magnitude below 2^51
+// The integer nearest to x, for |x| < 2^51
 inline double nearest_integer(double x) {
     constexpr double shift = 6755399441055744.0;  // 3 * 2^51
     return (x + shift) - shift;
 }
-// q = nearest(x / s); the weighted square of x - s q, and that of q
+// Writes q = nearest_integer(x / s); returns sum_i weights_i (x_i - s q_i)^2 and sum_i q_i^2. All vectors have n
+// entries.
 struct QuantisationErrors {
     double error = 0.0, size = 0.0;
 };
 template <class T>
-SKPD_CLONES QuantisationErrors quantise(const T* x, const double* weights, double s, double inverse, std::int8_t* q, std::size_t n) {
+SKPD_CLONES QuantisationErrors quantise(const T* x, const double* weights, double s, double inverse, std::int8_t* q,
+                                        std::size_t n) {
     double error = 0.0, size = 0.0;
 #pragma omp simd reduction(+ : error, size)
     for (std::size_t i = 0; i < n; ++i) {
@@ -38,6 +43,7 @@ SKPD_CLONES QuantisationErrors quantise(const T* x, const double* weights, doubl
     }
     return {error, size};
 }
+// sum_i q_i t_i
 SKPD_CLONES inline std::int32_t integer_dot(const std::int8_t* q, const std::int16_t* t, std::size_t n) {
     std::int32_t sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += static_cast<std::int32_t>(q[i]) * static_cast<std::int32_t>(t[i]);
@@ -46,11 +52,11 @@ SKPD_CLONES inline std::int32_t integer_dot(const std::int8_t* q, const std::int
 
 class CoarseMatrix {
    public:
-    static constexpr std::int32_t max_q = 127, max_t = 2047;  // of entries of q and of t
-    static constexpr std::size_t max_terms = 8192;              // sums of so many fit in 32 bits
+    static constexpr std::int32_t max_q = 127, max_t = 2047;  // the largest |q_i| and |t_i|
+    static constexpr std::size_t max_terms = 8192;  // a sum of so many products fits in 32 bits
     static_assert(std::int64_t{max_q} * max_t * max_terms < std::int64_t{1} << 31);
 
-    // The computed numbers s_j, ||x_j - s_j q_j|| and s_j ||q_j||_2 of column j
+    // Of column j: scale is s_j, error ||x_j - s_j q_j||, and size s_j ||q_j||_2, as computed.
     struct Column {
         double scale, error, size;
     };
@@ -60,7 +66,7 @@ class CoarseMatrix {
         : n_rows_(columns.n_minor), columns_(columns.n_major), q_(columns.n_entries()), t_(n_rows_) {
         for (std::size_t j = 0; j < columns_.size(); ++j) {
             const double largest = max_abs(columns.major(j), n_rows_);
-            // where the inverse or a square might overflow, 0 keeps nothing
+            // Where the inverse or a square might overflow, the column is approximated by 0.
             const double scale = largest > 1e-140 && largest < 1e140 ? largest / max_q : 0.0;
             const double inverse = scale > 0.0 ? 1.0 / scale : 0.0;
             const auto [error, size] =
@@ -71,7 +77,7 @@ class CoarseMatrix {
 
     const Column& column(std::size_t j) const { return columns_[j]; }
 
-    // Takes v; returns the square of ||v - r t||_2, as computed, or infinity where it is out of range.
+    // Rounds v (n) to r t; returns ||v - r t||_2^2 as computed, or infinity if v is out of range.
     double take(const std::vector<double>& v) {
         step_ = max_abs(v.data(), v.size()) / max_t;
         if (!(step_ > 1e-150 && step_ < 1e150)) return std::numeric_limits<double>::infinity();
@@ -84,10 +90,10 @@ class CoarseMatrix {
         return error;
     }
 
-    // visit(j, s_j r q_j't) for some columns
+    // Calls visit(j, s_j r q_j't) for each column j of the indices.
     template <class I, class Visit>
     void products(const std::vector<I>& indices, Visit visit) const {
-        // columns are prefetched some places ahead, as memory is slower than the products
+        // Columns are prefetched ahead of their use, as memory is slower than the products.
         const std::size_t page = std::min<std::size_t>(n_rows_, 4096), ahead = (page + 4096) / page;
         const auto column = [&](std::size_t k) { return q_.data() + static_cast<std::size_t>(indices[k]) * n_rows_; };
         for (std::size_t k = 0; k < indices.size(); ++k) {

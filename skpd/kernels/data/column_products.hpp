@@ -1,4 +1,4 @@
-// Products A x of a matrix A stored by rows with vectors x that are 0 outside of a small support.
+// out += A x for a matrix A (n, d) that is stored by rows and vectors x (d) that are 0 outside of a small support.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 
 namespace skpd {
 
-// If the support has few of the entries of a sparse matrix, its columns are collected and kept, by one pass over the
-// matrix for all columns that are likely to be needed soon. Otherwise all rows are read. Of a dense matrix the entries
-// of every row in the support are.
+// If the support has few of the entries of a sparse matrix, its columns are collected and kept, in one pass over the
+// matrix for all columns that are likely to be needed soon. Otherwise all rows are read. Of a dense matrix, the entries
+// of the support are read in every row.
 class ColumnProducts {
    public:
     using Likely = std::function<bool(std::size_t)>;
 
     explicit ColumnProducts(const MajorVectors& rows) : rows_(rows) {}
 
-    // out += A x; likely(j) must hold for every column j of the support. Returns the number of
-    // entries that it has read.
+    // out += A x; x (d), out (n). likely(j) must hold for every column j of the support. Returns the number of entries
+    // that were read.
     double add(const double* x, const std::vector<std::uint32_t>& support, const Likely& likely, double* out) {
         return rows_.visit([&](const auto& rows) { return add_of(rows, x, support, likely, out); });
     }
-    // The number of entries in the columns of the last support
+    // Returns the number of entries in the columns of the last support.
     double needed() const { return static_cast<double>(needed_); }
 
    private:
-    static constexpr std::size_t none = static_cast<std::size_t>(-1);  // of a column not collected
-    static constexpr std::size_t all_rows_ratio = 8;  // a support with 1 / many of the entries reads all rows
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);  // the start of a column that is not collected
+    static constexpr std::size_t all_rows_ratio = 8;  // a support with more than 1/8 of the entries reads all rows
 
     template <class T>
     double add_of(const Dense<T>& rows, const double* x, const std::vector<std::uint32_t>& support, const Likely&,
@@ -116,7 +116,7 @@ class ColumnProducts {
     }
 
     const MajorVectors rows_;
-    std::vector<std::size_t> begin_, end_;  // of the columns in row_ and value_
+    std::vector<std::size_t> begin_, end_;  // where the columns begin and end in row_ and value_
     std::vector<std::uint32_t> row_;
     std::vector<double> value_;
     std::size_t needed_ = 0;

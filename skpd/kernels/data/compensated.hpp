@@ -1,7 +1,6 @@
-// Sums in two chains, and sums and products carried as an unevaluated pair high + low of doubles
-// (Dekker, 1971; Ogita, Rump and Oishi, 2005), so that a sum of n terms is as accurate
-// as if it had been computed in twice the working precision and rounded once, with a
-// bound on the error that is left.
+// Sums in two chains, and sums and products as unevaluated pairs high + low of doubles (Dekker, 1971; Ogita, Rump and
+// Oishi, 2005). A sum of n terms is as accurate as if it were computed in twice the working precision and rounded once,
+// and has a bound on the error that remains.
 #pragma once
 
 #include <cmath>
@@ -9,11 +8,12 @@
 #include <limits>
 #include <utility>
 
-// Clones by what a processor can do: "arch=haswell" would leave out all that are not Intel's.
+// The compiler clones a function for each set of instructions. "arch=haswell" would exclude all processors that are not
+// Intel's.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
 #if __GNUC__ >= 12
 #define SKPD_CLONES __attribute__((target_clones("avx512f", "arch=x86-64-v3", "default")))
-#define SKPD_HAS_FMA  // in the clones; elsewhere as a call
+#define SKPD_HAS_FMA  // clones have the instruction; elsewhere std::fma is a call
 #else
 #define SKPD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
@@ -24,8 +24,8 @@
 #endif
 #endif
 
-// For functions that loops over vectors call: GCC inlines less in a small file than in a large one,
-// and it vectorises no loop with a call.
+// SKPD_INLINE is for functions that loops over vectors call: GCC inlines less in a small file than in a large one, and
+// it vectorises no loop with a call.
 #if defined(__GNUC__)
 #define SKPD_INLINE inline __attribute__((always_inline))
 #elif defined(_MSC_VER)
@@ -36,7 +36,8 @@
 
 namespace skpd {
 
-// take(sum, p) for first <= p < end, with every other p of a second sum, so that additions overlap
+// Calls take(sum, p) for each p from the first up to the end; every other p has a second sum, so that additions
+// overlap.
 template <class Sum, class Place, class Take>
 SKPD_INLINE std::pair<Sum, Sum> two_chains(Place p, Place end, Take take) {
     Sum even{}, odd{};
@@ -48,6 +49,7 @@ SKPD_INLINE std::pair<Sum, Sum> two_chains(Place p, Place end, Take take) {
     return {even, odd};
 }
 
+// The sum is high + low, which is left unevaluated.
 struct Compensated {
     double high = 0.0;
     double low = 0.0;
@@ -61,14 +63,14 @@ struct Compensated {
         size += std::fabs(x);
     }
 
-    // add(a * b) with the rounding error of the product kept
+    // Adds a b, with the rounding error of the product.
     void add_product(double a, double b) {
         const double product = a * b;
         add(product);
         low += product_error(a, b, product);
     }
 
-    // Adds another sum, whose terms are then counted with those of this one.
+    // Adds another sum, whose terms are counted with those of this one.
     void add(const Compensated& other) {
         const double before = size;
         add(other.high);
@@ -76,6 +78,7 @@ struct Compensated {
         size = before + other.size;
     }
 
+    // a b - product, where product is a * b rounded (Dekker, 1971)
     static double product_error(double a, double b, double product) {
 #ifdef SKPD_HAS_FMA
         return std::fma(a, b, -product);
@@ -89,7 +92,7 @@ struct Compensated {
     }
 };
 
-// high + low = a b
+// high_i + low_i = a_i b_i for vectors of n entries
 SKPD_CLONES inline void exact_products(const double* a, const double* b, double* high, double* low, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         high[i] = a[i] * b[i];
@@ -97,22 +100,21 @@ SKPD_CLONES inline void exact_products(const double* a, const double* b, double*
     }
 }
 
-// The sum rounded to high + low, |low| at most half a unit in the last place of high,
-// and a bound on what that misses of the exact value.
+// The sum rounded to high + low with |low| at most half a unit in the last place of high, and a bound on its error.
 struct Rounded {
     double high, low, error;
 
     Rounded(const Compensated& sum, std::size_t n_terms) {
         constexpr double unit = 1.1102230246251565e-16;  // 2^-53
         const double n = static_cast<double>(n_terms) + 4.0;
-        // each product may lose a few units of the smallest double to underflow
+        // Each product may lose a few units of the smallest double to underflow.
         const double underflow = 64.0 * n * std::numeric_limits<double>::denorm_min();
         high = sum.high + sum.low;
         low = sum.low - (high - sum.high);
-        // Ogita, Rump and Oishi, Proposition 5.5, with room for the third factor
+        // This is Proposition 5.5 of Ogita, Rump and Oishi, enlarged for the third factor.
         error = 4.0 * (n * unit) * (n * unit) * sum.size + underflow;
         if (!std::isfinite(high) || !std::isfinite(low)) {
-            // a splitting has overflowed: what is left is the plain sum
+            // A splitting has overflowed, which leaves the plain sum.
             high = sum.high;
             low = 0.0;
             error = 2.0 * n * unit * sum.size + underflow;
@@ -120,10 +122,9 @@ struct Rounded {
     }
 };
 
-// Inner products and linear combinations of dense and sparse vectors
 
-// sum_j x_j (high_j + low_j) in twice the working precision, in lanes that a processor
-// takes as one vector.
+// sum_j x_j (high_j + low_j) in twice the working precision; x, high and low (n). Its lanes fill one vector of a
+// processor.
 template <class T>
 SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, const double* low, std::size_t n) {
     constexpr std::size_t lanes = 8;
@@ -147,7 +148,7 @@ SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, co
     for (std::size_t k = 0; k < lanes; ++k) total.add(Compensated{sum[k], rest[k], size[k]});
     return total;
 }
-// out_j += x_j (high + low)
+// out_j += x_j (high + low) with out = sum + rest; x, sum, rest and size (n)
 template <class T>
 SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, double* sum, double* rest, double* size,
                                         std::size_t n) {
@@ -160,7 +161,7 @@ SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, dou
         size[j] += std::fabs(product);
     }
 }
-// The compensated dot product with the entries of a sparse vector.
+// sum_p x_p (high_j + low_j) with j = indices_p, over the n entries of a sparse vector
 template <class T, class I>
 SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, const double* high, const double* low,
                                                std::size_t n) {
@@ -172,6 +173,7 @@ SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, con
     even.add(odd);
     return even;
 }
+// out_j += x_p (high + low) with j = indices_p and out = sum + rest, over the n entries of a sparse vector
 template <class T, class I>
 SKPD_CLONES void sparse_axpy_compensated(double high, double low, const T* x, const I* indices, double* sum,
                                          double* rest, double* size, std::size_t n) {

@@ -1,6 +1,6 @@
-// Inner products and linear combinations of dense vectors x of either precision, in double precision:
-// of one vector x, and of four at once; and the same beside the sums of the magnitudes of their terms, from which
-// bounds on their rounding errors follow.
+// x . v and out += a x for dense vectors x of either precision, in double precision, for one vector x (n) and for four
+// at once. The variants with magnitudes also sum the magnitudes of the terms, from which bounds on the rounding errors
+// follow.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace skpd {
 
-// Prefetches a dense vector while another is read: a processor foresees what is read within a
-// vector, but not which vector comes after it.
+// Prefetches a dense vector while another one is read: a processor foresees what is read within a vector, but not which
+// vector comes after it.
 template <class T>
 struct Prefetch {
     const T* next;
@@ -26,14 +26,14 @@ struct Prefetch {
     }
 };
 
-// Prefetches the beginning of a vector, all of it if it is short.
+// Prefetches the beginning of x (n), or all of it if it is short.
 template <class T>
 void prefetch(const T* x, std::size_t n) {
-    constexpr std::size_t max_bytes = std::size_t{1} << 14;  // bytes
+    constexpr std::size_t max_bytes = std::size_t{1} << 14;  // a short vector has at most so many bytes
     Prefetch{x}(0, std::min(n, max_bytes / sizeof(T)));
 }
 
-// No prefetching
+// This prefetches nothing, where a `Prefetch` is expected.
 struct NoPrefetch {
     void operator()(std::size_t, std::size_t) const {}
 };
@@ -41,7 +41,7 @@ struct NoPrefetch {
 // x . v
 template <class T, class Next = NoPrefetch>
 SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next prefetch = {}) {
-    constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
+    constexpr std::size_t lanes = 32;  // so many sums let additions overlap
     double sums[lanes] = {};
     std::size_t j = 0;
     for (; j + lanes <= n; j += lanes) {
@@ -53,10 +53,10 @@ SKPD_CLONES double dense_dot(const T* x, const double* v, std::size_t n, Next pr
     for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
     return sum;
 }
-// x . v, prefetching the vector `next` whose product comes after it
+// x . v, which prefetches `next`, the vector whose product comes after it
 template <class T>
 double dense_dot(const T* x, const double* v, std::size_t n, const T* next) {
-    constexpr std::size_t max_bytes = std::size_t{1} << 16;  // bytes that stay in the cache until they are read
+    constexpr std::size_t max_bytes = std::size_t{1} << 16;  // so many bytes stay in the cache until they are read
     return n * sizeof(T) <= max_bytes ? dense_dot(x, v, n, Prefetch{next}) : dense_dot(x, v, n);
 }
 
@@ -76,13 +76,13 @@ SKPD_CLONES void dense_axpy(double a, const T* x, double* out, std::size_t n) {
     for (std::size_t j = 0; j < n; ++j) out[j] += a * static_cast<double>(x[j]);
 }
 
-// The number of vectors that the products below read at once: v or out is read once for all four,
-// and four streams use the bandwidth of the memory well.
+// The number of vectors that the products below read at once: v or out is read once for all four, and four streams use
+// the bandwidth of memory well.
 constexpr std::size_t together = 4;
 template <class T>
 using Four = std::array<const T*, together>;
 
-// out_k = x_k . v
+// out_k = x_k . v for k < 4
 template <class T, class V>
 SKPD_CLONES void dense_dots(const Four<T>& x, const V* v, std::size_t n, double* out) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
@@ -101,7 +101,7 @@ SKPD_CLONES void dense_dots(const Four<T>& x, const V* v, std::size_t n, double*
     out[3] = sum_d;
 }
 
-// The functions of a matrix entry that products use.
+// Products apply one of these functions map(x) to each matrix entry.
 struct Identity {
     static double of(double x) { return x; }
 };
@@ -124,11 +124,11 @@ SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T
                   (v_c * Map::of(static_cast<double>(c[j])) + v_d * Map::of(static_cast<double>(d[j])));
 }
 
-// A sum of terms and the sum of their magnitudes
+// This holds sum_k t_k and sum_k |t_k| of terms t_k.
 struct SumAndMagnitude {
     double sum = 0.0, magnitude = 0.0;
 };
-// x . v
+// x . v and sum_j |x_j v_j|
 template <class T>
 SKPD_CLONES SumAndMagnitude dense_dot_and_magnitude(const T* x, const double* v, std::size_t n) {
     double sum = 0.0, magnitude = 0.0;
@@ -141,7 +141,7 @@ SKPD_CLONES SumAndMagnitude dense_dot_and_magnitude(const T* x, const double* v,
     return {sum, magnitude};
 }
 
-// out_k = x_k . v
+// out_k = x_k . v and sum_j |x_kj v_j| for k < 4
 template <class T>
 SKPD_CLONES void dense_dots_and_magnitudes(const Four<T>& x, const double* v, std::size_t n,
                                            SumAndMagnitude* out) {
@@ -168,7 +168,7 @@ SKPD_CLONES void dense_dots_and_magnitudes(const Four<T>& x, const double* v, st
     out[3] = {sum_d, magnitude_d};
 }
 
-// sum += a x
+// sum += a x, magnitude += |a x|
 template <class T>
 SKPD_CLONES void dense_axpy_and_magnitude(double a, const T* x, double* sum, double* magnitude, std::size_t n) {
 #pragma omp simd
@@ -179,7 +179,7 @@ SKPD_CLONES void dense_axpy_and_magnitude(double a, const T* x, double* sum, dou
     }
 }
 
-// sum += sum_k v_k x_k
+// sum += sum_k v_k x_k, magnitude += sum_k |v_k x_k|
 template <class T>
 SKPD_CLONES void dense_axpys_and_magnitudes(const std::array<double, together>& v, const Four<T>& x, double* sum,
                                             double* magnitude, std::size_t n) {

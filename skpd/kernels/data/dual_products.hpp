@@ -1,11 +1,13 @@
-// Products X' diag(c) theta of one dual point after another, of the columns where they may matter,
-// of a matrix by columns.
+// p = X' diag(c) theta for a sequence of dual points theta (n), with X (n, d) stored by columns and p (d), of which
+// only the entries that may matter are computed.
 //
-// By the Cauchy-Schwarz inequality x_j' diag(c) theta differs from s x_j' diag(c) theta_0 by at most
-// ||x_j|| ||theta - s theta_0||, in the norm ||a||^2 = sum_i c_i a_i^2, for every scale s. The same
-// inequality bounds the rounding errors of computed products. For a dense matrix, most of the other
-// products can be proven to be small with eight bits for an entry (`CoarseMatrix`). This is done once
-// as much time has been spent on products that turned out to be small.
+// By the Cauchy-Schwarz inequality, for every scale s,
+//
+//   |x_j' diag(c) theta - s x_j' diag(c) theta_0| <= ||x_j|| ||theta - s theta_0||,    ||a||^2 = sum_i c_i a_i^2.
+//
+// The same inequality bounds the rounding errors of computed products. For a dense matrix, most of the other products
+// can be proven to be small with eight bits for an entry (`CoarseMatrix`), which begins once as much time has been
+// spent on products that turned out to be small.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 
 namespace skpd {
 
+// sum_i weights_i a_i b_i over n entries
 SKPD_CLONES inline double weighted_dot(const double* weights, const double* a, const double* b, std::size_t n) {
     double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
@@ -30,7 +33,7 @@ SKPD_CLONES inline double weighted_dot(const double* weights, const double* a, c
 
 class DualProducts {
    public:
-    // from theta = 0
+    // Starts at theta = 0.
     DualProducts(const AnyLayout& columns, std::size_t n_rows, std::size_t n_columns, const double* weights)
         : columns_(columns), weights_(weights, weights + n_rows), theta_(n_rows), scaled_(n_rows), norms_(n_columns),
           rounding_(n_columns), product_(n_columns), error_(n_columns), exact_(n_columns, true) {
@@ -46,8 +49,8 @@ class DualProducts {
             columns_);
     }
 
-    // Brings the products to theta. An entry that is at most `enough`, its error included, is left
-    // as it is, unless coef is given and not 0 there. Returns whether anything has changed.
+    // Updates the products to theta (n). An entry j with |p_j| + error_j <= threshold is left as it is, unless coef (d)
+    // is given and coef_j != 0. Returns whether anything has changed.
     bool take(const double* theta, double threshold, const double* coef) {
         const bool moves = !std::equal(theta_.begin(), theta_.end(), theta);
         if (moves) {
@@ -84,8 +87,8 @@ class DualProducts {
 
    private:
     static constexpr double unit = 1.1102230246251565e-16;  // 2^-53
-    static constexpr double build = 2.0;                    // products in the time to make a matrix coarse
-    static constexpr double tiny = 1e-153;                  // above the root of the smallest normal number
+    static constexpr double build = 2.0;  // making a matrix coarse takes the time of so many products
+    static constexpr double tiny = 1e-153;  // exceeds the square root of the smallest normal number
 
     // An upper bound on a norm, from the computed norm of n_terms terms, which may underflow
     static double rounded_up(double norm, std::size_t n_terms) {
@@ -112,12 +115,13 @@ class DualProducts {
         if (n_small > 0) wasted_ += work * static_cast<double>(n_small) / static_cast<double>(requested_.size());
     }
 
-    // Leaves those out of the wanted that eight bits show to be small.
+    // Removes the requested columns that eight bits prove to be small.
     void compute_coarsely(double threshold, const double* coef) {
-        const auto is_free_to_skip = [&](std::int64_t j) { return !coef || coef[static_cast<std::size_t>(j)] == 0.0; };
+        const auto may_skip = [&](std::int64_t j) { return !coef || coef[static_cast<std::size_t>(j)] == 0.0; };
         rough_.clear();
         for (const auto j : requested_)
-            if (is_free_to_skip(j) && size_ * coarse_->column(static_cast<std::size_t>(j)).error < threshold) rough_.push_back(j);
+            if (may_skip(j) && size_ * coarse_->column(static_cast<std::size_t>(j)).error < threshold)
+                rough_.push_back(j);
         if (rough_.empty() || !std::isfinite(size_)) return;
         const std::size_t n = scaled_.size();
         const double missed = std::sqrt(coarse_->take(scaled_)) * (1.0 + 1.1 * unit * static_cast<double>(n + 8)) +
@@ -125,7 +129,7 @@ class DualProducts {
         coarse_->products(rough_, [&](std::int64_t column, double product) {
             const auto j = static_cast<std::size_t>(column);
             const auto& [scale, of_column, size] = coarse_->column(j);
-            // those of the columns and of what is computed with them, as in `settle`
+            // The error is that of the approximations and of the arithmetic, which is bounded as in `set_exact`.
             const double error = ((of_column + tiny) * size_ + size * missed) * (1.0 + 1.1 * unit * static_cast<double>(n + 16)) +
                                  4.0 * size_ * rounding_[j] + 4.0 * unit * std::fabs(product) + tiny;
             if (error < error_[j]) {
@@ -133,7 +137,9 @@ class DualProducts {
                 error_[j] = error;
             }
         });
-        std::erase_if(requested_, [&](std::int64_t j) { return is_free_to_skip(j) && is_small(static_cast<std::size_t>(j), threshold); });
+        std::erase_if(requested_, [&](std::int64_t j) {
+            return may_skip(j) && is_small(static_cast<std::size_t>(j), threshold);
+        });
     }
 
     double norm_of_scaled() const {
@@ -142,7 +148,7 @@ class DualProducts {
         return rounded_up(std::sqrt(sum), scaled_.size());
     }
 
-    // Returns the work, in entries of the matrix.
+    // Computes the requested products; returns the number of entries of the matrix that were read.
     template <class M>
     double compute_exactly(const M& matrix) {
         std::size_t work = 0;
@@ -163,20 +169,20 @@ class DualProducts {
         }
         return static_cast<double>(work);
     }
-    // the error of a sum of products of three factors, added up in any order
+    // Sets the error to the bound for a sum of products of three factors in any order.
     void set_exact(std::size_t j) {
         error_[j] = size_ * rounding_[j] + tiny;
         exact_[j] = true;
     }
 
     AnyLayout columns_;
-    std::vector<double> weights_, theta_, scaled_;  // scaled: weights * theta
+    std::vector<double> weights_, theta_, scaled_;  // scaled_ is weights * theta
     std::vector<double> norms_, rounding_, product_, error_;
-    std::vector<std::uint8_t> exact_;  // whether computed from this theta
+    std::vector<std::uint8_t> exact_;  // whether the product was computed from this theta
     std::vector<std::int64_t> requested_;
     std::vector<double> selected_;
     double size_ = 0.0;
-    double wasted_ = 0.0;  // entries in products that turned out small
+    double wasted_ = 0.0;  // the number of entries in products that turned out to be small
     std::optional<CoarseMatrix> coarse_;
     std::vector<std::int64_t> rough_;
 };

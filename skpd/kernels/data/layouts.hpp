@@ -1,7 +1,8 @@
-// The element layouts of a data matrix: dense or sparse, each of either precision.
+// The layouts of a data matrix, which is dense or sparse and of either precision.
 //
-// A matrix is a sequence of "major" vectors: rows for CSR and C order, columns for
-// CSC and Fortran order. A layout offers the products with one of them.
+// A matrix is a sequence of n_major "major" vectors x_k of n_minor entries: rows for CSR and C order, columns for CSC
+// and Fortran order. A layout offers x_k . v for v (n_minor), out += a x_k for out (n_minor), and their compensated and
+// bounded variants.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,11 @@
 
 namespace skpd {
 
-// Whether all indices lie in [0, n).
+// Returns whether all of the `count` indices lie in [0, n).
 template <class I>
 SKPD_CLONES bool all_below(const I* indices, std::size_t count, std::size_t n) {
     using Unsigned = std::make_unsigned_t<I>;
-    Unsigned largest = 0;  // a negative index is a large one
+    Unsigned largest = 0;  // a negative index becomes a large one
 #pragma omp simd reduction(max : largest)
     for (std::size_t p = 0; p < count; ++p) largest = std::max(largest, static_cast<Unsigned>(indices[p]));
     return count == 0 || largest < n;
@@ -30,10 +31,10 @@ template <class T>
 struct Dense {
     const T* data;
     std::size_t n_major, n_minor;
-    std::ptrdiff_t stride;  // between major vectors, in elements
+    std::ptrdiff_t stride;  // the distance of major vectors, in elements
 
     std::size_t n_entries() const { return n_major * n_minor; }
-    // Some of the major vectors, and a piece of each of them
+    // The major vectors first <= k < last, and the entries first <= j < last of each of them.
     Dense majors(std::size_t first, std::size_t last) const { return {major(first), last - first, n_minor, stride}; }
     Dense minors(std::size_t first, std::size_t last) const { return {data + first, n_major, last - first, stride}; }
     std::size_t length(std::size_t) const { return n_minor; }
@@ -83,7 +84,7 @@ struct Sparse {
             visit(static_cast<std::size_t>(indices[p]), static_cast<double>(data[p]));
     }
     double dot(std::size_t k, const double* v) const {
-        double sums[4] = {};  // several chains, so that additions overlap
+        double sums[4] = {};  // several chains of sums let additions overlap
         I p = indptr[k];
         const I end = indptr[k + 1];
         for (; end - p > 3; p += 4)
@@ -139,7 +140,7 @@ using AnyLayout = std::variant<Dense<double>, Dense<float>, Sparse<double, std::
                                Sparse<double, std::int64_t>, Sparse<float, std::int64_t>>;
 
 // The major vectors of a matrix of any layout, for methods that visit them one by one. Each visit branches on the
-// layout, so that these methods are compiled once in place of once for each layout.
+// layout, so that these methods are compiled once and not once for each layout.
 class MajorVectors {
    public:
     MajorVectors(const AnyLayout& layout)

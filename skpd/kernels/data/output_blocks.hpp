@@ -1,5 +1,6 @@
-// Products of a dense matrix, stored by columns, with tables that have a column for each output: by blocks of rows
-// that stay in the cache. BLAS would copy X to places of its own, which costs it more than the few outputs do.
+// Z = X V and G += X'U for a dense X (n, d) that is stored by columns and tables V (d, K), Z and U (n, K) with a column
+// for each output, by blocks of rows that stay in the cache. BLAS would copy X first, which costs more than the
+// products with few outputs.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 
 namespace skpd {
 
-// Adds the contributions of four columns of X to the predictions of two outputs, with the
-// coefficients v and w.
+// z += sum_k v_k x_k, y += sum_k w_k x_k for k < 4; x_k, z and y (n): four columns of X and the predictions of two
+// outputs
 template <class T>
 SKPD_CLONES void add_predictions(std::size_t n, const Four<T>& x, const double* v, const double* w, double* z,
                                  double* y) {
@@ -26,7 +27,7 @@ SKPD_CLONES void add_predictions(std::size_t n, const Four<T>& x, const double* 
     }
 }
 
-// Adds the inner products of four vectors x with two, times a scale.
+// out_u[k] += scale x_k . u, out_t[k] += scale x_k . t for k < 4; x_k, u and t (n)
 template <class T>
 SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const double* u, const double* t, double scale,
                                     double* out_u, double* out_t) {
@@ -51,8 +52,8 @@ SKPD_CLONES void add_inner_products(std::size_t n, const Four<T>& x, const doubl
     }
 }
 
-// A block of rows of some columns, and of a column of ones behind them if asked for. Tables have a vector for
-// each output, the last of zeros where they are odd, and columns come in fours, the last of zeros.
+// A block of rows of selected columns of X, followed by a column of ones if `ones` is set. Tables are stored by
+// outputs, with a last output of zeros if K is odd, and columns come in fours, the last of which may be zeros.
 template <class T>
 class OutputBlock {
    public:
@@ -61,8 +62,8 @@ class OutputBlock {
           length_(length_for(n_features + ones)), zeros_(length_, T(0)), column_of_ones_(ones ? length_ : 0, T(1)),
           at_((n_features + ones + together - 1) / together * together) {}
 
-    std::size_t length() const { return length_; }                 // of a block at most
-    std::size_t n_outputs() const { return (K_ + 1) / 2 * 2; }     // of tables
+    std::size_t length() const { return length_; }  // the largest number of rows of a block
+    std::size_t n_outputs() const { return (K_ + 1) / 2 * 2; }  // K rounded up to an even number
     std::size_t n_columns() const { return at_.size(); }
 
     void move_to(std::size_t first, std::size_t count) {
@@ -71,7 +72,7 @@ class OutputBlock {
         for (std::size_t a = 0; a < n_features_; ++a) at_[a] = X_.major(static_cast<std::size_t>(features_[a])) + first;
         if (ones_) at_[n_features_] = column_of_ones_.data();
     }
-    // z = X V, with vectors of the outputs for V and z
+    // z = X V; V (n_outputs, n_columns) and z (n_outputs, length) are stored by outputs.
     void predictions(const double* V, double* z) const {
         std::fill_n(z, n_outputs() * length_, 0.0);
         for (std::size_t a = 0; a < at_.size(); a += together)
@@ -79,7 +80,7 @@ class OutputBlock {
                 add_predictions(count_, four(a), V + k * at_.size() + a, V + (k + 1) * at_.size() + a, z + k * length_,
                                 z + (k + 1) * length_);
     }
-    // out += X' u
+    // out += X'u; u (n_outputs, length), out (n_outputs, n_columns)
     void add_products(const double* u, double* out) const {
         for (std::size_t a = 0; a < at_.size(); a += together)
             for (std::size_t k = 0; k < n_outputs(); k += 2)
@@ -89,8 +90,10 @@ class OutputBlock {
 
    private:
     static std::size_t length_for(std::size_t n_columns) {
-        constexpr std::size_t entries = std::size_t{1} << 17, min_length = 64, max_length = 512;  // 1 MB, half of a cache
-        return std::clamp(entries / std::max<std::size_t>(n_columns, 1) / min_length * min_length, min_length, max_length);
+        // 1 MB is half of a cache
+        constexpr std::size_t entries = std::size_t{1} << 17, min_length = 64, max_length = 512;
+        const std::size_t length = entries / std::max<std::size_t>(n_columns, 1) / min_length * min_length;
+        return std::clamp(length, min_length, max_length);
     }
     Four<T> four(std::size_t a) const { return {at_[a], at_[a + 1], at_[a + 2], at_[a + 3]}; }
 
@@ -103,7 +106,7 @@ class OutputBlock {
     std::vector<const T*> at_;
 };
 
-// A table by rows, as vectors of the outputs; and back
+// out[k stride + i] = table[i K + k], and back
 inline void to_outputs(const double* table, std::size_t n, std::size_t K, double* out, std::size_t stride) {
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t k = 0; k < K; ++k) out[k * stride + i] = table[i * K + k];

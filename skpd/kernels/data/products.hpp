@@ -1,10 +1,10 @@
-// The two products of a matrix with a vector: as they come, with bounds on their rounding errors, and in twice the
-// working precision, out += X (high + low), where the vector is a pair as well, so that the rounding of a product of
-// two vectors is not lost. Also some entries of a product of two factors.
+// The products X v and X'u of a matrix X with a vector: in working precision, with bounds on their rounding errors, and
+// as unevaluated sums out += X (high + low). In the last the vector is a pair as well, so that the rounding error of a
+// product of two vectors can be passed on. `sampled_products` computes single entries of a product of two factors.
 //
-// Every product is either a gather (one inner product for each major vector) or a scatter (a
-// linear combination of the major vectors), so that one loop each serves all layouts, both
-// products and both precisions.
+// Every product is either a gather (one inner product for each major vector) or a scatter (a linear combination of the
+// major vectors), so that one loop each serves all layouts, both products and both precisions. The matrix has n_major
+// vectors of n_minor entries; a gather maps v (n_minor) to out (n_major), a scatter maps v (n_major) to out (n_minor).
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace skpd {
 
-// The places where a vector is not zero. None where they are too many for a product that reads only
-// these places of a dense row to be faster.
+// The indices of the entries of v (n) that are not 0. It is empty if there are so many that reading all of a dense row
+// is faster.
 inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
     std::vector<std::size_t> places;
     for (std::size_t j = 0; j < n; ++j) {
@@ -31,7 +31,7 @@ inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
     return places;
 }
 
-// out[k] = x_{at(k)} . v for k < n
+// out[k] = x_{at(k)} . v for k < n; v (n_minor), out (n)
 template <class M, class At>
 void dots(const M& matrix, At at, std::size_t n, const double* v, double* out) {
     std::size_t k = 0;
@@ -66,13 +66,13 @@ void gather(const M& matrix, const double* v, double* out) {
     }
 }
 
-// out[k] = sum_j x_{some[k], j} v_j
+// out[k] = sum_j x_{indices[k], j} v_j; v (n_minor), out (n)
 template <class M, class I>
 void gather_selected(const M& matrix, const I* indices, std::size_t n, const double* v, double* out) {
     dots(matrix, [&](std::size_t k) { return static_cast<std::size_t>(indices[k]); }, n, v, out);
 }
 
-// out[j] += sum_k v_k x_{k, some[j]}
+// out[j] += sum_k v_k x_{k, indices[j]}; v (n_major), out (n)
 template <class T, class I>
 void scatter_selected(const Dense<T>& matrix, const I* indices, std::size_t n, const double* v, double* out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
@@ -82,7 +82,7 @@ void scatter_selected(const Dense<T>& matrix, const I* indices, std::size_t n, c
     }
 }
 
-// single(k) for the entries of v that are not 0; of a dense matrix fours(entries, vectors) as long as there are four
+// Calls single(k) for every v_k != 0; of a dense matrix it calls fours(entries, vectors) as long as four are left.
 template <class M, class Fours, class Single>
 void over_nonzeros(const M& matrix, const double* v, Fours fours, Single single) {
     std::array<std::size_t, together> places{};
@@ -110,14 +110,14 @@ void scatter(const M& matrix, const double* v, double* out) {
         });
 }
 
-// Entries of a product and bounds on their errors, which are sums of the magnitudes of the terms
-// until `bound` makes bounds of them.
+// The entries of a product and bounds on their errors; error holds sums of magnitudes of terms until `bound` makes
+// bounds of them.
 struct Bounded {
     double *sum, *error;
 
     Bounded from(std::size_t first) const { return {sum + first, error + first}; }
-    // Turns error[k] into a bound on the rounding error of entry k, a sum of n_terms products of
-    // three factors in any order. Underflow adds less than the smallest normal number.
+    // error[k] <- a bound on the rounding error of entry k, which is a sum of n_terms products of three factors in any
+    // order. Underflow adds less than the smallest normal number.
     void bound(std::size_t k, std::size_t n_terms) const {
         constexpr double unit = 1.1102230246251565e-16;  // 2^-53
         error[k] = 1.1 * unit * static_cast<double>(n_terms + 6) * error[k] + std::numeric_limits<double>::min();
@@ -130,7 +130,7 @@ struct BoundedVector {
     operator Bounded() { return {sum.data(), error.data()}; }
 };
 
-// out[k] += sum_j x_kj v_j
+// out[k] += sum_j x_kj v_j, with a bound on its rounding error
 template <class M>
 void gather_bounded(const M& matrix, const double* v, Bounded out) {
     if constexpr (is_dense<M>) {
@@ -165,7 +165,7 @@ void gather_bounded(const M& matrix, const double* v, Bounded out) {
     for (; k < matrix.n_major; ++k) add(k, matrix.dot_and_magnitude(k, v));
 }
 
-// out[j] += sum_k v_k x_kj
+// out[j] += sum_k v_k x_kj, with a bound on its rounding error
 template <class M>
 void scatter_bounded(const M& matrix, const double* v, Bounded out) {
     std::size_t n = 0;
@@ -182,7 +182,8 @@ void scatter_bounded(const M& matrix, const double* v, Bounded out) {
     for (std::size_t j = 0; j < matrix.n_minor; ++j) out.bound(j, n);
 }
 
-// Entries of a product as unevaluated sums high + low, beside the sums of the magnitudes of their terms
+// The entries of a product are the unevaluated sums high + low, and size holds the sums of the magnitudes of their
+// terms.
 struct Doubled {
     double *high, *low, *size;
 
@@ -196,6 +197,7 @@ struct CompensatedVector {
     operator Doubled() { return {high.data(), low.data(), size.data()}; }
 };
 
+// out[k] += sum_j x_kj v_j as unevaluated sums
 template <class M>
 void gather_compensated(const M& matrix, const CompensatedVector& v, Doubled out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
@@ -207,13 +209,14 @@ void gather_compensated(const M& matrix, const CompensatedVector& v, Doubled out
     }
 }
 
+// out[j] += sum_k v_k x_kj as unevaluated sums
 template <class M>
 void scatter_compensated(const M& matrix, const CompensatedVector& v, Doubled out) {
     for (std::size_t k = 0; k < matrix.n_major; ++k)
         if (v.high[k] != 0.0) matrix.axpy_compensated(k, v.high[k], v.low[k], out.high, out.low, out.size);
 }
 
-// out_e = sum_k left[rows_e, k] right[columns_e, k], both factors with their rows one after the other.
+// out_e = sum_k left[rows_e, k] right[columns_e, k] for e < n; left (m, rank) and right (d, rank) are stored by rows.
 template <class Index>
 void sampled_products(const double* left, const double* right, std::size_t rank, const Index* rows, const Index* columns,
                       std::size_t n, double* out) {

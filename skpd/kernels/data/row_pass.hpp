@@ -1,5 +1,5 @@
-// One iteration of a primal-dual method as a single pass over the rows: the margin
-// of a row, its dual update and its share of the gradient, while the row is in cache.
+// One iteration of a primal-dual method in a single pass over the rows of X (n, d): for each row, z_i = x_i . coef +
+// intercept, the new dual variable u_i = update(i, z_i), and gradient += u_i x_i, while the row is in the cache.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,14 @@
 
 namespace skpd {
 
-// update(i, z_i) returns the coefficient with which row i enters the gradient.
-// Returns the sum of the coefficients, the gradient of the intercept.
+// gradient += sum_i update(i, z_i) x_i with z_i = x_i . coef + intercept; coef and gradient (d). Returns sum_i
+// update(i, z_i), the derivative in the intercept.
 template <class Update>
 double row_pass(const MajorVectors& matrix, bool by_row, std::size_t n_rows, const double* coef, double intercept,
                 double* gradient, Update update) {
     double total = 0.0;
     if (by_row) {
-        // in blocks that stay in the first-level cache, so that the three loops do not
-        // wait for each other's results
+        // Blocks of rows stay in the first-level cache, so that the three loops do not wait for each other's results.
         constexpr std::size_t block = 128;
         double rows[block];
         for (std::size_t first = 0; first < n_rows; first += block) {
@@ -42,9 +41,10 @@ double row_pass(const MajorVectors& matrix, bool by_row, std::size_t n_rows, con
     return total;
 }
 
-// The dual half of a reflected Halpern step: with the proximal step
-// prox_i = argmin l*(y_i, .) + (. - theta_i - s_i z_i)^2 / (2 s_i), s_i = scale step_i,
-//     theta_i <- momentum (2 prox_i - theta_i) + (1 - momentum) anchor_i.
+// The dual half of a reflected Halpern step. With the proximal step
+//   prox_i = argmin_u l*(y_i, u) + (u - theta_i - s_i z_i)^2 / (2 s_i),    s_i = scale step_i,
+//   theta_i <- momentum (2 prox_i - theta_i) + (1 - momentum) anchor_i.
+// All vectors have n entries; the result is weights_i theta_i.
 template <class Loss>
 struct ReflectedHalpern {
     const Loss& loss;

@@ -1,4 +1,5 @@
-// Columns of diag(h)^(1/2) X, a factor of the curvature X' diag(h) X, for some columns of X and the rows with h > 0.
+// Columns of A = diag(h)^(1/2) X, a factor of the curvature A'A = X' diag(h) X, for selected columns of X (n, d) and
+// the m rows with h_i > 0.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +16,14 @@
 
 namespace skpd {
 
-// Columns of a matrix times one scale, or copies of their own.
+// Columns a_k (m) that are those of a matrix times one scale, or copies.
 struct DenseColumns {
     std::size_t n_rows = 0;
     double scale = 1.0;
     std::vector<const double*> starts{};
     std::vector<std::unique_ptr<double[]>> copies{};
 
-    // Allocates the entries of ``count`` additional columns
+    // Allocates the entries of `count` additional columns.
     double* add(std::size_t count) {
         copies.push_back(std::make_unique_for_overwrite<double[]>(count * n_rows));
         double* begin = copies.back().get();
@@ -30,11 +31,11 @@ struct DenseColumns {
         return begin;
     }
     double dot(std::size_t a, const double* v) const { return scale * dense_dot(starts[a], v, n_rows); }
-    double dot(std::size_t a, const double* v, std::size_t next) const {  // column next comes after it
+    double dot(std::size_t a, const double* v, std::size_t next) const {  // prefetches column next
         return scale * dense_dot(starts[a], v, n_rows, starts[next]);
     }
     void axpy(std::size_t a, double x, double* out) const { dense_axpy(scale * x, starts[a], out, n_rows); }
-    // out[k] = column some[k] . v
+    // out[k] = a_{indices[k]} . v; v (m)
     void dots(const std::vector<std::size_t>& indices, const double* v, double* out) const {
         std::size_t k = 0;
         for (; k + together <= indices.size(); k += together) {
@@ -43,11 +44,12 @@ struct DenseColumns {
         }
         for (; k < indices.size(); ++k) out[k] = dot(indices[k], v);
     }
-    // out += sum_k x[k] column some[k]
+    // out += sum_k x[k] a_{indices[k]}; out (m)
     void add(const std::vector<std::size_t>& indices, const double* x, double* out) const {
         std::size_t k = 0;
         for (; k + together <= indices.size(); k += together)
-            dense_axpys({scale * x[k], scale * x[k + 1], scale * x[k + 2], scale * x[k + 3]}, four(indices, k), out, n_rows);
+            dense_axpys({scale * x[k], scale * x[k + 1], scale * x[k + 2], scale * x[k + 3]}, four(indices, k), out,
+                        n_rows);
         for (; k < indices.size(); ++k) axpy(indices[k], x[k], out);
     }
     Four<double> four(const std::vector<std::size_t>& indices, std::size_t k) const {
@@ -56,6 +58,7 @@ struct DenseColumns {
     double square(std::size_t a) const { return scale * dot(a, starts[a]); }
 };
 
+// Columns a_k (m) as the positions and values of their entries.
 struct SparseColumns {
     std::size_t n_rows = 0;
     std::vector<std::size_t> starts{0};
@@ -86,8 +89,8 @@ struct SparseColumns {
     }
 };
 
-// Columns of diag(h)^(1/2) X, more of them as they are asked for, and of h^(1/2) if wanted. Those of a
-// dense matrix by columns are not copied where the h_i are equal.
+// Columns of diag(h)^(1/2) X, which are appended on request, after h^(1/2) if `ones` is set. The columns of a dense
+// matrix that is stored by columns are borrowed if all h_i are equal.
 class ScaledColumns {
    public:
     ScaledColumns(ScaledColumns&&) = default;
@@ -116,32 +119,33 @@ class ScaledColumns {
         if (ones) measure(1);
     }
 
-    // Puts columns of the matrix behind those at hand.
+    // Appends the columns `selected` of the matrix.
     template <class T>
-    void append(const Dense<T>& matrix, bool by_row, std::size_t, std::size_t, const std::int64_t* wanted,
-                std::size_t n_wanted) {
+    void append(const Dense<T>& matrix, bool by_row, std::size_t, std::size_t, const std::int64_t* selected,
+                std::size_t n_selected) {
         auto& columns = std::get<DenseColumns>(columns_);
         const std::size_t c = rows_.size();
         if constexpr (std::is_same_v<T, double>) {
             if (borrows_) {
-                for (std::size_t a = 0; a < n_wanted; ++a)
-                    columns.starts.push_back(matrix.major(static_cast<std::size_t>(wanted[a])));
-                return measure(n_wanted);
+                for (std::size_t a = 0; a < n_selected; ++a)
+                    columns.starts.push_back(matrix.major(static_cast<std::size_t>(selected[a])));
+                return measure(n_selected);
             }
         }
-        double* begin = columns.add(n_wanted);
+        double* begin = columns.add(n_selected);
         if (by_row) {
-            constexpr std::size_t tile = 128;  // columns at a time: as many pages are written to
-            for (std::size_t first = 0; first < n_wanted; first += tile)
+            constexpr std::size_t tile = 128;  // so many columns at a time, since each is written to a page of its own
+            for (std::size_t first = 0; first < n_selected; first += tile)
                 for (std::size_t t = 0; t < c; ++t) {
                     const T* x = matrix.major(rows_[t]);
-                    for (std::size_t a = first; a < std::min(first + tile, n_wanted); ++a)
-                        begin[a * c + t] = scale_[t] * static_cast<double>(x[wanted[a]]);
+                    for (std::size_t a = first; a < std::min(first + tile, n_selected); ++a)
+                        begin[a * c + t] = scale_[t] * static_cast<double>(x[selected[a]]);
                 }
         } else {
-            for (std::size_t a = 0; a < n_wanted; ++a) {
-                const T* x = matrix.major(static_cast<std::size_t>(wanted[a]));
-                prefetch(matrix.major(static_cast<std::size_t>(wanted[std::min(a + 1, n_wanted - 1)])), matrix.n_minor);
+            for (std::size_t a = 0; a < n_selected; ++a) {
+                const T* x = matrix.major(static_cast<std::size_t>(selected[a]));
+                const auto next = static_cast<std::size_t>(selected[std::min(a + 1, n_selected - 1)]);
+                prefetch(matrix.major(next), matrix.n_minor);
                 if (c == n_samples_) {
                     for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[t]);
                 } else {
@@ -149,45 +153,46 @@ class ScaledColumns {
                 }
             }
         }
-        measure(n_wanted);
+        measure(n_selected);
     }
     template <class T, class I>
     void append(const Sparse<T, I>& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns,
-                const std::int64_t* wanted, std::size_t n_wanted) {
+                const std::int64_t* selected, std::size_t n_selected) {
         auto& columns = std::get<SparseColumns>(columns_);
         constexpr auto none = static_cast<std::uint32_t>(-1);
         if (by_row) {
             std::vector<std::uint32_t> place_of(n_columns, none);
-            for (std::size_t a = 0; a < n_wanted; ++a) place_of[static_cast<std::size_t>(wanted[a])] = static_cast<std::uint32_t>(a);
-            std::size_t longest = 0;
-            for (const std::size_t i : rows_) longest = std::max(longest, matrix.length(i));
-            std::vector<std::uint32_t> met(longest);  // those wanted, of a row
-            std::vector<double> values(longest);
-            const auto meet = [&](std::size_t i) {  // without branches: they would be guesses
-                std::size_t n_met = 0;
+            for (std::size_t a = 0; a < n_selected; ++a)
+                place_of[static_cast<std::size_t>(selected[a])] = static_cast<std::uint32_t>(a);
+            std::size_t max_length = 0;
+            for (const std::size_t i : rows_) max_length = std::max(max_length, matrix.length(i));
+            std::vector<std::uint32_t> positions(max_length);  // place_of each entry of a row that is selected
+            std::vector<double> values(max_length);
+            const auto match_entries = [&](std::size_t i) {  // the loop has no branches, which would be mispredicted
+                std::size_t n_matches = 0;
                 matrix.for_each(i, [&](std::size_t j, double x) {
-                    met[n_met] = place_of[j];
-                    values[n_met] = x;
-                    n_met += place_of[j] != none;
+                    positions[n_matches] = place_of[j];
+                    values[n_matches] = x;
+                    n_matches += place_of[j] != none;
                 });
-                return n_met;
+                return n_matches;
             };
-            std::vector<std::size_t> next(n_wanted + 1, 0);
+            std::vector<std::size_t> next(n_selected + 1, 0);
             for (const std::size_t i : rows_) {
-                const std::size_t n_met = meet(i);
-                for (std::size_t k = 0; k < n_met; ++k) ++next[met[k] + 1];
+                const std::size_t n_matches = match_entries(i);
+                for (std::size_t k = 0; k < n_matches; ++k) ++next[positions[k] + 1];
             }
             next[0] = columns.entries.size();
-            for (std::size_t a = 0; a < n_wanted; ++a) {
+            for (std::size_t a = 0; a < n_selected; ++a) {
                 next[a + 1] += next[a];
                 columns.starts.push_back(next[a + 1]);
             }
-            columns.entries.resize(next[n_wanted]);
-            columns.places.resize(next[n_wanted]);
+            columns.entries.resize(next[n_selected]);
+            columns.places.resize(next[n_selected]);
             for (std::size_t t = 0; t < rows_.size(); ++t) {
-                const std::size_t n_met = meet(rows_[t]);
-                for (std::size_t k = 0; k < n_met; ++k) {
-                    const std::size_t p = next[met[k]]++;
+                const std::size_t n_matches = match_entries(rows_[t]);
+                for (std::size_t k = 0; k < n_matches; ++k) {
+                    const std::size_t p = next[positions[k]]++;
                     columns.entries[p] = scale_[t] * values[k];
                     columns.places[p] = static_cast<std::uint32_t>(t);
                 }
@@ -195,8 +200,8 @@ class ScaledColumns {
         } else {
             std::vector<std::uint32_t> place_of(n_rows, none);
             for (std::size_t t = 0; t < rows_.size(); ++t) place_of[rows_[t]] = static_cast<std::uint32_t>(t);
-            for (std::size_t a = 0; a < n_wanted; ++a) {
-                matrix.for_each(static_cast<std::size_t>(wanted[a]), [&](std::size_t i, double x) {
+            for (std::size_t a = 0; a < n_selected; ++a) {
+                matrix.for_each(static_cast<std::size_t>(selected[a]), [&](std::size_t i, double x) {
                     if (place_of[i] == none) return;
                     columns.entries.push_back(scale_[place_of[i]] * x);
                     columns.places.push_back(place_of[i]);
@@ -204,7 +209,7 @@ class ScaledColumns {
                 columns.starts.push_back(columns.entries.size());
             }
         }
-        measure(n_wanted);
+        measure(n_selected);
     }
 
     template <class Visit>
@@ -228,9 +233,9 @@ class ScaledColumns {
     }
 
     std::size_t n_samples_;
-    bool borrows_;                   // the columns of the matrix, which must outlive it
-    std::vector<std::size_t> rows_;  // with h > 0
-    std::vector<double> scale_;      // h^(1/2) there; 1 where the columns have one scale
+    bool borrows_;  // whether columns of the matrix are borrowed, which must then outlive this object
+    std::vector<std::size_t> rows_;  // the rows with h_i > 0
+    std::vector<double> scale_;  // h_i^(1/2) of these rows; 1 if all columns have one scale
     std::variant<DenseColumns, SparseColumns> columns_;
     std::vector<double> squares_;
 };

@@ -1,6 +1,8 @@
-// Products of a row of the data with a table, whose rows lie one after the other: row j of the table belongs to
-// feature j and holds a number for each class. Its length is a multiple of `lanes`, so that processors add several
-// classes at once and read the table in the order in which it lies.
+// The products of row x_i of a matrix X (n, d) with a table V (d, stride), which has a row of class scores for each
+// feature:
+//   out = x_i' V    (`scores`),        V += x_i a'    (`add_outer`),        out and a of shape (stride).
+// The rows of V lie one after the other, and stride is a multiple of `lanes`, so that processors add several classes at
+// once and read V in the order of memory.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +15,12 @@
 
 namespace skpd {
 
-constexpr std::size_t lanes = 4;    // classes that are added at once
-constexpr std::size_t widest = 16;  // classes whose sums stay in the registers
+constexpr std::size_t lanes = 4;  // the number of classes that are added at once
+constexpr std::size_t widest = 16;  // the number of classes whose sums stay in the registers
 
 constexpr std::size_t padded(std::size_t n_classes) { return (n_classes + lanes - 1) / lanes * lanes; }
 
-// Memory that begins with a line of the cache, so that no `Lanes` lie in two of them.
+// This allocator returns memory that begins with a line of the cache, so that no `Lanes` lie in two lines.
 template <class T>
 struct ByLines {
     using value_type = T;
@@ -36,7 +38,8 @@ struct ByLines {
 };
 using Numbers = std::vector<double, ByLines<double>>;
 
-// Numbers of neighbouring classes. Compilers that are left to find them put neighbouring features side by side.
+// `Lanes` holds the numbers of neighbouring classes. Compilers that vectorise by themselves put neighbouring features
+// side by side instead.
 #if defined(__GNUC__)
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 #else
@@ -53,7 +56,7 @@ struct Lanes {
 };
 #endif
 
-// The entries of a row, by their places in it; without indices a place is its feature
+// The n stored entries of a row; the entry at position q belongs to feature indices[q], or to feature q if I is void.
 template <class T, class I>
 struct Entries {
     const T* x;
@@ -74,7 +77,7 @@ Entries<T, I> entries_of(const Sparse<T, I>& matrix, std::size_t i) {
     return {matrix.data + matrix.indptr[i], matrix.indices + matrix.indptr[i], matrix.length(i)};
 }
 
-// One after the other: GCC moves larger pieces by way of memory.
+// Lanes are loaded one after the other, since GCC moves larger pieces by way of memory.
 SKPD_INLINE Lanes load(const double* place) {
     Lanes values;
     std::memcpy(&values, place, sizeof(values));
@@ -82,10 +85,10 @@ SKPD_INLINE Lanes load(const double* place) {
 }
 SKPD_INLINE void store(double* place, Lanes values) { std::memcpy(place, &values, sizeof(values)); }
 
-// out_k = sum_j x_ij table_jk for Count times `lanes` classes
+// out_k = sum_j x_ij table_jk for k < Count * `lanes`; table (d, stride), out (Count * lanes).
 template <std::size_t Count, class M>
 SKPD_CLONES void scores_of_lanes(const M& matrix, std::size_t i, const double* table, std::size_t stride, double* out) {
-    Lanes even[Count] = {}, odd[Count] = {};  // two chains, so that additions overlap
+    Lanes even[Count] = {}, odd[Count] = {};  // two chains of sums let additions overlap
     const auto entries = entries_of(matrix, i);
     std::size_t q = 0;
     for (; q + 1 < entries.n; q += 2) {
@@ -106,7 +109,7 @@ SKPD_CLONES void scores_of_lanes(const M& matrix, std::size_t i, const double* t
     }
 }
 
-// table_jk += x_ij a_k for Count times `lanes` classes
+// table_jk += x_ij a_k for k < Count * `lanes`; a (Count * lanes), table (d, stride).
 template <std::size_t Count, class M>
 SKPD_CLONES void add_lanes(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
     Lanes increments[Count];
@@ -128,7 +131,7 @@ struct CountOf {
     static constexpr std::size_t value = Count;
 };
 
-// Calls visit(CountOf<Count>, first) for each of the pieces that a row of the table is made of.
+// Calls visit(CountOf<Count>, first) for each block of Count * `lanes` columns, the first of which is column `first`.
 template <class Visit>
 void by_pieces(std::size_t stride, Visit visit) {
     static_assert(widest == 4 * lanes);
@@ -142,7 +145,7 @@ void by_pieces(std::size_t stride, Visit visit) {
     }
 }
 
-// out = x_i' table
+// out = x_i' table; table (d, stride), out (stride).
 inline void scores(const MajorVectors& vectors, std::size_t i, const double* table, std::size_t stride, double* out) {
     vectors.visit([&](const auto& matrix) {
         by_pieces(stride, [&](auto count, std::size_t first) {
@@ -151,7 +154,7 @@ inline void scores(const MajorVectors& vectors, std::size_t i, const double* tab
     });
 }
 
-// table += x_i a'
+// table += x_i a'; a (stride), table (d, stride).
 inline void add_outer(const MajorVectors& vectors, std::size_t i, const double* a, double* table, std::size_t stride) {
     vectors.visit([&](const auto& matrix) {
         by_pieces(stride, [&](auto count, std::size_t first) {

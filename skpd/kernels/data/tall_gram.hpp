@@ -1,5 +1,5 @@
-// X_W' diag(h) X_W of a dense matrix with many rows, over few columns W. BLAS would read copies of
-// the columns, and gains nothing from a second thread.
+// out = X_W' diag(h) X_W of a dense X (n, d) with many rows over few columns W; h (n), out (m, m). BLAS would read
+// copies of the columns and would gain nothing from a second thread.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,19 @@
 
 namespace skpd {
 
-// The columns on some rows, and the same times h: where they lie in the matrix, or copies.
+// A panel holds x_ij and h_i x_ij for up to n_rows rows i and the columns j; it borrows columns of the matrix where it
+// can and copies them otherwise.
 class Panel {
    public:
     static constexpr std::size_t n_rows = 512;
-    static constexpr std::size_t stride = n_rows + 8;  // so that columns do not compete for the same places in the cache
+    // The 8 unused numbers keep columns from competing for the same lines of the cache.
+    static constexpr std::size_t stride = n_rows + 8;
 
     explicit Panel(std::size_t n_columns)
         : plain_(n_columns * stride, 0.0), weighted_(n_columns * stride, 0.0), at_(n_columns), weighted_at_(n_columns) {}
 
-    // Takes rows with h_i != 0 from the first on; returns the first that it has not seen.
+    // Reads rows with h_i != 0, of first <= i < last, until the panel is full; returns the first row that it has not
+    // read.
     template <class T>
     std::size_t fill(const Dense<T>& matrix, bool by_row, const double* h, std::size_t first, std::size_t last,
                      const std::int64_t* columns, std::size_t n_columns, bool ones) {
@@ -62,11 +65,11 @@ class Panel {
     }
 
     Four<double> four(std::size_t a) const { return {at_[a], at_[a + 1], at_[a + 2], at_[a + 3]}; }
-    const double* times_h(std::size_t b) const { return weighted_at_[b]; }  // but for the scale
+    const double* times_h(std::size_t b) const { return weighted_at_[b]; }  // h_i x_ib / scale()
     double scale() const { return scale_; }
 
    private:
-    // Remaining rows of an earlier, fuller panel have weight 0.
+    // Rows that remain from an earlier and fuller panel get the weight 0.
     void weigh(std::size_t count) {
         if (count == n_rows && std::all_of(h_.begin(), h_.end(), [&](double x) { return x == h_[0]; })) {
             scale_ = h_[0];
@@ -89,8 +92,8 @@ class Panel {
     double scale_ = 1.0;
 };
 
-// out (m x m), with a last column of ones if asked for. The sums are those of parts of the rows whose
-// number does not depend on that of the threads.
+// out = sum_i h_i x_iW x_iW', of shape (m, m) with m = n_columns + ones; the column of ones is the last. The rows are
+// summed in parts whose number does not depend on that of the threads, so that threads change no digit.
 template <class T>
 void tall_gram(const Dense<T>& matrix, bool by_row, std::size_t n_rows, const double* h, const std::int64_t* columns,
                std::size_t n_columns, bool ones, double* out, std::size_t n_threads) {
