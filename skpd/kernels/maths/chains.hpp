@@ -1,8 +1,10 @@
-// Sums and maxima over all labelings y of chains, by recursions along each of them (Rabiner, 1989).
+// log sum_y exp(score(y)) and max_y score(y) over all labelings y of chains, by recursions along each chain (Rabiner,
+// 1989), with
 //
-// The score of a labeling is sum_t nodes[t, y_t] + sum_t transitions[y_t, y_{t+1}]; labels are numbers from 0 to K - 1,
-// and tables have a row of K numbers for each token, chain by chain. What is summed over chains stays apart for each
-// of them, so that sums have few roundings.
+//   score(y) = sum_t nodes[t, y_t] + sum_t transitions[y_t, y_{t+1}],
+//
+// nodes of shape (n_tokens, K), chain by chain, transitions of shape (K, K), and labels from 0 to K - 1. Sums over
+// chains are added up chain by chain, so that they have few roundings.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +18,7 @@
 
 namespace skpd {
 
-// Chains of tokens; ``starts`` has the first token of each chain, followed by the number of tokens.
+// Chains of tokens; starts (count + 1) has the first token of each chain, followed by the number of tokens.
 struct Chains {
     std::size_t count, K;
     const std::int64_t* starts;
@@ -24,7 +26,8 @@ struct Chains {
     std::size_t first(std::size_t chain) const { return static_cast<std::size_t>(starts[chain]); }
 };
 
-// exp(max(x - t, -range)) of the scores of some rows, t the largest of each row; returns the sum of these.
+// out = exp(max(scores - t, -range)) with t the largest score of each row; scores and out (rows, size). Returns the sum
+// of the t.
 SKPD_CLONES inline double potentials_of(const double* scores, std::size_t rows, std::size_t size, double range,
                                         double* out) {
     double sum = 0.0;
@@ -39,7 +42,7 @@ SKPD_CLONES inline double potentials_of(const double* scores, std::size_t rows, 
     return sum;
 }
 
-// out = a P for a square matrix P
+// out = a P; P (K, K), a and out (K)
 inline void times_matrix(const double* a, const double* matrix, std::size_t K, double* out) {
     std::fill(out, out + K, 0.0);
     for (std::size_t i = 0; i < K; ++i)
@@ -47,6 +50,7 @@ inline void times_matrix(const double* a, const double* matrix, std::size_t K, d
         for (std::size_t j = 0; j < K; ++j) out[j] += a[i] * matrix[i * K + j];
 }
 
+// a <- a / sum_k a_k; a (K). Returns the sum.
 inline double normalise(double* a, std::size_t K) {
     double sum = 0.0;
     for (std::size_t k = 0; k < K; ++k) sum += a[k];
@@ -54,10 +58,12 @@ inline double normalise(double* a, std::size_t K) {
     return sum;
 }
 
-// The pass forward of scaled sum-product: rows of `forward` are the probabilities of a token's labels given what
-// comes before it, and log_partition[c] the logarithm of the sum over all labelings of chain c of exp(score).
-// Scores that are more than `range` below the best of their token, or transition, are raised to that. Writes the
-// potentials of the transitions, of shape (K, K).
+// The forward pass of scaled sum-product. Writes
+//   log_partition[c] = log sum_y exp(score(y)) over the labelings y of chain c,
+//   forward[t, k]    = P(y_t = k | tokens up to t),
+//   potentials       = exp(transitions - max transitions);
+// log_partition (count), forward (n_tokens, K), potentials (K, K). Scores that are more than `range` below the best of
+// their token, or transition, are raised to that value.
 SKPD_CLONES inline void sum_forward(const Chains& chains, const double* nodes, const double* transitions, double range,
                                     double* log_partition, double* forward, double* potentials) {
     const std::size_t K = chains.K;
@@ -79,9 +85,11 @@ SKPD_CLONES inline void sum_forward(const Chains& chains, const double* nodes, c
     }
 }
 
-// The pass backward, after `sum_forward`: rows of `backward` are what a token and all that follows it say of its
-// label, those of `marginals` the probabilities of its labels; `counts`, of shape (K, K), are the expected numbers of
-// the transitions in all chains.
+// The backward pass, after `sum_forward`. Writes
+//   backward[t, k]  ~ the factor of token t and the tokens after it for y_t = k, scaled to add up to 1,
+//   marginals[t, k] = P(y_t = k),
+//   counts[j, k]    = the expected number of transitions from j to k in all chains;
+// backward and marginals (n_tokens, K), counts (K, K).
 SKPD_CLONES inline void sum_backward(const Chains& chains, const double* nodes, double range, const double* forward,
                                      const double* potentials, double* backward, double* marginals, double* counts) {
     const std::size_t K = chains.K;
@@ -113,7 +121,7 @@ SKPD_CLONES inline void sum_backward(const Chains& chains, const double* nodes, 
     for (std::size_t k = 0; k < K * K; ++k) counts[k] *= potentials[k];
 }
 
-// log_partition as `sum_forward` has it, in logarithms: slower, for scores that differ by any numbers.
+// log_partition as `sum_forward` defines it, computed in logarithms: it is slower, but scores may differ by any amount.
 SKPD_CLONES inline void log_sums(const Chains& chains, const double* nodes, const double* transitions,
                                  double* log_partition) {
     const std::size_t K = chains.K;
@@ -126,7 +134,8 @@ SKPD_CLONES inline void log_sums(const Chains& chains, const double* nodes, cons
             std::copy(transitions, transitions + K, largest.begin());
             for (std::size_t j = 0; j < K; ++j) largest[j] += before[0];
             for (std::size_t i = 1; i < K; ++i)
-                for (std::size_t j = 0; j < K; ++j) largest[j] = std::max(largest[j], before[i] + transitions[i * K + j]);
+                for (std::size_t j = 0; j < K; ++j)
+                    largest[j] = std::max(largest[j], before[i] + transitions[i * K + j]);
             std::fill(sums.begin(), sums.end(), 0.0);
             for (std::size_t i = 0; i < K; ++i)
                 for (std::size_t j = 0; j < K; ++j)
@@ -140,7 +149,8 @@ SKPD_CLONES inline void log_sums(const Chains& chains, const double* nodes, cons
     }
 }
 
-// Max-product (Viterbi): a labeling with the largest score, and this score of each chain.
+// Max-product (Viterbi): values[c] = max_y score(y) of chain c, and labels[t] = y_t of a labeling y with this score;
+// values (count), labels (n_tokens).
 SKPD_CLONES inline void best_labelings(const Chains& chains, const double* nodes, const double* transitions,
                                        double* values, std::int64_t* labels) {
     const std::size_t K = chains.K;

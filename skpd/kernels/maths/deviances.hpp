@@ -1,4 +1,5 @@
-// Half the unit deviances of counts and costs, as functions of a target y and of z, the logarithm of the mean.
+// Half the unit deviances l(y, z) of counts and costs, as functions of a target y >= 0 and of z, the logarithm of the
+// mean. Every function is of one row.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace skpd {
 //   l(y, z) = s phi(z - log y),   s = y^a,   phi(r) = (e^(a r) - 1) / a + (e^(-b r) - 1) / b,   for y > 0,
 //   l(0, z) = e^(a z) / a,
 //
-// where a quotient with 0 is its limit, r or -r. Functions of s and r have s = 0 and r = z where y = 0.
-enum class Variance { mean, square, other };  // that a power of the mean is proportional to
+// where a quotient with 0 is its limit, r or -r. Functions of s and r take s = 0 and r = z if y = 0.
+enum class Variance { mean, square, other };  // the variance is proportional to the mean, its square, or another power
 
 template <Variance variance>
 struct DevianceLoss {
@@ -26,7 +27,7 @@ struct DevianceLoss {
 
     explicit DevianceLoss(double power) : a(2.0 - power), b(power - 1.0) {}
 
-    // e^(a r), e^(-b r) and e^-|r| - 1
+    // up = e^(a r), down = e^(-b r), minus_one = e^-|r| - 1
     struct Powers {
         double up, down, minus_one;
     };
@@ -37,30 +38,32 @@ struct DevianceLoss {
         const double ea = exp_minus_abs(a * r), eb = exp_minus_abs(b * r);
         return {r < 0.0 ? ea : 1.0 / ea, r < 0.0 ? 1.0 / eb : eb, e.minus_one};
     }
-    // phi' = e^(a r) - e^(-b r), as a + b = 1
+    // phi'(r) = e^(a r) - e^(-b r), since a + b = 1
     SKPD_INLINE static double slope(const Powers& p, double r) {
         return r < 0.0 ? p.down * p.minus_one : -p.up * p.minus_one;
     }
-    // e^x - 1 - x without cancellation; power is e^x
+    // e^x - 1 - x without cancellation, where power is e^x
     SKPD_INLINE static double above_tangent(double x, double power) {
-        double sum = 1.0 / 6402373705728000.0, factorial = 355687428096000.0;  // of 18, and of 17
+        double sum = 1.0 / 6402373705728000.0, factorial = 355687428096000.0;  // 1 / 18! and 17!
         for (int k = 17; k > 1; --k) {
             sum = sum * x + 1.0 / factorial;
             factorial /= k;
         }
         return std::fabs(x) < 1.0 ? sum * x * x : (power - 1.0) - x;
     }
+    // phi(r)
     SKPD_INLINE double phi(const Powers& p, double r) const {
         if constexpr (variance == Variance::mean) return above_tangent(r, p.up);
         if constexpr (variance == Variance::square) return above_tangent(-r, p.down);
         return above_tangent(a * r, p.up) / a + above_tangent(-b * r, p.down) / b;
     }
-    // An upper bound: powers above e^708 are inf
+    // s phi(r), or e^(a r) / a if s = 0, bounded from above: powers above e^708 are inf
     SKPD_INLINE double value(double s, double r) const {
         const Powers p = powers(r);
         const double exponent = s > 0.0 ? std::max(a * r, -b * r) : a * r;
         return exponent > 708.0 ? infinity : s > 0.0 ? s * phi(p, r) : p.up / a;
     }
+    // s phi'(r), or e^(a r) if s = 0
     SKPD_INLINE double derivative(double s, double r) const {
         const Powers p = powers(r);
         return s > 0.0 ? s * slope(p, r) : p.up;
@@ -76,8 +79,8 @@ struct DevianceLoss {
         return {value, first, second, first * z - value};
     }
 
-    // l*(y, theta) - theta log y, rounded up; inf outside its domain. For u = theta / s it is s phi*(u), where
-    // phi*(u) = (1 + u) log(1 + u) - u for a = 1, and the same of -u for b = 1.
+    // l*(y, theta) - theta log y, rounded up; inf outside its domain. It is s phi*(u) for u = theta / s, where phi*(u)
+    // = (1 + u) log(1 + u) - u for a = 1, and the same of -u for b = 1.
     double conjugate_beside_log(double s, double theta) const {
         if (s == 0.0) return theta < 0.0 ? infinity : theta > 0.0 ? (theta * std::log(theta) - theta) / a : 0.0;
         if constexpr (variance == Variance::mean) return entropy(s, theta);
@@ -89,15 +92,15 @@ struct DevianceLoss {
         return conjugate_beside_log(scale(y, log_y), theta) + theta * log_y;
     }
 
-    // With D = v - step log y and r = z - log y, the optimality condition is s phi'(r) + step r = D.
+    // With d = v - step log y and r = z - log y, the optimality condition is s phi'(r) + step r = d.
     double prox_conjugate(double y, double v, double step) const {
         if (step <= 0.0) return std::max(v, b > 0.0 && y > 0.0 ? -infinity : -y);
         const double log_y = y > 0.0 ? log_positive(y) : 0.0, s = scale(y, log_y), d = v - step * log_y;
         double low = std::min(d, 0.0) / step, high = std::max(d, 0.0) / step;
-        if (s > 0.0) {  // the first term alone is d at the latest where one of its two powers is 1 + |d| / s
+        if (s > 0.0) {  // s phi'(r) reaches d at the latest where one of its two powers is 1 + |d| / s
             if (a > 0.0) high = std::min(high, std::log1p(std::max(d, 0.0) / s) / a);
             if (b > 0.0) low = std::max(low, -std::log1p(std::max(-d, 0.0) / s) / b);
-        } else if (v < 1.0) {  // the power is at most 1 where z <= 0
+        } else if (v < 1.0) {  // e^(a z) is at most 1 for z <= 0
             low = (v - 1.0) / step;
             high = std::min(high, 0.0);
         } else {
@@ -111,7 +114,7 @@ struct DevianceLoss {
         };
         const double r = increasing_root(low, high, d / (s + step), condition);
         const double first = derivative(s, r), steepest = condition(r).second - step;
-        // the more accurate of two expressions for the same number
+        // Both expressions are the same number; the one with the smaller slope in r is more accurate.
         return steepest <= step ? first : std::max(d - step * r, s > 0.0 && b > 0.0 ? -infinity : -s);
     }
     double slope_conjugate(double y, double v, double step) const {
@@ -121,6 +124,7 @@ struct DevianceLoss {
     }
 
    private:
+    // s = y^a
     SKPD_INLINE double scale(double y, double log_y) const {
         if constexpr (variance == Variance::mean) return y;
         if constexpr (variance == Variance::square) return 1.0;
@@ -134,8 +138,8 @@ struct DevianceLoss {
         if (rest == 0.0) return s;
         return rest * (u < -0.5 * s ? std::log(rest / s) : std::log1p(u / s)) - u;
     }
-    // An upper bound on phi*(u) that is as near as rounding allows. At any r it is u r - phi(r) plus the difference
-    // d = |phi'(r) - u| times a change of r. This is at most e d / phi''(r) if that is at most 1, as the logarithm of
+    // An upper bound on phi*(u) that is as near as rounding allows. For any r it is u r - phi(r) plus d = |phi'(r) - u|
+    // times the distance of r to the optimum. This distance is at most e d / phi''(r) if that is at most 1, since log
     // phi'' changes by at most the change of r.
     double above_conjugate(double u) const {
         constexpr double roundings = 16.0 * std::numeric_limits<double>::epsilon();
@@ -155,7 +159,7 @@ struct DevianceLoss {
 };
 
 // Half the unit deviance of the negative binomial distribution whose variance is mean + mean^2 / k:
-// y log(1 + e^-t) + k log(1 + e^t) with t = z - log k, less its least value
+//   l(y, z) = y log(1 + e^-t) + k log(1 + e^t) - min_t (the same),    t = z - log k.
 struct NegativeBinomialLoss {
     static constexpr bool margin = false, quadratic_pieces = false;
     double k, log_k;
@@ -165,7 +169,8 @@ struct NegativeBinomialLoss {
     SKPD_INLINE Expansion at(double y, double z) const {
         const double t = z - log_k, e = exp_minus_abs(t), rest = log1p_unit(e);
         const double total = y + k, small = std::min(y, k), large = std::max(y, k);
-        const double min_value = large * log1p_unit(small / large) - (small > 0.0 ? small * log_positive(small / total) : 0.0);
+        const double min_value =
+            large * log1p_unit(small / large) - (small > 0.0 ? small * log_positive(small / total) : 0.0);
         const double value = y * (std::max(-t, 0.0) + rest) + k * (std::max(t, 0.0) + rest) - min_value;
         const double above = (t < 0.0 ? e : 1.0) / (1.0 + e), below = (t < 0.0 ? 1.0 : e) / (1.0 + e);
         const double first = k * above - y * below;

@@ -1,8 +1,9 @@
-// Euclidean projections onto {(w, lam): ||w||_q <= aperture lam} and onto balls of the q-norm.
+// Euclidean projections of (x, s), x (d), onto {(w, lam): ||w||_q <= aperture lam} and of x onto balls ||w||_q <=
+// radius, in place.
 //
-// For q = 1 the multiplier is the root of a decreasing piecewise-linear function, found by
-// quick-select in linear expected time (Wang, Wytock and Kolter, 2016, Algorithm 2);
-// q = inf follows from Moreau's decomposition, q = 2 is a closed form (Bauschke, 1996, Theorem 3.3.6).
+// For q = 1 the multiplier is the root of a decreasing piecewise-linear function, found by quick-select in linear
+// expected time (Wang, Wytock and Kolter, 2016, Algorithm 2); q = inf follows from Moreau's decomposition, and q = 2 is
+// a closed form (Bauschke, 1996, Theorem 3.3.6).
 #pragma once
 
 #include <algorithm>
@@ -13,18 +14,18 @@
 
 namespace skpd {
 
-// The root eta >= 0 of sum_i max(|x_i| - eta, 0) - base - slope eta, which must not be negative at 0.
+// The root eta >= 0 of sum_i max(|x_i| - eta, 0) - base - slope eta, which must not be negative at eta = 0; x (d).
 inline double soft_threshold_root(const double* x, std::size_t d, double base, double slope,
                                   std::vector<double>& work) {
     work.resize(d);
     for (std::size_t j = 0; j < d; ++j) work[j] = std::fabs(x[j]);
-    double sum = -base, count = slope;  // of those known to be above the root
+    double sum = -base, count = slope;  // these cover the entries that are known to be above the root
     std::size_t first = 0, last = d;
     while (first < last) {
         const double pivot = work[first + (last - first) / 2];
         double above = 0.0;
         std::size_t greater = first, smaller = last, k = first;
-        while (k < smaller) {  // three parts: above, equal, below
+        while (k < smaller) {  // splits the entries into those above, equal to and below the pivot
             if (work[k] > pivot) {
                 above += work[k];
                 std::swap(work[k++], work[greater++]);
@@ -46,12 +47,13 @@ inline double soft_threshold_root(const double* x, std::size_t d, double base, d
     return count > 0.0 ? std::max(sum / count, 0.0) : 0.0;
 }
 
+// x_j <- sign(x_j) max(|x_j| - eta, 0)
 inline void soft_threshold(double* x, std::size_t d, double eta) {
     for (std::size_t j = 0; j < d; ++j) x[j] = std::copysign(std::max(std::fabs(x[j]) - eta, 0.0), x[j]);
 }
 
 struct L1Epigraph {
-    // Projects x, returns lam.
+    // Overwrites x by w; returns lam.
     static double project(double* x, std::size_t d, double s, double aperture, std::vector<double>& work) {
         double norm = 0.0;
         for (std::size_t j = 0; j < d; ++j) norm += std::fabs(x[j]);
@@ -68,7 +70,7 @@ struct L1Epigraph {
 };
 
 struct L2Epigraph {
-    // The factor of x and the new lam, which depend on x through its norm only.
+    // w = factor x and lam, which depend on x through its norm only; returns (factor, lam).
     static std::pair<double, double> scales(double norm, double s, double aperture) {
         if (norm <= aperture * s) return {1.0, s};
         if (aperture * norm <= -s) return {0.0, 0.0};
@@ -97,7 +99,8 @@ struct LInfEpigraph {
         double norm = 0.0;
         for (std::size_t j = 0; j < d; ++j) norm = std::max(norm, std::fabs(x[j]));
         if (norm <= aperture * s) return s;
-        // (x, s) + the projection of (-x, -s) onto the polar's negative, an l1 epigraph
+        // By Moreau, the result is (x, s) plus the projection of (-x, -s) onto minus the polar cone, which is the
+        // epigraph of an l1 norm.
         const double inverse = 1.0 / aperture;
         double sum = 0.0;
         for (std::size_t j = 0; j < d; ++j) sum += std::fabs(x[j]);

@@ -1,11 +1,17 @@
-// The losses, each as a convex function phi of one number t and its conjugate phi*.
+// The losses l(y, z), each as a convex function phi of one number t and its conjugate phi*:
 //
 //   margin losses     l(y, z) = phi(y z),    theta = y u
 //   residual losses   l(y, z) = phi(z - y),  theta = u
 //
-// with u in the domain of phi*. value is phi, conjugate is phi* on its domain, prox_conjugate is
-// argmin_u phi*(u) + (u - v)^2 / (2 step), slope_conjugate its derivative in v. Losses with a derivative have
-// derivative and second_derivative, phi' and phi''.
+// with u in the domain of phi*. The members of a loss are
+//
+//   value(t)                  = phi(t)
+//   conjugate(u)              = phi*(u), for u in its domain
+//   prox_conjugate(v, step)   = argmin_u phi*(u) + (u - v)^2 / (2 step)
+//   slope_conjugate(v, step)  = the derivative of prox_conjugate in v
+//   derivative(t), second_derivative(t) = phi'(t), phi''(t), for losses that have them
+//
+// Functions of rows take y, weights, theta and z of shape (n).
 #pragma once
 
 #include <algorithm>
@@ -22,22 +28,23 @@
 
 namespace skpd {
 
-// std::clamp returns a reference and compiles to branches; this to two instructions
+// min(max(x, lower), upper): std::clamp returns a reference and compiles to branches, while this compiles to two
+// instructions
 inline double clip(double x, double lower, double upper) { return std::min(std::max(x, lower), upper); }
 
-// exp(-|x|) and log(1 + x) for 0 <= x <= 1 to a few units in the last place, without branches or
-// calls, so that a loop over rows takes them as vectors
+// exp(-|x|) and log(1 + x) for 0 <= x <= 1, to a few units in the last place; they have no branches and calls, so that
+// loops over rows are vectorised.
 struct Exponential {
-    double value, minus_one;  // exp(-|x|), and exp(-|x|) - 1 without cancellation
+    double value, minus_one;  // value is exp(-|x|), and minus_one is exp(-|x|) - 1 without cancellation
 };
 SKPD_INLINE Exponential exponential_minus_abs(double x) {
     constexpr double log2_e = 1.4426950408889634, ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-    constexpr double to_integer = 0x1.8p52;  // adding it rounds to an integer, in the lowest bits
+    constexpr double to_integer = 0x1.8p52;  // adding this number rounds to an integer, in the lowest bits
     x = -std::fabs(x);
-    x = std::max(x, std::copysign(708.0, x));  // from a constant here GCC makes a branch for what follows from it
+    x = std::max(x, std::copysign(708.0, x));  // GCC would make a branch of what follows from a constant
     const double shifted = x * log2_e + to_integer, k = shifted - to_integer;
     const double r = (x - k * ln2_high) - k * ln2_low;
-    const double square = r * r;  // two chains, so that additions overlap
+    const double square = r * r;  // two chains let additions overlap
     double even = 1.0 / 479001600.0, odd = 1.0 / 6227020800.0;
     for (const double c : {1.0 / 3628800.0, 1.0 / 40320.0, 1.0 / 720.0, 1.0 / 24.0, 0.5}) even = even * square + c;
     for (const double c : {1.0 / 39916800.0, 1.0 / 362880.0, 1.0 / 5040.0, 1.0 / 120.0, 1.0 / 6.0}) odd = odd * square + c;
@@ -45,9 +52,11 @@ SKPD_INLINE Exponential exponential_minus_abs(double x) {
     const double power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
     return {(1.0 + change) * power, change * power + (power - 1.0)};
 }
+// exp(-|x|)
 SKPD_INLINE double exp_minus_abs(double x) { return exponential_minus_abs(x).value; }
+// log(1 + x) for 0 <= x <= 1
 SKPD_INLINE double log1p_unit(double x) {
-    // k log(2) + 2 artanh(s), with k = 1 where 1 + x > sqrt(2)
+    // log(1 + x) = k log(2) + 2 artanh(s), with k = 1 if 1 + x > sqrt(2) and 0 otherwise
     const double k = (x + 0.0857864376269050 + 0x1.8p52) - 0x1.8p52, s = (x - k) / (x + 2.0 + k);
     const double square = s * s, fourth = square * square;
     double first = 1.0 / 21.0, second = 1.0 / 19.0;
@@ -59,7 +68,8 @@ SKPD_INLINE double log1p_unit(double x) {
 // log(x) for normal x > 0, finite at 0
 SKPD_INLINE double log_positive(double x) {
     constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-    constexpr std::uint64_t root_half = 0x3fe6a09e667f3bcd, shift = 1024;  // bits of sqrt(1/2); keeps exponents positive
+    // root_half has the bits of sqrt(1/2), and the shift keeps exponents positive.
+    constexpr std::uint64_t root_half = 0x3fe6a09e667f3bcd, shift = 1024;
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x), exponent = (bits + (shift << 52) - root_half) >> 52;
     const double k = std::bit_cast<double>(exponent + 0x4330000000000000) - (0x1p52 + shift);
     const double m = std::bit_cast<double>(bits - ((exponent - shift) << 52));  // sqrt(1/2) <= m < sqrt(2)
@@ -70,7 +80,8 @@ SKPD_INLINE double log_positive(double x) {
     return k * ln2_high + (k * ln2_low + 2.0 * s * (first + square * second));
 }
 
-// The root in [low, high] of an increasing function f, by Newton's method with bisections; f(t) is a value and a slope.
+// The root in [low, high] of an increasing function f, by Newton's method with bisections; f(t) returns the value and
+// the slope.
 template <class Function>
 double increasing_root(double low, double high, double t, const Function& f) {
     t = std::clamp(t, low, high);
@@ -80,7 +91,7 @@ double increasing_root(double low, double high, double t, const Function& f) {
         (value > 0.0 ? high : low) = t;
         const double newton = t - value / slope;
         if (std::fabs(newton - t) <= 1e-15 * std::max(1.0, std::fabs(t))) break;
-        // steps that do not shrink can go to and fro for ever between the two tails
+        // Newton steps that do not shrink can alternate for ever between the two tails.
         const bool shrinks = newton > low && newton < high && 2.0 * std::fabs(newton - t) <= moved;
         const double next = shrinks ? newton : 0.5 * (low + high);
         moved = std::fabs(next - t);
@@ -90,19 +101,20 @@ double increasing_root(double low, double high, double t, const Function& f) {
     return t;
 }
 
-// A point u inside an interval on which phi* is a parabola: its slope at u and its curvature.
+// The interval [lower, upper] around a point u on which phi* is a parabola, the slope of phi* at u and its curvature;
+// inside is false if u is an end of it.
 struct QuadraticPiece {
     bool inside;
     double slope, curvature, lower, upper;
 };
 
-// phi at a point, and phi* at its derivative there.
+// phi(t), phi'(t), phi''(t), and phi*(phi'(t))
 struct Expansion {
     double value, derivative, second_derivative, conjugate;
 };
 
-// phi*(u) = u + (curvature / 2) u^2 on [lower, 0]: hinge (lower -1, curvature 0), smoothed hinge (-1, mu), squared
-// hinge (-inf, 1/2), modified Huber (-4, 1/2)
+// phi*(u) = u + (curvature / 2) u^2 on [lower, 0]. It is the hinge loss (lower -1, curvature 0), the smoothed (-1, mu)
+// and the squared hinge (-inf, 1/2), and the modified Huber loss (-4, 1/2).
 struct HingeLoss {
     static constexpr bool margin = true, quadratic_pieces = true;
     double lower, curvature;
@@ -116,7 +128,7 @@ struct HingeLoss {
     double conjugate(double u) const { return u + 0.5 * curvature * u * u; }
     QuadraticPiece piece(double u) const { return {u > lower && u < 0.0, 1.0 + curvature * u, curvature, lower, 0.0}; }
     double prox_conjugate(double v, double step) const {
-        if (curvature == 0.0) return clip(v - step, lower, 0.0);  // a division less
+        if (curvature == 0.0) return clip(v - step, lower, 0.0);  // this case needs no division
         return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
     }
     double slope_conjugate(double v, double step) const {
@@ -130,7 +142,7 @@ struct HingeLoss {
     }
 };
 
-// phi*(u) = max(u, -1) on [-slope, 0]
+// phi*(u) = max(u, -1) on [-slope, 0], the generalised hinge loss
 struct GeneralizedHingeLoss {
     static constexpr bool margin = true, quadratic_pieces = true;
     double slope;
@@ -151,7 +163,7 @@ struct GeneralizedHingeLoss {
     }
 };
 
-// phi*(u) = -u log(-u) + (1 + u) log(1 + u) on [-1, 0]
+// phi*(u) = -u log(-u) + (1 + u) log(1 + u) on [-1, 0], the logistic loss phi(t) = log(1 + exp(-t))
 struct LogisticLoss {
     static constexpr bool margin = true, quadratic_pieces = false;
 
@@ -160,8 +172,8 @@ struct LogisticLoss {
         const double v = 1.0 + u;
         return -u * log_positive(-u) + (v * log_positive(v) + (u - (v - 1.0)));  // v log1p(u)
     }
-    // With u = phi'(t) = -1 / (1 + exp(t)), the optimality condition is
-    // step t + phi'(t) = v: increasing in t, slope between step and step + 1/4.
+    // With u = phi'(t) = -1 / (1 + exp(t)), the optimality condition is step t + phi'(t) = v, which increases in t with
+    // a slope between step and step + 1/4.
     double prox_conjugate(double v, double step) const {
         if (step <= 0.0) return clip(v, -1.0, 0.0);
         const double low = v / step;
@@ -188,8 +200,9 @@ struct LogisticLoss {
     }
 };
 
-// phi*(u) = tube |u| + (curvature / 2) u^2 on [lower, upper]: squared (no bounds, curvature 1), absolute and pinball
-// (bounds), epsilon-insensitive (tube; squared: curvature 1/2 and no bounds), Huber (bounds and curvature 1)
+// phi*(u) = tube |u| + (curvature / 2) u^2 on [lower, upper]. It is the squared loss (no bounds, curvature 1), the
+// absolute and the pinball loss (bounds), the epsilon-insensitive loss (tube; squared: curvature 1/2 and no bounds),
+// and the Huber loss (bounds and curvature 1).
 struct ResidualLoss {
     static constexpr bool margin = false, quadratic_pieces = true;
     double lower, upper, tube, curvature;
@@ -226,15 +239,17 @@ struct ResidualLoss {
     }
 };
 
-// phi linear between knots: phi*(u) = knot_k u - phi(knot_k) for slope_k <= u <= slope_{k+1}
+// phi is linear between breakpoints: phi*(u) = t_k u - phi(t_k) for slopes_k <= u <= slopes_{k+1}, with breakpoints t
+// (m), slopes (m + 1), and values phi(t) (m)
 struct PiecewiseLinearLoss {
     static constexpr bool margin = false, quadratic_pieces = true;
-    std::vector<double> breakpoints, slopes, values;  // of phi at the knots
+    std::vector<double> breakpoints, slopes, values;  // values are phi at the breakpoints
 
     double value(double t) const {
         double largest = 0.0;
         for (std::size_t k = 0; k < breakpoints.size(); ++k)
-            largest = std::max(largest, values[k] + std::max(slopes[k] * (t - breakpoints[k]), slopes[k + 1] * (t - breakpoints[k])));
+            largest = std::max(largest, values[k] + std::max(slopes[k] * (t - breakpoints[k]),
+                                                             slopes[k + 1] * (t - breakpoints[k])));
         return largest;
     }
     double conjugate(double u) const {
@@ -257,7 +272,7 @@ struct PiecewiseLinearLoss {
     }
 
    private:
-    // The interval of slopes that holds u
+    // The k with slopes_k <= u < slopes_{k+1}
     std::size_t place(double u) const {
         std::size_t k = 0;
         while (k + 1 < breakpoints.size() && u >= slopes[k + 1]) ++k;
@@ -265,11 +280,11 @@ struct PiecewiseLinearLoss {
     }
 };
 
-// A loss that is not a function phi of one number: at(y, z) and the other functions take its target
+// A loss that is not a function phi of one number; its at(y, z) and the other members take the target y.
 template <class Loss>
 concept OfTargets = requires(const Loss& loss) { loss.at(0.0, 0.0); };
 
-// argmin_theta l*(y, theta) + (theta - (theta_0 + step z))^2 / (2 step)
+// argmin_u l*(y, u) + (u - (theta + step z))^2 / (2 step)
 template <class Loss>
 double dual_prox(const Loss& loss, double y, double theta, double z, double step) {
     if constexpr (OfTargets<Loss>) return loss.prox_conjugate(y, theta + step * z, step);
@@ -277,24 +292,26 @@ double dual_prox(const Loss& loss, double y, double theta, double z, double step
     else return loss.prox_conjugate(theta + step * (z - y), step);
 }
 
+// l(y, z)
 template <class Loss>
 double primal_value(const Loss& loss, double y, double z) {
     if constexpr (OfTargets<Loss>) return loss.at(y, z).value;
     else return Loss::margin ? loss.value(y * z) : loss.value(z - y);
 }
+// l*(y, theta)
 template <class Loss>
 double conjugate(const Loss& loss, double y, double theta) {
     if constexpr (OfTargets<Loss>) return loss.conjugate(y, theta);
     else return Loss::margin ? loss.conjugate(y * theta) : loss.conjugate(theta) + y * theta;
 }
 
-// l(y, z) + l*(y, theta) - theta z >= 0, the slack in the inequality of Fenchel and Young
+// l(y, z) + l*(y, theta) - theta z >= 0, the gap of the inequality of Fenchel and Young
 template <class Loss>
 double fenchel_young(const Loss& loss, double y, double theta, double z) {
     return primal_value(loss, y, z) + conjugate(loss, y, theta) - theta * z;
 }
 
-// The piece of l*(y, .) around theta
+// Returns the piece of l*(y, .) around theta.
 template <class Loss>
 QuadraticPiece dual_piece(const Loss& loss, double y, double theta) {
     if constexpr (!Loss::margin) {
@@ -308,8 +325,8 @@ QuadraticPiece dual_piece(const Loss& loss, double y, double theta) {
     }
 }
 
-// The loss as a smooth function of z: itself where sigma is infinite, otherwise its
-// Moreau envelope shifted by theta_0, whose derivative is the dual prox with step sigma.
+// The loss as a smooth function of z: l(y, z) if sigma = inf, and otherwise its Moreau envelope shifted by theta, whose
+// derivative is dual_prox(loss, y, theta, z, sigma).
 template <class Loss>
 struct Smoothed {
     Loss loss;
@@ -322,8 +339,7 @@ struct Smoothed {
             return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
         else return std::numeric_limits<double>::quiet_NaN();
     }
-    // the second derivative; in units of sigma where that is finite, which makes it 0 or 1
-    // on linear pieces whatever sigma is
+    // The second derivative in z, over sigma if sigma < inf, which makes it 0 or 1 on linear pieces for every sigma.
     double curvature(double y, double theta, double z) const {
         if constexpr (OfTargets<Loss>) {
             if (sigma == std::numeric_limits<double>::infinity()) return loss.at(y, z).second_derivative;
@@ -337,7 +353,7 @@ struct Smoothed {
     }
 };
 
-// The loss at z, with its derivatives in z and its conjugate at the first of them
+// Returns l(y, z), its first two derivatives in z, and l*(y, .) at the first one.
 template <class Loss>
     requires OfTargets<Loss> || requires(const Loss& loss) { loss.at(0.0); }
 SKPD_INLINE Expansion expansion(const Loss& loss, double y, double z) {
@@ -353,7 +369,7 @@ SKPD_INLINE Expansion expansion(const Loss& loss, double y, double z) {
     }
 }
 
-// phi and phi*, the latter infinite outside its domain
+// out_i = phi(t_i) and out_i = phi*(u_i), which is infinite outside its domain; all vectors have n entries
 template <class Loss>
 SKPD_CLONES void values(std::size_t n, const double* t, double* out) {
 #pragma omp simd
@@ -368,13 +384,15 @@ SKPD_CLONES void conjugates(std::size_t n, const double* u, double* out) {
         out[i] = ((u[i] >= -1.0) & (u[i] <= 0.0)) ? out[i] : std::numeric_limits<double>::infinity();
 }
 
-// Writes the first derivatives, the same times the weights and the curvatures times the weights. Returns the sums of
-// the weighted losses at z and of minus their conjugates at the first derivatives.
+// With f_i the smoothed loss of row i as a function of z_i, writes
+//   derivative_i = f_i'(z_i),    gradient_i = weights_i f_i'(z_i),    curvature_i = weights_i f_i''(z_i),
+// the last over sigma if sigma < inf; all vectors have n entries. Returns sum_i weights_i l(y_i, z_i) and -sum_i
+// weights_i l*(y_i, f_i'(z_i)).
 template <class Loss>
 SKPD_CLONES std::pair<double, double> smoothed_derivatives(
     const Smoothed<Loss>& smoothed, std::size_t n, const double* y, const double* weights, const double* theta,
     const double* z, double* derivative, double* gradient, double* curvature) {
-    const Smoothed<Loss> local = smoothed;  // not to be read again after every write
+    const Smoothed<Loss> local = smoothed;  // a copy, which is not read again after every write
     const Loss loss = smoothed.loss;
     double primal_sum = 0.0, dual_sum = 0.0;
     if constexpr (requires { expansion(loss, 0.0, 0.0); }) {
@@ -403,7 +421,8 @@ SKPD_CLONES std::pair<double, double> smoothed_derivatives(
     return {primal_sum, dual_sum};
 }
 
-// Whether a row has curvature or its derivative changes within a radius of z.
+// bends_i = curvature_i > 0, or f_i'(z_i - radius) or f_i'(z_i + radius) differs from derivative_i, with f_i the
+// smoothed loss of row i; all vectors have n entries
 template <class Loss>
 SKPD_CLONES void rows_that_bend(const Smoothed<Loss>& smoothed, std::size_t n, const double* y, const double* theta,
                                 const double* z, const double* derivative, const double* curvature, double radius,
@@ -417,7 +436,8 @@ SKPD_CLONES void rows_that_bend(const Smoothed<Loss>& smoothed, std::size_t n, c
     }
 }
 
-// The derivative, at z + step direction, of the weighted sum of the smoothed losses along direction.
+// sum_i weights_i direction_i f_i'(z_i + step direction_i) with f_i the smoothed loss of row i; all vectors have n
+// entries
 template <class Loss>
 SKPD_CLONES double smoothed_slope(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,
                                   const double* weights, const double* theta, const double* z,
@@ -438,7 +458,7 @@ SKPD_CLONES double smoothed_slope(const Smoothed<Loss>& smoothed, std::size_t n,
     return sum;
 }
 
-// A loss whichever it is, of those that methods are compiled for
+// Any of the losses that methods are compiled for
 using AnyLoss = std::variant<const HingeLoss*, const GeneralizedHingeLoss*, const LogisticLoss*,
                              const PiecewiseLinearLoss*, const ResidualLoss*>;
 

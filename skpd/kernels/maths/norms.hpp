@@ -1,4 +1,5 @@
-// Norms of vectors; soft thresholds, and that of the projection onto an l1 ball from a guess of it.
+// ||x||_1, ||x||_2 and max_j |x_j| of vectors x (n), soft(v, tau) = sign(v) max(|v| - tau, 0), and the threshold tau of
+// the projection onto an l1 ball.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace skpd {
 
-// max_j |x_j|, NaN if there is one: magnitudes are ordered as their bits are, NaN above all
+// max_j |x_j|; NaN if any x_j is NaN, since magnitudes are ordered as their bits are and NaN is above all
 template <class T>
 SKPD_CLONES double max_abs(const T* x, std::size_t n) {
     std::int64_t largest = 0;
@@ -24,10 +25,10 @@ SKPD_CLONES double max_abs(const T* x, std::size_t n) {
     return std::bit_cast<double>(largest);
 }
 
-// sum_j map(x_j), of terms >= 0
+// sum_j map(x_j), of terms >= 0; x (n)
 template <class Map>
 SKPD_CLONES double plain_sum(const double* x, std::size_t n) {
-    constexpr std::size_t lanes = 32;  // several vectors, so that their additions overlap
+    constexpr std::size_t lanes = 32;  // so many sums let additions overlap
     double sums[lanes] = {};
     std::size_t j = 0;
     for (; j + lanes <= n; j += lanes)
@@ -37,7 +38,7 @@ SKPD_CLONES double plain_sum(const double* x, std::size_t n) {
     for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
     return sum;
 }
-// the same, its rounding error that of a few dozen terms however many there are
+// sum_j map(x_j), of terms >= 0, with the rounding error of a few dozen terms however large n is; x (n)
 template <class Map>
 double sum_of(const double* x, std::size_t n) {
     constexpr std::size_t block = 512;
@@ -51,7 +52,7 @@ double sum_of(const double* x, std::size_t n) {
 // ||x||_1
 inline double sum_abs(const double* x, std::size_t n) { return sum_of<Absolute>(x, n); }
 
-// ||x||_2, safe from under- and overflow
+// ||x||_2, which neither underflows nor overflows on the way
 inline double euclidean_norm(const double* x, std::size_t n) {
     const double square = sum_of<Square>(x, n);
     if ((square > 1e-250 && square < 1e280) || std::isnan(square)) return std::sqrt(square);
@@ -62,8 +63,8 @@ inline double euclidean_norm(const double* x, std::size_t n) {
     return largest * std::sqrt(sum_of<Square>(scaled.data(), n));
 }
 
-// The least tau >= 0 with sum_j max(|v_j| - tau, 0) <= total, by Newton steps from any tau: the function is
-// convex and decreasing, so that after one step they rise.
+// The least tau >= 0 with sum_j max(|v_j| - tau, 0) <= total, by Newton steps from any tau. The function is convex and
+// decreasing, so that the steps after the first one increase tau. v (n).
 SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double total, double tau) {
     for (int step = 0; step < 100; ++step) {
         double sum = 0.0, count = 0.0;
@@ -75,7 +76,7 @@ SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double to
         }
         if (count == 0.0) {
             if (tau == 0.0) return 0.0;
-            tau = 0.0;  // from below
+            tau = 0.0;  // the steps start again from below
             continue;
         }
         const double next = std::max(tau + (sum - total) / count, 0.0);
@@ -85,6 +86,7 @@ SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double to
     return tau;
 }
 
+// sign(v) max(|v| - tau, 0)
 inline double soft(double v, double tau) { return v - clip(v, -tau, tau); }
 
 }  // namespace skpd

@@ -1,6 +1,6 @@
-// Euclidean projections that reduce to the root of a monotone piecewise-linear
-// function of one multiplier, found by median search in linear expected time
-// (Zhang et al., Algorithm 8).
+// argmin of sum_i metric_i (x_i - point_i)^2 over a box and a hyperplane, and the dual norm of the sparse group lasso:
+// both are roots of a monotone piecewise function of one multiplier. The first is found by median search in linear
+// expected time (Zhang et al., Algorithm 8).
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,17 @@
 
 namespace skpd {
 
-// The multiplier eta of: minimise sum_i metric_i (x_i - point_i)^2 / 2 over
-// lower <= x <= upper, sum_i normal_i x_i = total. The solution is
-// x_i = clip(point_i - eta normal_i / metric_i, lower_i, upper_i).
-// NaN where no x satisfies the constraints.
+// The multiplier eta of the hyperplane in
+//
+//   minimise over lower <= x <= upper, sum_i normal_i x_i = total    sum_i metric_i (x_i - point_i)^2 / 2,
+//
+// whose solution is x_i = clip(point_i - eta normal_i / metric_i, lower_i, upper_i); all vectors have n entries. It is
+// NaN if no x satisfies the constraints.
 inline double box_hyperplane_multiplier(const double* point, const double* lower, const double* upper,
                                         const double* normal, const double* metric, double total,
                                         std::size_t n) {
     constexpr double inf = std::numeric_limits<double>::infinity();
-    // often no bound is active
+    // Often no bound is active, and eta is a quotient.
     double distance = -total, squares = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
         distance += normal[i] * point[i];
@@ -36,13 +38,13 @@ inline double box_hyperplane_multiplier(const double* point, const double* lower
         if (inside) return free;
     }
     struct Term {
-        double first, last;  // kinks: clipped before first and after last, linear between
+        double first, last;  // breakpoints in eta: x_i is at a bound before first and after last, and linear between
         double before, after, at_zero, slope;
     };
     std::vector<Term> terms;
     terms.reserve(n);
     double constant = -total, slope = 0.0;
-    double largest = -total, smallest = -total;  // the function at -inf and at +inf
+    double largest = -total, smallest = -total;  // the function of eta at -inf and at +inf
     for (std::size_t i = 0; i < n; ++i) {
         const double v = normal[i];
         if (v == 0.0) continue;
@@ -64,27 +66,27 @@ inline double box_hyperplane_multiplier(const double* point, const double* lower
         if (!(largest >= -slack && smallest <= slack)) return std::numeric_limits<double>::quiet_NaN();
     }
     double left = -inf, right = inf;
-    std::vector<double> kinks;
-    kinks.reserve(2 * terms.size());
+    std::vector<double> breakpoints;
+    breakpoints.reserve(2 * terms.size());
     while (true) {
-        kinks.clear();
+        breakpoints.clear();
         std::size_t kept = 0;
-        for (const Term& term : terms) {  // settle what is linear on all of (left, right)
+        for (const Term& term : terms) {  // terms that are linear on all of (left, right) are added up
             if (term.last <= left) constant += term.after;
             else if (term.first >= right) constant += term.before;
             else if (term.first <= left && term.last >= right) {
                 constant += term.at_zero;
                 slope += term.slope;
             } else {
-                if (term.first > left && term.first < right) kinks.push_back(term.first);
-                if (term.last > left && term.last < right) kinks.push_back(term.last);
+                if (term.first > left && term.first < right) breakpoints.push_back(term.first);
+                if (term.last > left && term.last < right) breakpoints.push_back(term.last);
                 terms[kept++] = term;
             }
         }
         terms.resize(kept);
-        if (kinks.empty()) break;
-        const auto middle = kinks.begin() + static_cast<std::ptrdiff_t>(kinks.size() / 2);
-        std::nth_element(kinks.begin(), middle, kinks.end());
+        if (breakpoints.empty()) break;
+        const auto middle = breakpoints.begin() + static_cast<std::ptrdiff_t>(breakpoints.size() / 2);
+        std::nth_element(breakpoints.begin(), middle, breakpoints.end());
         const double eta = *middle;
         double value = constant + slope * eta;
         for (const Term& term : terms)
@@ -97,10 +99,9 @@ inline double box_hyperplane_multiplier(const double* point, const double* lower
     return std::clamp(-constant / slope, left, right);
 }
 
-// The dual norm of l1_ratio ||x||_1 + (1 - l1_ratio) weight ||x||_2 at x, that is the
-// least lambda with || soft(x, lambda l1_ratio) ||_2 <= lambda (1 - l1_ratio) weight.
-// Never below it: the closed form is checked against that inequality and raised until
-// it holds.
+// The dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weight ||.||_2 at x (n), which is the least lambda with
+//   || soft(x, lambda l1_ratio) ||_2 <= lambda (1 - l1_ratio) weight.
+// It is rounded up: the closed form is checked against this inequality and raised until it holds.
 inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_ratio, double weight) {
     constexpr double eps = std::numeric_limits<double>::epsilon();
     std::vector<double> sorted(n);
@@ -108,7 +109,7 @@ inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_r
     std::sort(sorted.begin(), sorted.end(), std::greater<double>());
     if (n == 0 || sorted[0] == 0.0) return 0.0;
     const double unit = sorted[0];
-    for (double& a : sorted) a /= unit;  // so that squares neither under- nor overflow
+    for (double& a : sorted) a /= unit;  // squares of these neither underflow nor overflow
     const double ridge = (1.0 - l1_ratio) * weight;
 
     const auto norm_above = [&](double threshold) {
@@ -119,7 +120,7 @@ inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_r
         }
         return std::sqrt(square.high + square.low);
     };
-    // the norm is at least either of its parts, so that its dual is at most theirs
+    // The norm is at least each of its two terms, so that its dual norm is at most the dual norm of each.
     const double upper_bound = std::min(l1_ratio > 0.0 ? 1.0 / l1_ratio : std::numeric_limits<double>::infinity(),
                                  ridge > 0.0 ? norm_above(0.0) / ridge : std::numeric_limits<double>::infinity());
     double lambda = upper_bound, mean = 0.0, spread = 0.0, sum_squares = 0.0;
@@ -127,11 +128,11 @@ inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_r
         const double a = sorted[k - 1], next = k < n ? sorted[k] : 0.0, count = static_cast<double>(k);
         const double change = a - mean;
         mean += change / count;
-        spread += change * (a - mean);  // the sum of squares about the mean (Welford)
+        spread += change * (a - mean);  // the sum of squares about the mean (Welford, 1962)
         sum_squares += a * a;
-        // with lambda l1_ratio in [next, a] the first k entries are active:
-        // sum_squares - 2 lambda l1_ratio k mean + lambda^2 (k l1_ratio^2 - ridge^2) = 0,
-        // whose discriminant is ridge^2 sum_squares - l1_ratio^2 k spread
+        // If lambda l1_ratio lies in [next, a], the first k entries are active and lambda solves
+        //   sum_squares - 2 lambda l1_ratio k mean + lambda^2 (k l1_ratio^2 - ridge^2) = 0,
+        // whose discriminant is ridge^2 sum_squares - l1_ratio^2 k spread.
         const double root = std::sqrt(std::max(ridge * ridge * sum_squares - l1_ratio * l1_ratio * count * spread, 0.0));
         const double candidate = sum_squares / (l1_ratio * count * mean + root);
         if (candidate * l1_ratio >= next) {
@@ -143,7 +144,8 @@ inline double sparse_group_dual_norm(const double* x, std::size_t n, double l1_r
         if (norm_above(lambda * l1_ratio * (1.0 - 2.0 * eps)) * (1.0 + 8.0 * eps) <= lambda * ridge) break;
         lambda *= 1.0 + growth;
     }
-    return std::max(std::min(lambda, upper_bound) * unit * (1.0 + 8.0 * eps), std::numeric_limits<double>::denorm_min());
+    return std::max(std::min(lambda, upper_bound) * unit * (1.0 + 8.0 * eps),
+                    std::numeric_limits<double>::denorm_min());
 }
 
 }  // namespace skpd

@@ -1,5 +1,5 @@
-// Random numbers for the orders in which rows and columns are visited: Marsaglia's xorshift
-// with 64 bits (2003), of which the upper half is used.
+// Random integers for the order in which rows and columns are visited: Marsaglia's xorshift with 64 bits (2003), of
+// which the upper half is used.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace skpd {
 
 class Xorshift {
    public:
-    explicit Xorshift(std::uint64_t seed) : state_(seed) {}  // not 0
+    explicit Xorshift(std::uint64_t seed) : state_(seed) {}  // the seed must not be 0
 
-    // One of 0, ..., n - 1, for n < 2^32
+    // An integer from 0 to n - 1, for n < 2^32
     std::size_t below(std::size_t n) {
         state_ ^= state_ << 13;
         state_ ^= state_ >> 7;

@@ -1,7 +1,9 @@
-// Running sums over the risk sets of censored times, for the partial likelihood of Cox.
+// log S and the terms of the partial likelihood of Cox for censored times, by running sums over risk sets; scores z
+// (n).
 //
-// Rows are in the order of strata and of times within them; a group is all rows of a stratum with one time, and its
-// risk set these and all later rows of the stratum. A group with d events of weights c_i, and C their sum, has the terms
+// Rows are in the order of strata and of times within them. A group consists of all rows of a stratum with the same
+// time, and its risk set of these and all later rows of the stratum. A group with d events of weights c_i, and C their
+// sum, has the terms
 //
 //   Breslow   C log S,    S = sum over the risk set of s_j e^(z_j)
 //   Efron     C / d log(S - l / d T),  l = 0 ... d - 1,    T = sum over the events of s_j e^(z_j)
@@ -18,7 +20,7 @@
 
 namespace skpd {
 
-// A sum of exponentials e^shift (high + low), as accurate as in twice the working precision
+// A sum sum_j weight_j e^(exponent_j) = e^shift (high + low), as accurate as in twice the working precision
 class ExponentialSum {
    public:
     bool empty() const { return empty_; }
@@ -29,7 +31,7 @@ class ExponentialSum {
         if (empty_) {
             empty_ = false;
             shift_ = exponent;
-        } else if (exponent > shift_ + range) {  // seldom, as each time is a rounding of the sum
+        } else if (exponent > shift_ + range) {  // a shift is rare, since each one rounds the sum
             const double factor = std::exp(shift_ - exponent);
             sum_.high *= factor;
             sum_.low *= factor;
@@ -47,7 +49,8 @@ class ExponentialSum {
 
 class RiskSets {
    public:
-    // starts: the first row of each group, and the number of rows; last: whether a group is the last of its stratum
+    // starts (n_groups + 1) has the first row of each group, followed by the number of rows; last (n_groups) says
+    // whether a group is the last of its stratum; log_weights and event_weights (n) are log s_i and c_i.
     RiskSets(std::vector<std::size_t> starts, std::vector<std::uint8_t> last, std::vector<double> log_weights,
              std::vector<double> event_weights, bool efron)
         : starts_(std::move(starts)), last_(std::move(last)), log_weights_(std::move(log_weights)),
@@ -70,7 +73,8 @@ class RiskSets {
     std::size_t n_terms() const { return first_term_.back(); }
     std::size_t max_terms() const { return max_terms_; }
 
-    // Writes the logarithms of the sums of all terms; returns the sum of weights times these, and of their sizes.
+    // out_l = the logarithm of the sum in term l; z (n), out (n_terms). Returns sum_l weight_l out_l, beside the sum of
+    // its magnitudes.
     Compensated log_sums(const double* z, double* out) const {
         ExponentialSum sum;
         Compensated weighted;
@@ -92,14 +96,14 @@ class RiskSets {
         return weighted;
     }
 
-    // Writes the sums over the terms of weight times probability of each row.
+    // out_i = sum over the terms of weight times the probability of row i; z and out (n), log_sums (n_terms).
     void marginals(const double* z, const double* log_sums, double* out) const {
         ExponentialSum inverses;
         for (std::size_t g = 0; g < n_groups(); ++g) {
             if (g == 0 || last_[g - 1]) inverses = {};
             const std::size_t terms = terms_of(g);
             for (std::size_t l = 0; l < terms; ++l) inverses.add(weight_of(g), -log_sums[first_term_[g] + l]);
-            double tied = 0.0;  // what the events of this group have less than others
+            double tied = 0.0;  // the part of the sums that the events of this group do not have
             for (std::size_t l = 1; l < terms; ++l)
                 tied += weight_of(g) * share_of(l, terms) * std::exp(-log_sums[first_term_[g] + l] - inverses.shift());
             for (std::size_t i = starts_[g]; i < starts_[g + 1]; ++i) {
@@ -109,8 +113,9 @@ class RiskSets {
         }
     }
 
-    // The sum over the terms of weight times the change of the entropy of scale p + (1 - scale) q from that of
-    // scale p alone, with q the events of the term: the part that depends on the entries of the events.
+    // The sum over the terms of weight times H(scale p + (1 - scale) q) - H(scale p), restricted to the entries of the
+    // events, with H the entropy relative to s, p the probabilities of a term and q = c / C its events; z (n), log_sums
+    // (n_terms).
     Compensated entropy_of_events(const double* z, const double* log_sums, double scale) const {
         Compensated sum;
         const double log_scale = scale > 0.0 ? std::log(scale) : 0.0;

@@ -1,19 +1,17 @@
-// The single-sample proximal update of the distributionally robust SVM (Li, Chen and So, 2020):
+// The single-sample proximal update of the distributionally robust SVM (Li, Chen and So, 2020), for w, w0 and z (d):
 //
-//   minimise  max(1 - m, 1 + m - kappa lam, 0)
-//             + (||w - w0||^2 + (lam - lam0)^2 + (b - b0)^2) / (2 step)
-//   subject to  ||w||_q <= aperture lam,      m = z.w + one b.
+//   minimise over w, lam, b    max(1 - m, 1 + m - kappa lam, 0)
+//                              + (||w - w0||^2 + (lam - lam0)^2 + (b - b0)^2) / (2 step)
+//   subject to                 ||w||_q <= aperture lam,      m = z.w + one b.
 //
-// With multipliers p, r >= 0, p + r <= 1 of the first two pieces, its solution is the
-// projection onto the epigraph of
+// With multipliers p, r >= 0, p + r <= 1 of the first two pieces, its solution is the projection onto the epigraph of
 //
 //   (w0 + step (p - r) z, lam0 + step kappa r),    b = b0 + step (p - r) one,
 //
-// and (p, r) lies at a corner of that triangle (one piece active), on an edge (two) or inside (three).
-// The cases are tried one after the other, each with the conditions under which it is optimal
-// (Table 6 for q = 2, Algorithm 2 for q = 1 and inf), with multipliers on the edges and inside by the
-// modified secant search of Algorithm 1. Where rounding at a kink fails them all, the
-// candidate with the least objective is the solution.
+// and (p, r) lies at a corner of this triangle (one piece active), on an edge (two) or inside (three). The cases are
+// tried one after the other, each with the conditions under which it is optimal (Table 6 for q = 2, Algorithm 2 for q =
+// 1 and inf); the multipliers on the edges and inside are found by the modified secant search of Algorithm 1. If all
+// conditions fail by rounding at a kink, the candidate with the least objective is the solution.
 #pragma once
 
 #include <algorithm>
@@ -26,21 +24,22 @@
 
 namespace skpd {
 
+// p and r are the multipliers of the first two pieces.
 struct ProxResult {
     double p = 0.0, r = 0.0;
 };
 
-// The part that is common to all norms: the problem of one row in terms of trial points (p, r).
+// The parameters of the problem of one row, which all norms share.
 struct ProxRow {
     double step, kappa, aperture, lam0, b0, one;
     bool flips() const { return std::isfinite(kappa); }
 };
 
-// A modified secant search (Dai and Fletcher, 2006; Algorithm 1) for the root in [0, 1] of a
-// non-increasing function, at whose end points it is `at_zero` > 0 > `at_one`.
+// The root in [0, 1] of a non-increasing function whose values at the ends are at_zero > 0 > at_one, by a modified
+// secant search (Dai and Fletcher, 2006; Algorithm 1 of Li, Chen and So).
 template <class Function, class Tolerance>
 double secant_root(Function function, double at_zero, double at_one, Tolerance tol) {
-    // the paper's r is minus the function
+    // The r of the paper is minus the function.
     double low = 0.0, r_low = -at_zero, high = 1.0, r_high = -at_one;
     double s = 1.0 - r_low / r_high, x = high - (high - low) / s;
     for (int iteration = 0; iteration < 200; ++iteration) {
@@ -76,15 +75,14 @@ double secant_root(Function function, double at_zero, double at_one, Tolerance t
     return x;
 }
 
-// The cases, over a model of trial points: trial.at(p, r) moves to the projection for (p, r) and
-// trial.inside(t) to the one with all pieces active and p - r = t, after which m, lam and
-// objective() are those of that point. trial.edge(...) may propose the multiplier on an edge.
+// Tries the cases on trial points: trial.at(p, r) moves to the projection for (p, r), and trial.inside(t) to the point
+// with all pieces active and p - r = t. Afterwards m, lam and objective() are those of the point.
 template <class Trial>
 ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     const double kappa = row.kappa;
     ProxResult best;
     double min_objective = std::numeric_limits<double>::infinity();
-    // the solution, where it is known to be optimal, or what is best so far; returns the former
+    // Keeps the trial point if it is optimal or the best one so far; returns `optimal`.
     const auto keep = [&](double p, double r, bool optimal) {
         const double value = trial.objective();
         if (optimal || value < min_objective) {
@@ -98,7 +96,7 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     const auto second = [&] { return row.flips() ? 1.0 + trial.m - kappa * trial.lam : -1.0; };
     const auto tol = [&] { return 1e-13 * (1.0 + std::fabs(trial.m) + (row.flips() ? kappa * trial.lam : 0.0)); };
 
-    // one piece: the corners, from the one that this row was at when last visited
+    // One piece is active: the corners, of which the one of the last visit of this row comes first.
     const bool started_one = before.p == 1.0, started_two = before.r == 1.0;
     double first_none = 0.0, second_none = 0.0, first_one = 0.0, second_one = 0.0, first_two = 0.0, second_two = -1.0;
     const auto none = [&] {
@@ -121,7 +119,7 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     if (started_two && two()) return best;
     if (none() || (!started_one && one()) || (!started_two && two())) return best;
 
-    // two pieces: the edges, along each of which one function falls
+    // Two pieces are active: the edges, along each of which one function decreases.
     const auto search = [&](auto at, auto gap, double at_zero, double at_one) {
         if (!(at_zero > 0.0 && at_one < 0.0)) return -1.0;
         const auto function = [&](double x) {
@@ -141,7 +139,7 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
                second_one - first_one, second_two - first_two);
     if (x >= 0.0 && keep(1.0 - x, x, first() >= -tol())) return best;
 
-    // all three: m = 1 and lam = 2 / kappa
+    // All three pieces are active: m = 1 and lam = 2 / kappa.
     const auto level = [&](double s) {
         trial.inside(1.0 - 2.0 * s);
         return trial.m - 1.0;
@@ -150,14 +148,14 @@ ProxResult prox_cases(Trial& trial, const ProxRow& row, ProxResult before) {
     if (at_zero >= 0.0 && at_one <= 0.0) {
         const double s = at_zero == 0.0 ? 0.0 : (at_one == 0.0 ? 1.0 : secant_root(level, at_zero, at_one, tol));
         level(s);
-        // the multiplier of lam is r kappa step less what the cone holds it with
+        // r kappa step is the change of lam minus the share of the cone.
         const double t = 1.0 - 2.0 * s, r = std::clamp(trial.flipped(t), std::max(0.0, -t), 0.5 * (1.0 - t));
         keep(r + t, r, false);
     }
     return best;
 }
 
-// Trial points with coefficients of their own, for q = 1 and inf.
+// Trial points with vectors of coefficients w (d), for q = 1 and inf.
 template <class Epigraph, class M>
 struct VectorTrial {
     const M& matrix;
@@ -173,20 +171,20 @@ struct VectorTrial {
         if (t != 0.0) matrix.axpy(i, row.step * t * sign, w.data());
         b = row.b0 + row.step * t * row.one;
     }
-    void settle() { m = sign * matrix.dot(i, w.data()) + row.one * b; }
+    void update_margin() { m = sign * matrix.dot(i, w.data()) + row.one * b; }
     void at(double p, double r) {
         shift(p - r);
         const double s = row.lam0 + (r > 0.0 ? row.step * row.kappa * r : 0.0);
         lam = Epigraph::project(w.data(), d, s, row.aperture, work);
-        settle();
+        update_margin();
     }
     void inside(double t) {
         shift(t);
         lam = 2.0 / row.kappa;
         Epigraph::project_ball(w.data(), d, row.aperture * lam, work);
-        settle();
+        update_margin();
     }
-    // The r for which the projection at (r + t, r) has lam = 2 / kappa: lam increases in r.
+    // The r for which the projection at (r + t, r) has lam = 2 / kappa, by bisection, as lam increases in r.
     double flipped(double t) {
         double low = std::max(0.0, -t), high = 0.5 * (1.0 - t);
         const double target = 2.0 / row.kappa;
@@ -212,8 +210,8 @@ struct VectorTrial {
     }
 };
 
-// For q = 2 all trial points are w = factor (w0 + shift z), so that numbers do:
-// A = ||w0||^2, B = ||z||^2, C = w0.z.
+// For q = 2 all trial points are w = factor (w0 + shift z), so that numbers represent them: A = ||w0||^2, B = ||z||^2,
+// C = w0.z.
 struct PlaneTrial {
     double A, B, C;
     const ProxRow& row;
@@ -221,14 +219,14 @@ struct PlaneTrial {
     double best_lam = 0.0, best_b = 0.0, best_factor = 1.0, best_shift = 0.0;
 
     double norm() const { return std::sqrt(std::max(A + shift * (2.0 * C + shift * B), 0.0)); }
-    void settle() { m = factor * (C + shift * B) + row.one * b; }
+    void update_margin() { m = factor * (C + shift * B) + row.one * b; }
     void at(double p, double r) {
         shift = row.step * (p - r);
         b = row.b0 + shift * row.one;
         const double s = row.lam0 + (r > 0.0 ? row.step * row.kappa * r : 0.0);
         const auto [size, radius] = L2Epigraph::scales(norm(), s, row.aperture);
         factor = size, lam = radius;
-        settle();
+        update_margin();
     }
     void inside(double t) {
         shift = row.step * t;
@@ -236,10 +234,10 @@ struct PlaneTrial {
         lam = 2.0 / row.kappa;
         const double size = norm();
         factor = size > row.aperture * lam ? row.aperture * lam / size : 1.0;
-        settle();
+        update_margin();
     }
     double flipped(double t) const {
-        // lam = (s + aperture size) / (1 + aperture^2) where the cone holds it, else s
+        // lam = (s + aperture size) / (1 + aperture^2) if the constraint is active, and lam = s otherwise.
         const double target = 2.0 / row.kappa;
         double s = target;
         if (factor < 1.0) s = target * (1.0 + row.aperture * row.aperture) - row.aperture * norm();

@@ -1,4 +1,4 @@
-// Symmetric positive semidefinite systems of a few unknowns.
+// H x = g for a symmetric positive semidefinite H (N, N) of a few unknowns.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace skpd {
 template <std::size_t N>
 using SmallMatrix = std::array<std::array<double, N>, N>;
 
-// H x = g of size n by a scaled, slightly regularised Cholesky factorisation; only the lower triangle of H is read
+// Solves H x = g in the first n unknowns by a scaled and slightly regularised Cholesky factorisation; H (N, N), g and x
+// (N). It reads the lower triangle of H only.
 template <std::size_t N>
 void solve_small(SmallMatrix<N> H, const std::array<double, N>& g, std::array<double, N>& x, std::size_t n = N) {
     std::array<double, N> scale{};

@@ -1,4 +1,5 @@
-// The softmax loss log sum_k exp(z_k) - z_y of all rows: its value, derivatives and conjugate.
+// The softmax loss l(y, z) = log sum_k exp(z_k) - sum_k y_k z_k of n rows, its derivatives and its conjugate; z and y
+// have the shape (n, K), and y is 1 for the class of a row and 0 elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace skpd {
 
-// Some rows with their outputs one after the other, so that loops over the rows take several at once.
+// A block of at most `length` rows, stored by outputs, so that loops over the rows are vectorised.
 class SoftmaxBlock {
    public:
     static constexpr std::size_t length = 64;
@@ -31,8 +32,9 @@ class SoftmaxBlock {
     double loss[length], entropy[length];
 
    private:
-    // z becomes the probabilities. With a_k = z_k - max z and s = sum_k exp(a_k) the loss is log s - a_y and the
-    // entropy log s - sum_k p_k a_k: sums of terms that are not negative. That of the largest is left out of s - 1.
+    // Overwrites z by the probabilities p. With a_k = z_k - max z and s = sum_k exp(a_k), loss = log s - a_y and
+    // entropy = log s - sum_k p_k a_k are sums of terms that are not negative. s - 1 is summed without the term of the
+    // largest z_k, which is 1.
     SKPD_CLONES static void evaluate(std::size_t K, double* z, const double* y, double* loss, double* entropy) {
         double max_score[length], first[length], true_score[length], rest[length], mean[length];
         for (std::size_t i = 0; i < length; ++i) {
@@ -68,9 +70,10 @@ class SoftmaxBlock {
     std::vector<double> z_, y_;
 };
 
-// All of them have K numbers for each row, and y is 1 for the class of a row. Writes p - y, the same times the
-// weights, and d and e of the curvature diag(d) - e e' = weight (diag(p) - p p').
-// Returns the sums of the weighted losses and of minus their conjugates at the derivatives.
+// With p_ik = exp(z_ik) / sum_q exp(z_iq), writes
+//   derivative = p - y,    gradient = weights (p - y),    d = weights p,    e = weights^(1/2) p,
+// so that the curvature of row i is weight_i (diag(p_i) - p_i p_i') = diag(d_i) - e_i e_i'. All arrays have the shape
+// (n, K). Returns sum_i weight_i l_i and -sum_i weight_i l*_i(p_i - y_i).
 inline std::pair<double, double> softmax_derivatives(std::size_t n, std::size_t K, const double* y,
                                                      const double* weights, const double* z, double* derivative,
                                                      double* gradient, double* d, double* e) {

@@ -1,6 +1,5 @@
-// Penalties of the differences of neighbours, sum_k |w_{k+1} - w_k|: the proximal operator and
-// the dual norms. With c_k = v_1 + ... + v_k and c_0 = 0, v = D'q for differences D exactly
-// if c_d = 0 and q_k = -c_k.
+// The proximal operator and the dual norms of penalties of sum_k |w_{k+1} - w_k|. With c_k = v_1 + ... + v_k and c_0 =
+// 0, v = D'q for the differences D if and only if c_d = 0 and q_k = -c_k.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +13,10 @@
 
 namespace skpd {
 
-// argmin_x sum_k (x_k - y_k)^2 / 2 + weight sum_k |x_{k+1} - x_k| by dynamic programming
-// (Johnson, 2013), in linear time. The derivative of the least cost of x_1, ..., x_k as a
-// function of x_k is piecewise linear and increasing. Seen from x_{k+1}, it is that clipped to
-// [-weight, weight]: to the left of where it meets -weight and to the right of where it meets
-// weight, x_k stays there.
+// argmin_x sum_k (x_k - y_k)^2 / 2 + weight sum_k |x_{k+1} - x_k| for y and x (n), by dynamic programming (Johnson,
+// 2013) in linear time. The derivative of the least cost of x_1, ..., x_k as a function of x_k is piecewise linear and
+// increasing. As a function of x_{k+1}, it is clipped to [-weight, weight]: x_k does not follow x_{k+1} below the point
+// where the derivative is -weight, and above the point where it is weight.
 inline std::vector<double> prox_total_variation(const double* y, double weight, std::size_t n) {
     struct Line {
         double slope = 0.0, offset = 0.0;
@@ -29,29 +27,31 @@ inline std::vector<double> prox_total_variation(const double* y, double weight, 
             offset += sign * other.offset;
         }
     };
-    struct Kink {
+    struct Breakpoint {
         double x;
-        Line change;  // of the line, from left to right
+        Line change;  // the line on its right minus the line on its left
     };
     std::vector<double> x(n), left(n), right(n);
     if (n == 0) return x;
-    std::vector<Kink> kinks(2 * n + 2);  // in use: first <= k < last
+    std::vector<Breakpoint> breakpoints(2 * n + 2);  // those with first <= k < last are in use
     std::size_t first = n, last = n;
     Line leftmost{1.0, -y[0]}, rightmost = leftmost;
-    const auto beyond = [&](double level) {  // the line on which the function first reaches a level
+    const auto beyond = [&](double level) {  // returns the line on which the function first reaches a level
         Line line = leftmost;
-        for (; first < last && line.at(kinks[first].x) <= level; ++first) line.add(kinks[first].change, 1.0);
+        for (; first < last && line.at(breakpoints[first].x) <= level; ++first)
+            line.add(breakpoints[first].change, 1.0);
         return line;
     };
     for (std::size_t k = 0; k + 1 < n; ++k) {
         Line line = beyond(-weight);
         left[k] = line.meets(-weight);
-        const Kink from_left{left[k], {line.slope, line.offset + weight}};
+        const Breakpoint from_left{left[k], {line.slope, line.offset + weight}};
         line = rightmost;
-        for (; first < last && line.at(kinks[last - 1].x) >= weight; --last) line.add(kinks[last - 1].change, -1.0);
+        for (; first < last && line.at(breakpoints[last - 1].x) >= weight; --last)
+            line.add(breakpoints[last - 1].change, -1.0);
         right[k] = std::max(line.meets(weight), left[k]);
-        kinks[--first] = from_left;
-        kinks[last++] = {right[k], {-line.slope, weight - line.offset}};
+        breakpoints[--first] = from_left;
+        breakpoints[last++] = {right[k], {-line.slope, weight - line.offset}};
         leftmost = {1.0, -weight - y[k + 1]};
         rightmost = {1.0, weight - y[k + 1]};
     }
@@ -60,7 +60,7 @@ inline std::vector<double> prox_total_variation(const double* y, double weight, 
     return x;
 }
 
-// c_0, ..., c_d, and the largest of their magnitudes
+// c_0, ..., c_d for v (d); writes the largest |c_k|.
 inline std::vector<double> partial_sums(const double* v, std::size_t d, double& largest) {
     std::vector<double> sums(d + 1, 0.0);
     Compensated sum;
@@ -75,8 +75,9 @@ inline std::vector<double> partial_sums(const double* v, std::size_t d, double& 
 
 constexpr double unit_roundoff = std::numeric_limits<double>::epsilon();
 
-// sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0: max_k |c_k - (k / d) c_d|,
-// rounded up. ``error`` bounds the sum of the errors of v.
+// sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0, rounded up; v (d):
+//   max_k |c_k - (k / d) c_d|.
+// The number `error` bounds the sum of the errors of v.
 inline double total_variation_dual_norm(const double* v, double error, std::size_t d) {
     double largest = 0.0, norm = 0.0;
     const std::vector<double> c = partial_sums(v, d, largest);
@@ -85,9 +86,9 @@ inline double total_variation_dual_norm(const double* v, double error, std::size
     return d < 2 ? 0.0 : norm + 2.0 * error + 8.0 * unit_roundoff * largest;
 }
 
-// sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1, l1 > 0, rounded up. The
-// supremum is attained at the w that are constant on one interval and 0 outside:
-//     max over j < k of |c_k - c_j| / ((k - j) l1 + ([j > 0] + [k < d]) l2),
+// sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1 with l1 > 0, rounded up; v (d). It is attained at a w that
+// is constant on one interval and 0 outside of it:
+//   max over j < k of |c_k - c_j| / ((k - j) l1 + ([j > 0] + [k < d]) l2),
 // found by Dinkelbach's method (1967), which looks for a pair with a ratio above t.
 inline double fused_dual_norm(const double* v, double error, std::size_t d, double l1, double l2) {
     double largest = 0.0, t = 0.0;
