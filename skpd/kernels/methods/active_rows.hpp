@@ -1,4 +1,4 @@
-// The rows that dual coordinate descent visits, the active ones, and those that it leaves out.
+// The order of the rows in dual coordinate descent: the n_active first ones are visited, and the others are left out.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ class ActiveRows {
     }
     std::size_t size() const { return n_active_; }
     std::uint32_t operator[](std::size_t place) const { return order_[place]; }
-    const std::vector<std::uint32_t>& all() const { return order_; }  // the active rows first
+    const std::vector<std::uint32_t>& all() const { return order_; }  // all rows, of which the active ones come first
 
-    // A new epoch, in which no row has been seen to rest yet.
+    // Begins an epoch, in which no row has yet been seen to rest.
     void begin_epoch() {
         rests_.assign(n_active_, 0);
         n_resting_ = 0;
@@ -32,7 +32,7 @@ class ActiveRows {
         if (n_resting_ == 0) return;
         left_out_.resize(n_active_);
         std::size_t kept = 0, out = 0;
-        for (std::size_t place = 0; place < n_active_; ++place) {  // without branches, hard to foresee
+        for (std::size_t place = 0; place < n_active_; ++place) {  // the branches would be mispredicted
             const std::uint32_t i = order_[place];
             order_[kept] = left_out_[out] = i;
             kept += !rests_[place];
@@ -41,7 +41,8 @@ class ActiveRows {
         std::copy_n(left_out_.begin(), out, order_.begin() + static_cast<std::ptrdiff_t>(kept));
         n_active_ = kept;
     }
-    // Takes the rows left out that are awake back, in the order of the rows. Whether there are any.
+    // Makes the rows active again that were left out and are awake, and sorts the active rows. Returns whether there
+    // are any.
     template <class Awake>
     bool wake(Awake awake) {
         const auto first = order_.begin() + static_cast<std::ptrdiff_t>(n_active_);
@@ -54,7 +55,7 @@ class ActiveRows {
 
    private:
     std::vector<std::uint32_t> order_, left_out_;
-    std::vector<unsigned char> rests_;  // by place
+    std::vector<unsigned char> rests_;  // whether the row at this place rests
     std::size_t n_active_ = 0, n_resting_ = 0;
 };
 

@@ -1,20 +1,23 @@
-// Primal-dual block Frank-Wolfe (Lei et al., 2019, Algorithm 1) for
+// Primal-dual block Frank-Wolfe (Lei et al., 2019, Algorithm 1) for rows a_i (d), i < n, of the problem
 //
-//     minimise over ||x||_1 <= radius, b    sum_i c_i l(y_i, z_i) + (mu / 2) ||x||^2,    z_i = a_i . x + b,
+//   minimise over ||x||_1 <= radius, b    sum_i c_i l(y_i, z_i) + (mu / 2) ||x||^2,    z_i = a_i . x + b,
 //
-// as the saddle point of sum_i c_i (theta_i z_i - l*(y_i, theta_i)) + (mu / 2) ||x||^2. Kept beside
-// the iterates x and theta are both of their products, z and g = sum_i c_i theta_i a_i, which change by
-// s columns and k rows in an iteration. An intercept is the coordinate of one more feature, of the value
-// `constant`, outside the ball; it is drawn to its offset by (mu / 2) (x_b - offset)^2.
+// which is the saddle point of sum_i c_i (theta_i z_i - l*(y_i, theta_i)) + (mu / 2) ||x||^2. Beside the iterates x (d)
+// and theta (n), their products z (n) and g = sum_i c_i theta_i a_i (d) are kept, which change by s columns and k rows
+// in an iteration. An intercept is the coefficient of one more feature, whose value is `constant`, outside of the ball;
+// the term (mu / 2) (x_b - offset)^2 attracts it to its offset.
 //
-// Two rules for the steps:
+// There are two rules for the steps.
 //
-// theory       eta = 1/2 and the proximal step of Theorem 4.1 on the k dual coordinates with the largest
-//              moves, all at once.
-// line search  eta = 1, so that x is where the Lagrangian is least, and the k coordinates one after the
-//              other each to where the dual is largest along it. The dual is the largest over tau >= 0 of
-//              -sum_i c_i l*(y_i, theta_i) - ||(|g| - tau)_+||^2 / (2 mu) - tau radius, and tau waits for
-//              the next projection: block coordinate ascent in (theta, tau).
+// theory: eta = 1/2, and the proximal step of Theorem 4.1 changes the k dual coordinates with the largest moves at
+// once.
+//
+// line search: eta = 1, so that x minimises the Lagrangian, and each of k coordinates in turn moves to the maximum of
+// the dual along it. The dual is the maximum over tau >= 0 of
+//
+//   -sum_i c_i l*(y_i, theta_i) - ||(|g| - tau)_+||^2 / (2 mu) - tau radius,
+//
+// and tau is fixed until the next projection: this is block coordinate ascent in (theta, tau).
 #pragma once
 
 #include <algorithm>
@@ -34,15 +37,18 @@
 
 namespace skpd {
 
+// These are the parameters of the problem and of the rule for the steps.
 struct BlockFrankWolfeSettings {
     double mu, radius;
-    double constant, offset;  // of the intercept; constant 0 without one
+    // The intercept's feature has this constant value, which is 0 without an intercept, and its coefficient is
+    // attracted to the offset.
+    double constant, offset;
     bool line_search;
-    double eta, dual_step;                // of the theory; dual_step is delta times k
-    std::size_t sparsity, n_coordinates;  // s and k; 0 has s grow as needed, and k balanced with it
+    double eta, dual_step;  // for the rule of the theory; dual_step is delta times k
+    std::size_t sparsity, n_coordinates;  // s and k; 0 lets s grow as needed, and balances k with it
 };
 
-// The interface of the algorithm for all losses.
+// This is the interface of the algorithm for all losses.
 struct BlockFrankWolfe {
     virtual ~BlockFrankWolfe() = default;
     // Iterates until the gap is at most the target, or max_iter iterations or max_entries entries of
@@ -50,11 +56,11 @@ struct BlockFrankWolfe {
     virtual std::tuple<int, double> run(double target, int max_iter, double max_entries) = 0;
     // Moves the offset to the intercept; returns sum_i c_i theta_i.
     virtual double recentre() = 0;
-    // Computes the products from x and theta, rid of the rounding of their changes.
+    // Computes z and g from x and theta, which removes the rounding errors of their updates.
     virtual void refresh() = 0;
     virtual std::vector<double> theta() const = 0;
-    virtual std::vector<double> variables() const = 0;  // x and x_b
-    virtual double entries() const = 0;                 // of the matrix that have been visited
+    virtual std::vector<double> variables() const = 0;  // x, followed by x_b
+    virtual double entries() const = 0;  // the number of entries of the matrix that have been read
 };
 
 template <class Loss>
@@ -71,13 +77,14 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
             double square = constant * constant;
             rows_.for_each(i, [&](std::size_t, double a) { square += a * a; });
             step_[i] = settings_.mu / (weights_[i] * square);
-            if (!(weights_[i] * square > 0.0) || !std::isfinite(step_[i])) {  // its prediction is 0 whatever x is
+            // the prediction of this row is 0 for every x
+            if (!(weights_[i] * square > 0.0) || !std::isfinite(step_[i])) {
                 theta_[i] = dual_prox(loss_, y_[i], theta_[i], 0.0, 1e300);
                 step_[i] = 0.0;
             }
         }
         sparsity_ = settings_.sparsity ? std::min(settings_.sparsity, d_) : std::min<std::size_t>(32, d_);
-        if (!settings_.line_search) std::fill(step_.begin(), step_.end(), 0.0);  // set when k is known
+        if (!settings_.line_search) std::fill(step_.begin(), step_.end(), 0.0);  // these are set when k is known
         refresh();
     }
 
@@ -87,7 +94,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         double gap = std::numeric_limits<double>::infinity();
         while (iteration < max_iter && entries_ - start < max_entries && gap > target) {
             ++iteration;
-            // the dual step of the iteration before comes here, so that the gap returned is that of x and theta
+            // The dual step of the previous iteration comes here, so that the returned gap is that of x and theta.
             if (ready_) dual_step();
             const double excess = primal_step();
             gap = excess + potential();
@@ -130,7 +137,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
    private:
     double eta() const { return settings_.line_search ? 1.0 : settings_.eta; }
 
-    // The step (8) and the product (9). Returns by how much the Lagrangian at x is above its least value.
+    // Takes the step (8) and updates the product (9). Returns the Lagrangian at x minus its least value.
     double primal_step() {
         const double mu = settings_.mu, eta_ = eta(), scale = 1.0 / mu, length = 1.0 / eta_;
         for (std::size_t j = 0; j < d_; ++j) centre_[j] = x_[j] - (g_[j] * scale + x_[j]) * length;
@@ -144,7 +151,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         for (const std::uint32_t j : support_) next_[j] = soft(centre_[j], tau_);
         const double before_b = x_b_;
         if (settings_.constant != 0.0) x_b_ = settings_.offset - g_b_ / mu;
-        // z <- (1 - eta) z + eta A x~; add_columns has the second term
+        // z <- (1 - eta) z + eta A x~, of which add_columns adds the second term
         const double keep = 1.0 - eta_, shift = settings_.constant * (x_b_ - keep * before_b);
         for (std::size_t j = 0; j < d_; ++j) {
             next_[j] *= eta_;
@@ -156,10 +163,10 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         return settings_.line_search && !truncated_ ? 0.0 : excess();
     }
 
-    // Leaves the s largest coordinates of the centre to be projected.
+    // Restricts the projection to the s largest coordinates of the centre.
     void truncate() {
         truncated_ = true;
-        if (settings_.sparsity == 0) {  // none was asked for: s grows until it is enough
+        if (settings_.sparsity == 0) {  // no sparsity is given, so that s grows as needed
             while (sparsity_ < support_.size()) sparsity_ *= 2;
             sparsity_ = std::min(sparsity_, d_);
             truncated_ = false;
@@ -194,8 +201,8 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         column_entries_ = settings_.line_search ? visited : products_.needed();
     }
 
-    // k such that k rows hold as many entries as the s columns: n s / d, as in the paper, or with a line
-    // search by the entries and numbers that the primal step has visited.
+    // Chooses k such that k rows have as many entries as the s columns: n s / d, as in the paper, or with a line search
+    // from the number of entries that the primal step has read.
     void choose_n_coordinates() {
         if (settings_.n_coordinates) {
             n_coordinates_ = std::min(settings_.n_coordinates, n_);
@@ -212,15 +219,15 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
                 step_[i] = weights_[i] * settings_.dual_step / static_cast<double>(n_coordinates_);
     }
 
-    // The moves (10) that the dual variables would make. Returns the rows' share of the gap.
+    // Computes the moves (10) of all dual variables; returns the share of the rows in the gap.
     double potential() {
         potential_moves(loss_, n_, y_.data(), theta_.data(), z_.data(), step_.data(), next_theta_.data(),
                         length_.data());
         return fenchel_young_gap(loss_, n_, y_.data(), weights_.data(), theta_.data(), z_.data());
     }
 
-    // The moves of k rows and the product (12) after them: of the rows with the longest moves, or with
-    // a line search of the next rows in a random order that move at all.
+    // Moves k rows and updates the product (12): the rows with the longest moves, or with a line search the next rows
+    // in a random order whose moves are not 0.
     void dual_step() {
         if (settings_.line_search) {
             next_moves();
@@ -242,7 +249,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         }
     }
 
-    // theta_i <- next, with g and g_b. Returns c_i times the change.
+    // theta_i <- next, and updates g and g_b. Returns c_i times the change.
     double move(std::uint32_t i, double next) {
         const double change = weights_[i] * (next - theta_[i]);
         theta_[i] = next;
@@ -252,9 +259,9 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         return change;
     }
 
-    // Moves every chosen coordinate to where the dual is largest along it at the present tau. After each
-    // move tau takes a Newton step for sum_j (|g_j| - tau)_+ = mu radius, whose left side is updated as if
-    // no |g_j| had crossed tau since the beginning.
+    // Moves every chosen coordinate in turn to the maximum of the dual along it at the present tau. After each move tau
+    // takes a Newton step for sum_j (|g_j| - tau)_+ = mu radius, whose left side is updated as if no |g_j| had crossed
+    // tau since the beginning.
     void maximise_in_turn() {
         const double mu = settings_.mu, total = mu * settings_.radius;
         double tau = tau_ * mu, sum = 0.0, count = 0.0;
@@ -287,10 +294,10 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     std::vector<double> y_, weights_, theta_, step_, next_theta_, length_, sorted_;
     std::vector<double> z_, g_, signs_, centre_, x_, next_;
     double x_b_ = 0.0, g_b_ = 0.0, tau_ = 0.0;
-    std::vector<std::uint32_t> support_, chosen_;  // the columns of x~ and the rows that move
+    std::vector<std::uint32_t> support_, chosen_;  // the columns of x~, and the rows that move
     std::size_t sparsity_ = 0, n_coordinates_ = 1;
-    bool truncated_ = false;  // the support of x~ ever was
-    bool ready_ = false;      // the moves of the dual variables are known
+    bool truncated_ = false;  // whether the support of x~ has ever been truncated
+    bool ready_ = false;  // whether the moves of the dual variables are known
     RowOrder order_;
     double entries_ = 0.0, column_entries_ = 0.0;
 };

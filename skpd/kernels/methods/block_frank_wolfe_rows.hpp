@@ -1,5 +1,7 @@
-// The rows in block Frank-Wolfe: moves of their dual variables, the choice of the rows that move,
-// their share of the gap, and the derivatives of the dual along a row.
+// The rows in block Frank-Wolfe, whose vectors have n entries:
+//   next_theta_i = dual_prox(l, y_i, theta_i, z_i, step_i)    (`potential_moves`),
+//   sum_i c_i (l(y_i, z_i) + l*(y_i, theta_i) - theta_i z_i)    (`fenchel_young_gap`),
+// the choice of the rows that move, and the derivatives of the dual along a row.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +17,7 @@
 
 namespace skpd {
 
-// For every row the next value of its dual variable, (10), and the length of that move.
+// next_theta_i is the dual variable after its move, (10), and length_i = |next_theta_i - theta_i|.
 template <class Loss>
 SKPD_CLONES void potential_moves(const Loss& loss, std::size_t n, const double* y, const double* theta,
                                  const double* z, const double* step, double* next_theta, double* length) {
@@ -27,8 +29,8 @@ SKPD_CLONES void potential_moves(const Loss& loss, std::size_t n, const double* 
     }
 }
 
-// The rows' share of the gap, sum_i c_i (l(y_i, z_i) + l*(y_i, theta_i) - theta_i z_i). A loop of its
-// own, since GCC 12 compiles it wrongly for AVX as a part of the one above.
+// sum_i c_i (l(y_i, z_i) + l*(y_i, theta_i) - theta_i z_i), the share of the rows in the gap. It is a loop of its own,
+// since GCC 12 compiles it wrongly for AVX as a part of the loop above.
 template <class Loss>
 SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const double* y, const double* weights,
                                      const double* theta, const double* z) {
@@ -40,8 +42,8 @@ SKPD_CLONES double fenchel_young_gap(const Loss& loss, std::size_t n, const doub
     return gap;
 }
 
-// The rows of the k longest moves, (11), without those of length 0. Of moves that are equally
-// long the first rows come first.
+// Writes the rows of the k longest moves, (11), without those of length 0. Among moves of equal length the first rows
+// are chosen.
 inline void longest_moves(const std::vector<double>& length, std::size_t k,
                           std::vector<double>& sorted, std::vector<std::uint32_t>& rows) {
     const std::size_t n = length.size();
@@ -59,7 +61,7 @@ inline void longest_moves(const std::vector<double>& length, std::size_t k,
                 rows.push_back(static_cast<std::uint32_t>(i));
 }
 
-// The sums of a_j soft(g_j, tau) and of a_j sign_j for a row a
+// excess = sum_j a_j soft(g_j, tau) and slope = sum_j a_j signs_j for a row a (d); g and signs (d)
 struct AlongRow {
     double excess = 0.0, slope = 0.0;
 };

@@ -1,11 +1,12 @@
 // The iterate of dual coordinate descent for the loss of Crammer and Singer (Keerthi, Sundararajan, Chang, Hsieh and
-// Lin, 2008): for each row a point p_i of the simplex, and the coefficients that these give,
+// Lin, 2008): a point p_i of the simplex for each row i < n, and the coefficients v (d + 1, stride) that these give,
 //
-//     v = e offsets' - (1 / alpha) sum_i c_i (x_i, s) (p_i - e_y(i))',
+//   v = e offsets' - (1 / alpha) sum_i c_i (x_i, s) (p_i - e_y(i))',
 //
-// with a row for each feature and for the constant one s, padded with zeros; e is the last unit vector. The dual value is
+// with a row for each feature and for the constant one s, padded with zeros; e is the last unit vector. The dual value
+// is
 //
-//     D = sum_i c_i sum over k not y(i) of p_ik - (alpha / 2) ||v||^2,
+//   D = sum_i c_i sum over k not y(i) of p_ik - (alpha / 2) ||v||^2,
 //
 // whose gradient in p_i, over c_i, are the rivals' scores G_ik = (x_i, s) . v_k + [k is not y(i)].
 #pragma once
@@ -26,7 +27,7 @@ namespace skpd {
 struct ClassRow {
     double weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
     std::uint32_t label;    // y(i)
-    std::uint32_t whole;  // the class that has all of p_i, or `several`
+    std::uint32_t whole;  // the class k with p_ik = 1, or `several`
 };
 constexpr std::uint32_t several = 0xffffffff;
 
@@ -38,16 +39,16 @@ struct ClassPiece {
     double along(const double* change) const { return weight * change[label]; }
 };
 
-// Loops over the classes of a row, padded: the first by what is there, the others by a number of no effect.
-
+// max_k G_k over the classes of a row; the padding of G (stride) is -inf
 SKPD_CLONES inline double largest_of(const double* G, std::size_t stride) {
     double largest = G[0];
 #pragma omp simd reduction(max : largest)
     for (std::size_t k = 0; k < stride; ++k) largest = std::max(largest, G[k]);
     return largest;
 }
-// v = p + step (G - most), as a number off all scores changes nothing, and saves digits; with the largest v
-// and sum_k p_k (most - G_k), of which -inf in the padding must have no part.
+// v = p + step (G - max_score), with its largest entry and the gap sum_k p_k (max_score - G_k); all vectors have the
+// length stride. A number subtracted from all scores changes no result and saves digits. The padding, where G is -inf,
+// is left out of the gap.
 struct Ascent {
     double largest, gap;
 };
@@ -74,7 +75,8 @@ struct ClassIterate {
     Numbers p;  // of shape (n, stride)
     Numbers v;  // of shape (n_features + 1, stride)
 
-    // y holds a 1 for the class of each row, theta the dual point to start from.
+    // y (n, n_classes) is 1 for the class of each row and 0 elsewhere, and theta (n, n_classes) is the dual point to
+    // start from; weights (n), offsets (n_classes).
     ClassIterate(const MajorVectors& matrix, const double* y, std::size_t n_classes, const double* weights, const double* theta,
                  double alpha, double constant, const double* offsets)
         : matrix(matrix), n(matrix.n_major), n_classes(n_classes), stride(padded(n_classes)), alpha(alpha),
@@ -89,7 +91,7 @@ struct ClassIterate {
             if (std::isfinite(rows[i].step)) {
                 for (std::size_t k = 0; k < n_classes; ++k) point(i)[k] = std::max(theta[k], 0.0);
                 point(i)[label] = std::max(1.0 - of_others(i), 0.0);
-            } else {  // all scores are 0 whatever v is: some other class is 1 ahead
+            } else {  // all scores are 0 for every v, and some other class leads by 1
                 point(i)[label == 0 && n_classes > 1 ? 1 : 0] = 1.0;
             }
             note(i);
@@ -99,7 +101,7 @@ struct ClassIterate {
     double* point(std::size_t i) { return p.data() + i * stride; }
     const double* point(std::size_t i) const { return p.data() + i * stride; }
 
-    // The change of v that follows from one of p_i: table -= (c_i / alpha) (x_i, s) change'
+    // table -= (c_i / alpha) (x_i, s) change', the change of v that follows from a change of p_i; table (d + 1, stride)
     void add(std::size_t i, const double* change, double* table) {
         const double a = -rows[i].weight / alpha;
         for (std::size_t k = 0; k < stride; ++k) scaled_[k] = a * change[k];
@@ -108,8 +110,8 @@ struct ClassIterate {
         for (std::size_t k = 0; k < stride; ++k) last[k] += constant * scaled_[k];
     }
 
-    // Moves p_i to where the dual is largest along it. The row rests if it does not move, nor would if the
-    // difference of its scores changed by the slack.
+    // Moves p_i to the maximum of the dual along it. The row rests if no change of the differences of its scores by at
+    // most the slack would move it.
     Visit visit(std::size_t i, double slack) {
         rivals(i, G_.data());
         if (const double lead = this->lead(i); lead >= 0.0) return {0.0, 0.0, lead > slack};
@@ -119,7 +121,7 @@ struct ClassIterate {
     }
 
     void find_moving(std::vector<unsigned char>& moves) const { moves.assign(n, 1); }
-    // What a visit would find, with nothing moved
+    // Returns what a visit would, without a move.
     Visit look(std::size_t i) {
         rivals(i, G_.data());
         if (lead(i) >= 0.0) return {0.0, 0.0, true};
@@ -127,7 +129,7 @@ struct ClassIterate {
         return {rows[i].weight * ascent.gap, 0.0, false};
     }
 
-    // Moves the offsets to the last row of v; returns the sum over the classes of |sum_i c_i theta_ik|.
+    // offsets <- the last row of v; returns the sum over the classes of |sum_i c_i theta_ik|.
     double recentre() {
         double sum = 0.0, *last = v.data() + matrix.n_minor * stride;
         for (std::size_t k = 0; k < stride; ++k) {
@@ -137,7 +139,7 @@ struct ClassIterate {
         }
         return alpha / constant * sum;
     }
-    // Computes v from the p_i of some rows, those that have a part in it.
+    // Computes v from p_i of the given rows, which must include all with p_i != e_y(i).
     void refresh(const std::vector<std::uint32_t>& row_indices) {
         std::fill(v.begin(), v.end(), 0.0);
         std::copy(offsets_.begin(), offsets_.end(), v.end() - stride);
@@ -157,8 +159,8 @@ struct ClassIterate {
         return out;
     }
 
-    // What `MoveSubspace` asks of a row: the face are the rows with several classes in p_i, as long as the moves P, Q
-    // and R stay among these classes.
+    // The following members are those that `MoveSubspace` calls. The face consists of the rows with several classes in
+    // p_i, as long as the moves P, Q and R (stride) stay among these classes.
 
     bool has_faces() const { return true; }
     ClassPiece piece(std::size_t i) const { return {rows[i].weight, rows[i].label}; }
@@ -171,15 +173,16 @@ struct ClassIterate {
         }
         return any && !leaves;
     }
-    // The derivative of the dual, c_i G_i, but for its mean, as moves add up to 0
+    // out = c_i (G_i - p_i . G_i), the derivative of the dual; a number subtracted from all entries changes nothing, as
+    // moves add up to 0
     void gradient(std::size_t i, double* out) const {
         rivals(i, out);
         double mean = 0.0;
         for (std::size_t k = 0; k < n_classes; ++k) mean += point(i)[k] * out[k];
         for (std::size_t k = 0; k < stride; ++k) out[k] = k < n_classes ? rows[i].weight * (out[k] - mean) : 0.0;
     }
-    // Shortens a change where an entry of p_i would be negative, and has it add up to 0; writes what that adds to it,
-    // and returns whether it is much.
+    // Shortens a change that would make an entry of p_i negative, and makes it add up to 0; writes the difference, and
+    // returns whether it exceeds rounding.
     bool shorten(std::size_t i, const ClassPiece& piece, double* change, double* added) const {
         double sum = 0.0, length = 1.0;
         const double* p_i = point(i);
@@ -195,7 +198,7 @@ struct ClassIterate {
         }
         return true;
     }
-    // p_i += length change; what it moves is added to `moved`.
+    // p_i += length change; moved += the change.
     void advance(std::size_t i, const ClassPiece&, double length, const double* change, double* moved) {
         double* p_i = point(i);
         for (std::size_t k = 0; k < stride; ++k) {
@@ -208,9 +211,9 @@ struct ClassIterate {
 
    private:
     static constexpr double infinity = std::numeric_limits<double>::infinity();
-    static constexpr double off = 1e-14;  // by which a change may leave a simplex: combinations magnify rounding
+    static constexpr double off = 1e-14;  // a change may leave the simplex by this much: combinations magnify rounding
 
-    // After a change of p_i
+    // Sets `whole` after a change of p_i.
     void note(std::size_t i) {
         const double* p_i = point(i);
         rows[i].whole = several;
@@ -218,13 +221,14 @@ struct ClassIterate {
             if (p_i[k] == 1.0) rows[i].whole = static_cast<std::uint32_t>(k);
     }
 
+    // sum over k not y(i) of p_ik
     double of_others(std::size_t i) const {
         double sum = 0.0;
         for (std::size_t k = 0; k < n_classes; ++k) sum += k == rows[i].label ? 0.0 : point(i)[k];
         return sum;
     }
 
-    // G_i, of which that of the padding is -inf
+    // G_i (stride), with -inf in the padding
     void rivals(std::size_t i, double* G) const {
         scores(matrix, i, v.data(), stride, G);
         const double* last = v.data() + matrix.n_minor * stride;
@@ -232,7 +236,7 @@ struct ClassIterate {
         G[rows[i].label] -= 1.0;
     }
 
-    // The lead of the class with p_ik = 1 over the other classes; -inf if no class has all of p_i
+    // G_ik minus the largest other score, for the class k with p_ik = 1; -inf if there is no such class
     double lead(std::size_t i) {
         const std::uint32_t whole = rows[i].whole;
         if (whole == several) return -infinity;
@@ -242,10 +246,10 @@ struct ClassIterate {
         return first - second;
     }
 
-    // Moves p_i to where the dual is largest along it. That is the point of the simplex nearest to p_i + step G_i,
-    // found by taking the mean excess off the classes that are left until none falls below 0 (Michelot, 1986).
-    // Writes the change; returns the largest, and max_k G_ik - p_i . G_i before: what the row lacks in
-    // Fenchel's inequality.
+    // Moves p_i to the maximum of the dual along it, which is the point of the simplex nearest to p_i + step G_i. It is
+    // found by subtracting the mean excess from the remaining classes until none is below 0 (Michelot, 1986). Writes
+    // the change; returns its largest entry, and max_k G_ik - p_i . G_i before the move, which is the gap of the row
+    // over c_i.
     Ascent move(std::size_t i) {
         double* p_i = point(i);
         const auto [largest, gap] = ascend(p_i, G_.data(), largest_of(G_.data(), stride), rows[i].step,
@@ -253,11 +257,11 @@ struct ClassIterate {
         candidates_.clear();
         double sum = 0.0;
         for (std::size_t k = 0; k < n_classes; ++k) {
-            if (!(ascent_[k] > largest - 1.0)) continue;  // below any threshold
+            if (!(ascent_[k] > largest - 1.0)) continue;  // these are below any threshold
             candidates_.push_back(static_cast<std::uint32_t>(k));
             sum += ascent_[k];
         }
-        if (candidates_.empty()) return {0.0, gap};  // where scores overflow
+        if (candidates_.empty()) return {0.0, gap};  // scores have overflowed
         double threshold = largest - 1.0;
         while (candidates_.size() > 1) {
             threshold = (sum - 1.0) / static_cast<double>(candidates_.size());
@@ -280,11 +284,11 @@ struct ClassIterate {
         return {max_change, gap};
     }
 
-    Numbers offsets_;     // of the last row of v, at the centre of the proximal term
-    Numbers ahead_;       // 1 for each class, and -inf in the padding
-    Numbers G_, change_;  // of the row at hand
-    Numbers scaled_;      // a change, and 0 in the padding
-    Numbers ascent_;      // v
+    Numbers offsets_;  // the last row of v at the centre of the proximal term
+    Numbers ahead_;  // 1 for each class, and -inf in the padding
+    Numbers G_, change_;  // G and the change of the present row
+    Numbers scaled_;  // a multiple of a change, and 0 in the padding
+    Numbers ascent_;      // p_i + step (G_i - max_k G_ik)
     std::vector<std::uint32_t> candidates_;
 };
 

@@ -1,9 +1,10 @@
-// A penalised quadratic given by a factor of its curvature, never by its Gram matrix:
+// Coordinate descent and Newton steps on a penalised quadratic given by a factor A (m, n) of its curvature, without its
+// Gram matrix:
 //
-//     minimise over p   g'(p - w) + ||A (p - w)||^2 / 2 + (p - w)' D (p - w) / 2 + R(p)
+//   minimise over p (n)   g'(p - w) + ||A (p - w)||^2 / 2 + (p - w)' D (p - w) / 2 + R(p),
 //
-// where A is diag(h)^(1/2) X_W, without the rows with h_i = 0, and D is diagonal. A step on a
-// coordinate costs two passes over its column, with s = A (p - w) kept up to date.
+// where A is diag(h)^(1/2) X_W, without the rows with h_i = 0, and D is diagonal. A step on a coordinate reads its
+// column twice, with s = A (p - w) (m) kept up to date.
 #pragma once
 
 #include <algorithm>
@@ -21,19 +22,19 @@
 
 namespace skpd {
 
-// The quadratic at a point p, with s = A (p - w) beside it.
+// The quadratic at a point p, with s = A (p - w); g, w, ridge and p (n), s (m)
 template <class Columns>
 struct ColumnQuadratic {
     const Columns& columns;
     const std::vector<double>& squares;
-    const std::int64_t* places;  // of the coordinates among the columns
+    const std::int64_t* places;  // the index of each coordinate's column
     std::size_t n;
-    const double *g, *w, *ridge;  // ridge: the diagonal of D
+    const double *g, *w, *ridge;  // ridge is the diagonal of D
     double *p, *s;
-    std::function<void()> pause;                     // called between passes, may throw
-    std::vector<double> blocks{}, bounds{};          // of the groups
+    std::function<void()> pause;  // is called between passes and may throw
+    std::vector<double> blocks{}, bounds{};  // the blocks of the groups and bounds on their eigenvalues
     std::vector<std::size_t> block_starts{};
-    static constexpr std::size_t n_combined = 5;             // sweeps, in an extrapolation
+    static constexpr std::size_t n_combined = 5;  // the number of sweeps in an extrapolation
 
     std::size_t place(std::size_t j) const { return static_cast<std::size_t>(places[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
@@ -45,7 +46,7 @@ struct ColumnQuadratic {
     }
 
     void prepare(const SeparableCoordinates&) {}
-    // The blocks of A'A + D on the groups; of large groups a bound, the trace times I
+    // Computes the blocks of A'A + D on the groups; for large groups it takes the bound trace times I.
     void prepare(const GroupedCoordinates& r) {
         constexpr std::size_t large = 32;
         std::vector<double> column(columns.n_rows);
@@ -70,12 +71,12 @@ struct ColumnQuadratic {
         }
     }
 
-    // Sweeps over the coordinates until none changes its gradient by more than tol, or ``sweeps``
-    // times. Returns the largest change of a gradient in the last sweep, and the number of sweeps.
+    // Sweeps over the coordinates until no gradient changes by more than tol, or for the given number of sweeps.
+    // Returns the largest change of a gradient in the last sweep, and the number of sweeps.
     template <class R>
     std::pair<double, int> descend(const R& r, int sweeps, double tol) {
         prepare(r);
-        std::vector<double> points(p, p + n);  // after each of the last sweeps
+        std::vector<double> points(p, p + n);  // p after each of the last sweeps
         for (int k = 1;; ++k) {
             const double largest = sweep(*this, r).largest;
             if (largest <= tol || k >= sweeps) return {largest, k};
@@ -87,8 +88,8 @@ struct ColumnQuadratic {
         }
     }
 
-    // Moves towards the affine combination of the last points at which they change least, as
-    // sweeps that settle change by a linear map: Anderson acceleration (Bertrand and Massias, 2021).
+    // Moves towards the affine combination of the last points at which they change least. Sweeps that have found the
+    // support change p by a linear map, which makes this Anderson acceleration (Bertrand and Massias, 2021).
     template <class R>
     void extrapolate(const R& r, const std::vector<double>& points) {
         SmallMatrix<n_combined> products{};
@@ -112,8 +113,8 @@ struct ColumnQuadratic {
         step_along(*this, r, support, step);
     }
 
-    // A Newton step on the support by conjugate gradients, until their residual is a share of
-    // the first; returns how many they took.
+    // Takes a Newton step on the support by at most max_steps conjugate gradients, until their residual is `accuracy`
+    // times the first one; returns their number.
     template <class R>
     int newton_step(const R& r, int max_steps, double accuracy) {
         std::vector<std::size_t> support = r.support(p, n);
@@ -128,6 +129,7 @@ struct ColumnQuadratic {
         return count;
     }
 
+    // g_j + a_j . s + ridge_j (p_j - w_j) for the coordinates j of the support
     std::vector<double> gradients(const std::vector<std::size_t>& support) const {
         std::vector<double> out(support.size());
         columns.dots(taken(support), s, out.data());
@@ -137,13 +139,15 @@ struct ColumnQuadratic {
         }
         return out;
     }
-    // The places of the support among the columns
+    // Returns the indices of the columns of the support.
     std::vector<std::size_t> taken(const std::vector<std::size_t>& support) const {
         std::vector<std::size_t> out;
         for (const std::size_t j : support) out.push_back(place(j));
         return out;
     }
 
+    // step += H^-1 residual nearly, with H the curvature on the support (k), preconditioned by its diagonal; residual
+    // and step (k). Returns the number of iterations.
     int conjugate_gradients(const std::vector<std::size_t>& support, const Derivatives& derivatives, int max_steps,
                             double accuracy, std::vector<double>& residual, std::vector<double>& step) {
         const std::size_t k = support.size();
@@ -178,7 +182,7 @@ struct ColumnQuadratic {
     }
 
     std::size_t n_responses() const { return columns.n_rows; }
-    // Adds the change of s that follows from one of p; returns that of the quadratic.
+    // response += A change, the change of s; returns the change of the quadratic.
     double respond(const std::vector<std::size_t>& support, const std::vector<double>& change,
                    std::vector<double>& response) const {
         double gain = 0.0;

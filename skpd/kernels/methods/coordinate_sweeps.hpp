@@ -1,5 +1,6 @@
-// Coordinate descent on a penalised quadratic, and steps on its support. A model of the quadratic has a point p of n
-// coordinates, their curvatures and the gradient in them, and shifts a coordinate; a group of them has a block.
+// Sweeps of coordinate descent on a penalised quadratic, and steps on its support. A model of the quadratic has a point
+// p (n), the curvatures and the gradient in its coordinates, and updates the gradient after a change of a coordinate
+// (`shift`); a group of coordinates has a block of the curvature.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace skpd {
 
-// A sweep: the largest change of a gradient, by the curvatures, and whether no coordinate has arrived at 0 or left it
+// The result of a sweep: the largest |change| curvature, a change of a gradient, and whether no coordinate has reached
+// 0 or left it
 struct Sweep {
     double largest = 0.0;
     bool settled = true;
@@ -26,7 +28,7 @@ struct Sweep {
         model.shift(j, change);
         largest = std::max(largest, std::fabs(change) * curvature);
     }
-    // The coordinates without a penalty, from the first on
+    // Minimises over the coordinates without a penalty, from index `first` on.
     template <class Model>
     void move_free(Model& model, std::size_t first) {
         for (std::size_t j = first; j < model.n; ++j)
@@ -34,6 +36,8 @@ struct Sweep {
     }
 };
 
+// p_j <- argmin over x of g_j (x - p_j) + c_j (x - p_j)^2 / 2 + R_j(x) for each coordinate in turn, with g_j the
+// gradient and c_j the curvature at p
 template <class Model>
 Sweep sweep(Model& model, const SeparableCoordinates& r) {
     Sweep done;
@@ -47,8 +51,7 @@ Sweep sweep(Model& model, const SeparableCoordinates& r) {
     return done;
 }
 
-// The largest sum of magnitudes in a row of a block whose rows are so far apart: no eigenvalue
-// is larger.
+// max_a sum_b |B_ab|, a bound on the eigenvalues of B (n, n), whose rows are `stride` numbers apart
 inline double row_sum_norm(const double* B, std::size_t stride, std::size_t n) {
     double largest = 0.0;
     for (std::size_t a = 0; a < n; ++a) {
@@ -59,8 +62,9 @@ inline double row_sum_norm(const double* B, std::size_t stride, std::size_t n) {
     return largest;
 }
 
-// argmin over x of g'(x - p) + (x - p)' B (x - p) / 2 + l1 ||x||_1 + weight ||x||_2, nearly: by
-// proximal gradients from x = p, with a bound on the eigenvalues of B. Overwrites g and change.
+// x ~ argmin over x of g'(x - p) + (x - p)' B (x - p) / 2 + l1 ||x||_1 + weight ||x||_2, by at most three proximal
+// gradient steps from x = p with a bound on the eigenvalues of B; B (n, n), and all vectors (n). g and change are
+// overwritten.
 inline void minimise_on_group(const double* B, std::size_t stride, std::size_t n, double bound, double* g,
                               const double* p, double l1, double weight, double* x, double* change) {
     std::copy_n(p, n, x);
@@ -85,13 +89,14 @@ inline void minimise_on_group(const double* B, std::size_t stride, std::size_t n
     }
 }
 
-// A block of the curvature, with rows so far apart, and a bound on its eigenvalues
+// A block of the curvature, whose rows are `stride` numbers apart, and a bound on its eigenvalues
 struct Block {
     const double* entries;
     std::size_t stride;
     double bound;
 };
 
+// Minimises nearly over each group of coordinates in turn, as in `minimise_on_group`.
 template <class Model>
 Sweep sweep(Model& model, const GroupedCoordinates& r) {
     Sweep done;
@@ -109,13 +114,13 @@ Sweep sweep(Model& model, const GroupedCoordinates& r) {
         for (std::size_t a = 0; a < size; ++a) done.move(model, first + a, next[a], block.bound);
     }
     done.move_free(model, r.n_penalised());
-    done.settled = false;  // within a group the coordinates go on moving
+    done.settled = false;  // within a group the coordinates continue to move
     return done;
 }
 
-// Moves the support along a step: all the way, half, a quarter, or to the first kink, whichever first lowers the
-// objective. A coordinate that would cross its kink or leave its bounds stays there. Returns the share of the step
-// that was taken.
+// Moves p on the support (k) along a step (k): by the whole step, a half, a quarter, or up to the first kink, whichever
+// first lowers the objective. A coordinate that would cross its kink or leave its bounds stops there. Returns the share
+// of the step that was taken.
 template <class Model, class R>
 double step_along(Model& model, const R& r, const std::vector<std::size_t>& support, const std::vector<double>& step) {
     const std::size_t k = support.size();

@@ -1,12 +1,13 @@
-// Dual coordinate descent (Hsieh et al., 2008): the dual is maximised in the variables of one row after the other, of
+// Dual coordinate descent (Hsieh et al., 2008), which maximises the dual in the variables of one row after the other,
+// of
 //
-//     minimise over v    sum_i c_i l(y_i, z_i) + (alpha / 2) ||v||^2,    z_i = (x_i, s) . v
+//   minimise over v (d + 1)    sum_i c_i l(y_i, z_i) + (alpha / 2) ||v||^2,    z_i = (x_i, s) . v,    i < n,
 //
 // for a loss of one prediction (`DualIterate`), or of one for each class (`ClassIterate`).
 //
-// There are three additions to the published method: rows are visited in blocks of neighbours, for
-// the cache; the gap is estimated from the predictions of an epoch; and the dual is maximised over
-// the subspace of the moves of the last epochs (`MoveSubspace`).
+// There are three additions to the published method: rows are visited in blocks of neighbours, for the cache; the gap
+// is estimated from the predictions of an epoch; and the dual is maximised over the subspace of the moves of the last
+// epochs (`MoveSubspace`).
 #pragma once
 
 #include <algorithm>
@@ -26,15 +27,15 @@
 
 namespace skpd {
 
-// The interface of dual coordinate descent for all losses.
+// This is the interface of dual coordinate descent for all losses.
 struct DualDescent {
     virtual ~DualDescent() = default;
-    // Runs epochs until the gap is at most the target, with limits on epochs and visits of rows.
-    // Returns the numbers of both and the gap (inf while unknown).
+    // Runs epochs until the gap is at most the target, or up to max_epochs epochs or max_visits visits of rows. Returns
+    // the numbers of both, and the gap, which is inf if it is not known.
     virtual std::tuple<int, double, double> run(double target, int max_epochs, double max_visits) = 0;
     // Moves the offset to the last entry of v; returns sum_i c_i theta_i.
     virtual double recentre() = 0;
-    // Computes v from theta, rid of the rounding of its changes.
+    // Computes v from theta, which removes the rounding errors of its updates.
     virtual void refresh() = 0;
     virtual std::vector<double> theta() const = 0;
     virtual std::vector<double> variables() const = 0;  // v
@@ -63,9 +64,9 @@ class DualDescentOn final : public DualDescent {
             last_gap_ = gap_and_wake(visits);
             if (last_gap_ <= target) return {epochs, visits, last_gap_};
             if (estimate > target_) continue;
-            // an estimate that sees all that moves was too good: ask for more
+            // The estimate covered all rows and was too low, so that the next one must be lower.
             if (active_.size() == before) target_ = std::max(0.25 * target, 0.7 * target_);
-            // rows were left out too soon
+            // Rows were left out too soon.
             else patience_ = std::min(2.0 * patience_, 16.0);
         }
         return {epochs, visits, std::numeric_limits<double>::infinity()};
@@ -87,11 +88,12 @@ class DualDescentOn final : public DualDescent {
     std::vector<double> variables() const override { return {iterate_.v.begin(), iterate_.v.end()}; }
 
    private:
-    static constexpr std::size_t block = 4;  // rows that are visited in order
-    static constexpr double recheck_share = 1e-3;  // share of the last gap at which to look at all rows again
+    static constexpr std::size_t block = 4;  // the number of neighbouring rows that are visited in order
+    // All rows are visited again if the estimate is below this share of the last gap.
+    static constexpr double recheck_share = 1e-3;
 
-    // One pass over the active rows. Returns the sum of their slacks in Fenchel's inequality, each
-    // at the time of its visit, which is the gap when v hardly changes.
+    // Makes one pass over the active rows. Returns the sum of their gaps, each at the time of its visit, which is the
+    // gap if v hardly changes.
     double epoch() {
         const bool accelerates = near_its_end();
         if (accelerates) subspace_.begin_move(iterate_, active_);
@@ -121,7 +123,7 @@ class DualDescentOn final : public DualDescent {
         return estimate;
     }
 
-    // Whether the gap has fallen so far that the faces of the dual, if it has any, hardly change.
+    // Returns whether the gap has decreased so far that the faces of the dual, if it has any, hardly change.
     bool near_its_end() {
         if (!iterate_.has_faces()) return false;
         accelerating_ |= first_estimate_ >= 0.0 && last_estimate_ <= 0.01 * first_estimate_;
@@ -133,8 +135,8 @@ class DualDescentOn final : public DualDescent {
         if (active_.wake(awake)) largest_violation_ = std::numeric_limits<double>::infinity();
     }
 
-    // The gap by its definition. Wakes the rows left out that would move after all. A row that rests has
-    // no part in the gap, and the last predictions show of most that they do.
+    // Computes the gap by its definition, and wakes the rows that were left out and would move. A row that rests has no
+    // part in the gap, and the last predictions prove of most such rows that they rest.
     double gap_and_wake(double& visits) {
         iterate_.find_moving(would_move_);
         double gap = 0.0;
@@ -155,10 +157,10 @@ class DualDescentOn final : public DualDescent {
     Xorshift random_;
     std::vector<std::uint32_t> blocks_;
     std::vector<unsigned char> would_move_;
-    double largest_violation_ = std::numeric_limits<double>::infinity();  // of the last epoch
-    double patience_ = 0.7;  // times the largest violation is the slack of rows to be left out
-    double target_ = std::numeric_limits<double>::infinity();  // of the estimates of the gap
-    double last_gap_ = -1.0, first_estimate_ = -1.0, last_estimate_ = 0.0;  // negative: not known
+    double largest_violation_ = std::numeric_limits<double>::infinity();  // the largest violation of the last epoch
+    double patience_ = 0.7;  // patience_ times the largest violation is the slack of rows that are left out
+    double target_ = std::numeric_limits<double>::infinity();  // the target for the estimates of the gap
+    double last_gap_ = -1.0, first_estimate_ = -1.0, last_estimate_ = 0.0;  // a negative number is not known
     bool accelerating_ = false;
 };
 

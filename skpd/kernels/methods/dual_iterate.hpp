@@ -1,9 +1,10 @@
-// The iterate of dual coordinate descent: the dual point theta and the primal point that it gives,
+// The iterate of dual coordinate descent: the dual point theta (n) and the primal point v (d + 1) that it gives,
 //
-//     v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s),
+//   v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s),
 //
-// with e the last unit vector and s the constant feature. With an l1 norm beside the square the coefficients are v
-// shrunk by a threshold, the weight of the norm over that of the square: the gradient of the penalty's conjugate.
+// where e is the last unit vector and s the constant feature. If the penalty has an l1 norm beside the square, the
+// coefficients are soft(v, threshold), the gradient of the penalty's conjugate, and the threshold is the weight of the
+// norm over that of the square.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +23,12 @@ struct DualDescentRow {
     double theta, y, weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
 };
 
-// Marks the rows whose dual variables may change, if the prediction of each differs from z by at
-// most norm (way - way_seen).
+// moves_i = whether dual_prox(z) differs from theta_i at an end of z_i +- norms_i (path_length - path_length_seen_i),
+// an interval that contains the prediction of row i; all vectors have n entries
 template <class Loss>
 SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow* rows, const double* z,
-                          const double* path_length_seen, const double* norms, double path_length, unsigned char* moves) {
+                          const double* path_length_seen, const double* norms, double path_length,
+                          unsigned char* moves) {
     const Loss local = loss;
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
@@ -38,9 +40,10 @@ SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow*
     }
 }
 
+// The last predictions of rows, and how far v has moved since each was computed.
 class SeenPredictions {
    public:
-    // Writes which rows may move now: all of them for a loss without kinks to rest at.
+    // Writes which rows may move; these are all rows if the loss has no kinks.
     template <class Loss>
     void find_moving(const Loss& loss, const std::vector<DualDescentRow>& rows, double alpha,
                      const std::vector<double>& v, std::vector<unsigned char>& moves) {
@@ -51,7 +54,8 @@ class SeenPredictions {
         path_length_ += std::sqrt(alpha * square);
         moves.assign(rows.size(), 1);
         if constexpr (Loss::quadratic_pieces)
-            may_move(loss, rows.size(), rows.data(), z_.data(), path_length_seen_.data(), norms_.data(), path_length_, moves.data());
+            may_move(loss, rows.size(), rows.data(), z_.data(), path_length_seen_.data(), norms_.data(), path_length_,
+                     moves.data());
     }
     void set(std::size_t i, double z) {
         z_[i] = z;
@@ -67,13 +71,14 @@ class SeenPredictions {
     }
 
     std::vector<double> norms_;         // ||(x_i, s)|| / alpha^(1/2)
-    std::vector<double> z_, path_length_seen_;  // the prediction of a row, and way_ when it was computed
-    std::vector<double> v_;             // at the last look
-    double path_length_ = 0.0;                  // alpha^(1/2) times the length of the way that v has gone
+    std::vector<double> z_, path_length_seen_;  // the last prediction of a row, and path_length_ when it was computed
+    std::vector<double> v_;  // v at the last call of find_moving
+    double path_length_ = 0.0;  // alpha^(1/2) times the length of the path of v
 };
 
-// What a visit of a row has found: its slack in the inequality of Fenchel and Young times c_i, before the row moves;
-// the largest |change| / step of its dual variables; and whether it does not move, nor would after small changes.
+// The result of a visit of a row: its gap c_i (l(y_i, z_i) + l*(y_i, theta_i) - theta_i z_i) before the row moves, the
+// largest |change| / step of its dual variables, and whether it rests, which means that neither this prediction nor any
+// near it moves the row.
 struct Visit {
     double gap, violation;
     bool rests;
@@ -86,7 +91,7 @@ struct DualPiece : QuadraticPiece {
 
 template <class Loss>
 struct DualIterate {
-    static constexpr std::size_t stride = 1;  // dual variables of a row
+    static constexpr std::size_t stride = 1;  // the number of dual variables of a row
     static constexpr bool quadratic_pieces = Loss::quadratic_pieces;
 
     const Loss loss;
@@ -104,16 +109,16 @@ struct DualIterate {
         for (std::size_t i = 0; i < n; ++i) {
             const double square = constant * constant + matrix.square(i);
             rows[i] = {theta[i], y[i], weights[i], alpha / (weights[i] * square)};
-            // its prediction is 0 whatever v is
+            // The prediction of this row is 0 for every v.
             if (!std::isfinite(rows[i].step)) rows[i].theta = dual_prox(loss, y[i], theta[i], 0.0, 1e300);
         }
     }
 
-    // The change of the prediction z_i along a vector, without a threshold
+    // (x_i, s) . along, the change of z_i with v in this direction if the threshold is 0; along (d + 1)
     double predict(std::size_t i, const double* along) const {
         return matrix.dot(i, along) + constant * along[d];
     }
-    // z_i
+    // z_i, the prediction of row i
     double predict(std::size_t i) const {
         if (threshold == 0.0) return predict(i, v.data());
         double sum = constant * v[d];
@@ -121,15 +126,15 @@ struct DualIterate {
         return sum;
     }
 
-    // The change of v that follows from one of theta_i: out -= (c_i change / alpha) (x_i, s)
+    // out -= (c_i change / alpha) (x_i, s), the change of v that follows from a change of theta_i; out (d + 1)
     void add(std::size_t i, const double* change, double* out) const {
         const double a = -rows[i].weight * *change / alpha;
         matrix.axpy(i, a, out);
         out[d] += a * constant;
     }
 
-    // Moves theta_i to where the dual is largest along it. The row rests if it does not move, nor would if its
-    // prediction changed by the slack.
+    // Moves theta_i to the maximum of the dual along it. The row rests if no prediction within the slack of z_i would
+    // move it.
     Visit visit(std::size_t i, double slack) {
         DualDescentRow& row = rows[i];
         const double z = predict(i), gap = this->gap(row, z);
@@ -143,16 +148,16 @@ struct DualIterate {
         return {gap, std::fabs(change) / row.step, false};
     }
 
-    // Writes which rows may move, as far as the last predictions show.
+    // Writes which rows may move according to their last predictions.
     void find_moving(std::vector<unsigned char>& moves) { predictions_.find_moving(loss, rows, alpha, v, moves); }
-    // What a visit would find, with nothing moved
+    // Returns what a visit would, without a move.
     Visit look(std::size_t i) {
         const double z = predict(i);
         predictions_.set(i, z);
         return {gap(rows[i], z), 0.0, rests(rows[i], z)};
     }
 
-    // Moves the offset to the last entry of v; returns sum_i c_i theta_i.
+    // offset <- v_d, the last entry of v; returns sum_i c_i theta_i.
     double recentre() {
         double sum = 0.0;
         for (const DualDescentRow& row : rows) sum += row.weight * row.theta;
@@ -160,7 +165,7 @@ struct DualIterate {
         v[d] -= constant / alpha * sum;
         return sum;
     }
-    // Computes v from the theta_i of some rows, those that have a part in it.
+    // Computes v from theta_i of the given rows, which must include all with theta_i != 0.
     void refresh(const std::vector<std::uint32_t>& row_indices) {
         std::fill(v.begin(), v.end(), 0.0);
         v[d] = offset;
@@ -173,7 +178,7 @@ struct DualIterate {
         return out;
     }
 
-    // What `MoveSubspace` asks of a row
+    // The following members are those that `MoveSubspace` calls.
 
     bool has_faces() const { return quadratic_pieces && threshold == 0.0; }
     const double* point(std::size_t i) const { return &rows[i].theta; }
@@ -186,18 +191,18 @@ struct DualIterate {
     bool stays_on_face(std::size_t, const DualPiece& piece, const double*, const double*, const double*) const {
         return piece.inside;
     }
-    // The derivative of the dual, c_i (z_i - slope_i)
+    // out = c_i (z_i - slope_i), the derivative of the dual in theta_i
     void gradient(std::size_t i, double* out) const {
         *out = rows[i].weight * (predict(i) - dual_piece(loss, rows[i].y, rows[i].theta).slope);
     }
-    // Ends a change where the piece ends; writes what that adds to it, and returns whether it is anything.
+    // Shortens a change that leaves the piece; writes the difference, and returns whether there is any.
     bool shorten(std::size_t i, const DualPiece& piece, double* change, double* added) const {
         const double whole = rows[i].theta + *change, next = clip(whole, piece.lower, piece.upper);
         *added = next - whole;
         *change = next - rows[i].theta;
         return next != whole;
     }
-    // theta_i += length change; what it moves is added to `moved`.
+    // theta_i += length change, within the piece; moved += the change.
     void advance(std::size_t i, const DualPiece& piece, double length, const double* change, double* moved) {
         const double next = clip(rows[i].theta + length * *change, piece.lower, piece.upper);
         *moved += next - rows[i].theta;
@@ -208,7 +213,7 @@ struct DualIterate {
     double gap(const DualDescentRow& row, double z) const {
         return row.weight * fenchel_young(loss, row.y, row.theta, z);
     }
-    // Whether the dual is largest where the row is, with this prediction.
+    // Returns whether theta_i is the maximum of the dual along it for the prediction z.
     bool rests(const DualDescentRow& row, double z) const {
         return dual_prox(loss, row.y, row.theta, z, row.step) == row.theta;
     }

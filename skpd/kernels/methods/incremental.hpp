@@ -1,5 +1,11 @@
-// Incremental methods for the distributionally robust SVM (Li, Chen and So, 2020): projected
-// subgradients of mini-batches (5) and the proximal point method (6), a row at a time.
+// Incremental methods for the distributionally robust SVM (Li, Chen and So, 2020): projected subgradients of
+// mini-batches (5) and the proximal point method (6), which visits one row at a time. The objective is the mean over
+// the n rows with a weight of
+//
+//   f_i = epsilon lam + n c_i h_i + ridge ||w||^2 / 2,
+//   h_i = max(1 - m_i, 1 + m_i - kappa lam, 0),    m_i = y_i (x_i . w + b),
+//
+// subject to ||w||_q <= lam; w (d), and multipliers p and r (n) of the first two pieces of h_i.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +28,7 @@ struct RobustSettings {
 class Incremental {
    public:
     virtual ~Incremental() = default;
-    // One pass over these rows with this step size.
+    // Each makes one pass over these n rows with this step size.
     virtual void subgradient_pass(const std::int64_t* rows, std::size_t n, double step, std::size_t batch) = 0;
     virtual void proximal_pass(const std::int64_t* rows, std::size_t n, double step) = 0;
 
@@ -30,8 +36,7 @@ class Incremental {
     double radius = 0.0, intercept = 0.0;
 };
 
-// Row i of the n with a weight stands for f_i = epsilon lam + (n c_i) h_i + ridge ||w||^2 / 2,
-// whose mean is the objective.
+// The methods for the epigraph of one norm; the weights are multiplied by the number of rows with a weight.
 template <class Epigraph>
 class IncrementalOn : public Incremental {
    public:
@@ -59,7 +64,7 @@ class IncrementalOn : public Incremental {
                 const auto i = static_cast<std::size_t>(rows[k]);
                 const double m = y_[i] * (matrix_.dot(i, w.data()) + intercept);
                 const double other = std::isfinite(settings_.kappa) ? 1.0 + m - settings_.kappa * radius : 0.0;
-                // of pieces that are equal the first, which pulls towards the label: at w = 0 both are 1
+                // If two pieces are equal the first one counts, which moves towards the label: at w = 0 both are 1.
                 p[i] = 1.0 - m > 0.0 && 1.0 - m >= other ? 1.0 : 0.0;
                 r[i] = other > 0.0 && p[i] == 0.0 ? 1.0 : 0.0;
                 const double slope = (p[i] - r[i]) * y_[i] * weights_[i];
@@ -77,7 +82,7 @@ class IncrementalOn : public Incremental {
     }
 
     void proximal_pass(const std::int64_t* rows, std::size_t n, double step) override {
-        // with a ridge the update is that of a problem in (w, lam / scale, b / scale), see (28)
+        // With a ridge the update is that of a problem in (w, lam / scale, b / scale), by (28).
         const double scale = std::sqrt(1.0 + step * settings_.ridge), inverse = 1.0 / (scale * scale);
         for (std::size_t k = 0; k < n; ++k) {
             const auto i = static_cast<std::size_t>(rows[k]);

@@ -1,5 +1,8 @@
-// Terms that are linear or quadratic in pieces, between two iterations of an interior-point method
-// (skpd.solvers.interior.terms.Intervals has the formulas).
+// The terms  sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2,  s = sign * image - offset,  between two
+// iterations of an interior-point method; all vectors have n entries. `skpd.solvers.interior.terms.Intervals` derives
+// the formulas. A bound of u with sign 1 (lower) or -1 (upper) has slacks and distances
+//
+//   distance = sign (u - bound) > 0,    s - q u + sum over the bounds of sign slack = 0,    slack distance = mu.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +15,7 @@
 
 namespace skpd {
 
-// The largest t with x + t change >= 0.
+// The largest t with x + t sign change >= 0; x and change (n), x > 0
 inline double largest_step(const std::vector<double>& x, const std::vector<double>& change, double sign = 1.0) {
     double fastest = 0.0;
     for (std::size_t k = 0; k < x.size(); ++k) {
@@ -22,19 +25,19 @@ inline double largest_step(const std::vector<double>& x, const std::vector<doubl
     return fastest < 0.0 ? -1.0 / fastest : std::numeric_limits<double>::infinity();
 }
 
-// A direction in the arguments s, the multipliers u and the slacks of each bound of u.
+// A direction in the arguments s (n), the multipliers u (n) and the slacks (n) of each bound of u.
 struct IntervalStep {
     std::vector<double> s, u;
     std::vector<std::vector<double>> slacks;
     IntervalStep(std::size_t size, std::size_t n_bounds) : s(size), u(size), slacks(n_bounds, std::vector<double>(size)) {}
 };
 
-// The arrays of the parameters of terms; upper is null where there is no upper bound.
+// The parameters of n terms; upper is null if there is no upper bound.
 struct IntervalRows {
     const double *s, *sign, *weights, *lower, *upper, *width, *slope;
 };
 
-// sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, with s = sign image - offset.
+// The terms are kept at one iterate (s, u, slacks).
 class IntervalTerms {
    public:
     IntervalTerms(std::size_t size, const IntervalRows& rows, double q, double share)
@@ -61,10 +64,11 @@ class IntervalTerms {
 
     std::size_t size() const { return s_.size(); }
 
-    // The derivatives of the terms in the image, and the same with weights.
+    // sign * u, the derivatives of the terms in the image, and sign * c * u, those times the weights
     std::vector<double> multipliers() const { return signed_by([&](std::size_t k) { return u_[k]; }); }
     std::vector<double> gradient() const { return signed_by([&](std::size_t k) { return weights_[k] * u_[k]; }); }
 
+    // sum_k c_k sum over the bounds of slack_k distance_k
     double products() const {
         double sum = 0.0;
         for (std::size_t k = 0; k < size(); ++k) {
@@ -75,6 +79,7 @@ class IntervalTerms {
         return sum;
     }
 
+    // The same sum after a step of length primal in s and the slacks, and of length dual in u.
     double products_after(const IntervalStep& step, double primal, double dual) const {
         double sum = 0.0;
         for (std::size_t k = 0; k < size(); ++k) {
@@ -87,7 +92,8 @@ class IntervalTerms {
         return sum;
     }
 
-    // The curvature in the image, slacks and multipliers eliminated.
+    // c / (q + sum over the bounds of slack / distance), the curvature in the image after the elimination of slacks and
+    // multipliers
     std::vector<double> factorise() {
         std::vector<double> inverse_curvature(size(), q_);
         for (std::size_t k = 0; k < size(); ++k) residual_[k] = s_[k] - q_ * u_[k];
@@ -102,7 +108,9 @@ class IntervalTerms {
         return curvature;
     }
 
-    // The change of the gradient that gives products of share * mu, or that they are now, for a fixed image.
+    // sign * c * h * shift, the change of the gradient for a fixed image that makes all products slack distance equal
+    // to share * mu, less the second-order term of the affine step if that is given; without mu the products keep their
+    // values.
     std::vector<double> shift(std::optional<double> mu, const IntervalStep* affine) {
         shift_ = residual_;
         for (std::size_t b = 0; b < bounds_.size(); ++b) {
@@ -117,6 +125,7 @@ class IntervalTerms {
         return signed_by([&](std::size_t k) { return weights_[k] * (h_[k] * shift_[k]); });
     }
 
+    // The direction of s, u and the slacks that goes with a direction of the image.
     IntervalStep direction(const double* image) const {
         IntervalStep step(size(), bounds_.size());
         for (std::size_t k = 0; k < size(); ++k) {
@@ -130,7 +139,7 @@ class IntervalTerms {
         return step;
     }
 
-    // The longest steps of the slacks and of the multipliers that leave none negative.
+    // The largest lengths (primal, dual) for which no slack and no distance becomes negative
     std::pair<double, double> largest_steps(const IntervalStep& step) const {
         double primal = std::numeric_limits<double>::infinity(), dual = primal;
         for (std::size_t b = 0; b < bounds_.size(); ++b) {
@@ -140,6 +149,7 @@ class IntervalTerms {
         return {primal, dual};
     }
 
+    // Takes a step of length primal in s and the slacks, and of length dual in u.
     void move(const IntervalStep& step, double primal, double dual) {
         for (std::size_t k = 0; k < size(); ++k) {
             s_[k] += primal * step.s[k];
@@ -152,7 +162,8 @@ class IntervalTerms {
             }
     }
 
-    // The terms whose slacks all fall faster than their multipliers' distances from their bounds.
+    // Whether, for all bounds, d slack / slack < d distance / distance along the step: the slack vanishes and the
+    // multiplier stays away from the bound.
     std::vector<std::uint8_t> towards_kinks(const IntervalStep& step) const {
         std::vector<std::uint8_t> flags(size(), true);
         for (std::size_t b = 0; b < bounds_.size(); ++b)
@@ -170,18 +181,18 @@ class IntervalTerms {
         return out;
     }
 
-    // A bound of the multipliers u: below them (sign 1) or above (-1)
+    // A bound of the multipliers u, which is below them (sign 1) or above (-1)
     struct Bound {
         double sign;
-        std::vector<double> slack, distance, slack_change;  // distance: of u; wanted: the change of the slack, of the last shift
+        std::vector<double> slack, distance, slack_change;  // slack_change is that of the last shift
         Bound(double sign, std::size_t size) : sign(sign), slack(size), distance(size), slack_change(size) {}
     };
 
     double q_, share_;
     std::vector<double> s_, sign_, weights_, u_;
-    std::vector<double> h_, residual_;  // of the last factorisation: curvature, residual of s
-    std::vector<double> shift_;     // of the last shift
-    std::vector<Bound> bounds_;     // the lower one, and the upper one if there is one
+    std::vector<double> h_, residual_;  // curvature and residual of s at the last factorisation
+    std::vector<double> shift_;  // the residual of s after the last shift
+    std::vector<Bound> bounds_;  // the lower bound, followed by the upper one if there is one
 };
 
 }  // namespace skpd

@@ -1,15 +1,15 @@
-// The subspace of the moves of the last epochs of dual coordinate descent, in which the dual is
-// maximised at once. That cures the slow creeping of coordinates that hold each other back.
+// The maximum of the dual over the subspace of the moves of the last epochs of dual coordinate descent, which overcomes
+// the slow convergence of coordinates that depend on each other.
 //
-// The face are the rows with theta_i inside a piece of l*(y_i, .), where the conjugate is a
-// parabola; the others stay where they are. A combination x of the moves p_a of theta and q_a of v
-// changes the dual by g . x - x' H x / 2, with
+// The face consists of the rows with theta_i inside a piece of l*(y_i, .), on which the conjugate is a parabola; the
+// other rows keep their theta_i. A combination x (3) of the moves p_a of theta and q_a of v changes the dual by g . x -
+// x' H x / 2, with
 //
-//     H_ab = alpha q_a . q_b + sum_i c_i curvature_i p_ai p_bi
-//     g_a  = -alpha q_a . v - sum_i c_i slope_i p_ai = sum_i c_i (z_i - slope_i) p_ai
+//   H_ab = alpha q_a . q_b + sum_i c_i curvature_i p_ai p_bi
+//   g_a  = -alpha q_a . v - sum_i c_i slope_i p_ai = sum_i c_i (z_i - slope_i) p_ai
 //
-// over the rows i of the face, and is taken as far as the face goes. The dual variables of a row are one number, or
-// one for each class, on which the conjugate is linear.
+// over the rows i of the face; it is cut off where the face ends. The dual variables of a row are one number, or one
+// for each class, in which the conjugate is linear.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace skpd {
 
-// Products of v and of three moves: v.v, the moves with v, and with each other.
+// v.v, the products of the moves p, q and r with v, and the products of the moves; all vectors have n entries
 struct MoveProducts {
     double square, with_v[3], among[3][3];
 };
@@ -49,13 +49,14 @@ SKPD_CLONES inline MoveProducts move_products(const double* v, const double* p, 
     }
     return {vv, {pv, qv, rv}, {{pp, qp, rp}, {qp, qq, rq}, {rp, rq, rr}}};
 }
+// out = x_0 p + x_1 q + x_2 r; p, q, r and out (n)
 SKPD_CLONES inline void combine(const std::array<double, 3>& x, const double* p, const double* q, const double* r,
                                 double* out, std::size_t n) {
     const double a = x[0], b = x[1], c = x[2];
 #pragma omp simd
     for (std::size_t j = 0; j < n; ++j) out[j] = a * p[j] + b * q[j] + c * r[j];
 }
-// d.v and d.d
+// (d.v, d.d); d and v (n)
 SKPD_CLONES inline std::pair<double, double> dot_and_square(const double* d, const double* v, std::size_t n) {
     double dot = 0.0, square = 0.0;
 #pragma omp simd reduction(+ : dot, square)
@@ -65,15 +66,17 @@ SKPD_CLONES inline std::pair<double, double> dot_and_square(const double* d, con
     }
     return {dot, square};
 }
+// This keeps the moves of the last epochs, p_a of theta and q_a of v.
 template <class Iterate>
 class MoveSubspace {
    public:
+    // Sets all moves to 0.
     void forget() {
         for (auto* moves : {&moves_, &v_moves_})
             for (auto& move : *moves) std::fill(move.begin(), move.end(), 0.0);
     }
 
-    // Stores the iterate at the start of an epoch
+    // Stores theta and v at the start of an epoch.
     void begin_move(const Iterate& iterate, const ActiveRows& active) {
         before_.resize(iterate.n * iterate.stride);
         for (auto& move : moves_) move.resize(before_.size(), 0.0);
@@ -83,7 +86,7 @@ class MoveSubspace {
         v_before_ = iterate.v;
     }
 
-    // Adds the move of the epoch that ends, and moves the iterate to the best point of the subspace.
+    // Adds the move of the epoch that ends, and moves the iterate to the maximum over the subspace.
     void end_move(Iterate& iterate, const ActiveRows& active) {
         add_move(iterate);
         const std::size_t n_left = find_face(iterate, active);
@@ -92,38 +95,37 @@ class MoveSubspace {
     }
 
    private:
-    static constexpr std::size_t n_moves = 3, last = n_moves - 1;  // moves, of which those forgotten are 0
-    static constexpr double cancels = 1e-12;                 // share of a squared reach that is rounding
-    static constexpr double all_rounding = 1e-14;            // share of the terms of a gradient that is
+    static constexpr std::size_t n_moves = 3, last = n_moves - 1;  // a move that was forgotten is 0
+    static constexpr double cancels = 1e-12;  // a squared norm below this share of the squared reach is rounding
+    static constexpr double all_rounding = 1e-14;  // a gradient below this share of its terms is rounding
     using Coefficients = std::array<double, n_moves>;
     using Vector = decltype(Iterate::v);
 
-    // The dual as a function of the combination of the moves
+    // The dual is g . x - x' H x / 2 for the combination x of the moves.
     struct Quadratic {
-        SmallMatrix<n_moves> H{};  // its lower triangle
+        SmallMatrix<n_moves> H{};  // only the lower triangle is set
         Coefficients g{};
         Coefficients reach{};  // sum_i |p_ai| ||c_i (x_i, s)|| / alpha^(1/2): at least alpha^(1/2) ||q_a||
     };
-    // A row on the face, and c_i l*(y_i, .) there
+    // Row i belongs to the face, on the piece of c_i l*(y_i, .).
     struct Face {
         std::uint32_t i;
         decltype(std::declval<const Iterate&>().piece(0)) piece;
     };
-    // The dual along the direction
+    // slope and curvature are those of the dual along the direction.
     struct Line {
         double slope = 0.0, curvature = 0.0;
         double square = 0.0;  // alpha times the squared length of the direction
     };
 
-    void add_move(const Iterate& iterate) {  // the oldest makes room
+    void add_move(const Iterate& iterate) {  // the oldest move is replaced
         std::rotate(moves_.begin(), moves_.begin() + 1, moves_.end());
         std::rotate(v_moves_.begin(), v_moves_.begin() + 1, v_moves_.end());
         Vector& move = v_moves_[last];
         for (std::size_t j = 0; j < move.size(); ++j) move[j] = iterate.v[j] - v_before_[j];
     }
 
-    // The active rows on the face. What the others have moved is taken out of all moves; returns
-    // how many of them had moved.
+    // Finds the active rows on the face and removes the other rows from all moves; returns how many of these had moved.
     std::size_t find_face(Iterate& iterate, const ActiveRows& active) {
         face_.clear();
         std::size_t n_left = 0;
@@ -145,7 +147,7 @@ class MoveSubspace {
         return n_left;
     }
 
-    // Takes a row out of a move; returns whether it has had a part in it.
+    // Removes row i from move a; returns whether it had a part in it.
     bool take_out(Iterate& iterate, std::size_t i, std::size_t a) {
         double* move = moves_[a].data() + i * iterate.stride;
         if (std::all_of(move, move + iterate.stride, [](double change) { return change == 0.0; })) return false;
@@ -155,6 +157,7 @@ class MoveSubspace {
         return true;
     }
 
+    // Moves the iterate along x = H^-1 g, unless its direction is rounding for the most part.
     void climb(Iterate& iterate) {
         Quadratic dual;
         if (!expand(iterate, dual)) return forget();
@@ -167,12 +170,13 @@ class MoveSubspace {
         move(iterate, line.curvature > 0.0 ? std::min(1.0, line.slope / line.curvature) : 1.0);
     }
 
-    // The quadratic. False where the last move is rounding for the most part.
+    // Computes the quadratic. Returns false if the last move is rounding for the most part.
     bool expand(const Iterate& iterate, Quadratic& dual) {
         const std::size_t stride = iterate.stride;
         const MoveProducts products = move_products(iterate.v.data(), v_moves_[0].data(), v_moves_[1].data(),
                                                     v_moves_[2].data(), iterate.v.size());
-        double size = iterate.alpha * products.square;  // of the terms of the gradient along the last move
+        // size is the magnitude of the terms of the gradient along the last move.
+        double size = iterate.alpha * products.square;
         if (iterate.alpha * products.among[last][last] <= 1e-20 * size) return false;
         for (std::size_t a = 0; a < n_moves; ++a) {
             dual.g[a] = -iterate.alpha * products.with_v[a];
@@ -193,16 +197,16 @@ class MoveSubspace {
                 if (a == last) size += std::fabs(linear);
             }
         }
-        // near the end the terms of the gradient cancel and leave the rounding of v
+        // Near the end the terms of the gradient cancel and leave the rounding errors of v.
         residual_.clear();
         if (dual.H[last][last] <= all_rounding * size) gradient_from_residuals(iterate, dual.g);
-        // moves that cancel in v leave its rounding alone, which must not be magnified
+        // Moves that cancel in v leave only its rounding errors, which must not be magnified.
         for (std::size_t a = 0; a < n_moves; ++a)
             if (dual.H[a][a] <= cancels * dual.reach[a] * dual.reach[a]) dual.H[a][a] = 0.0;
         return true;
     }
 
-    // The gradient along the moves from c_i (z_i - slope_i), at the cost of all predictions.
+    // g_a = sum_i c_i (z_i - slope_i) p_ai, at the cost of all predictions of the face
     void gradient_from_residuals(const Iterate& iterate, Coefficients& g) {
         g.fill(0.0);
         residual_.resize(face_.size() * iterate.stride);
@@ -214,7 +218,7 @@ class MoveSubspace {
         }
     }
 
-    // The combination x of the moves, cut off where the face ends, and the dual along it.
+    // Computes the combination x of the moves, cut off where the face ends, and the dual along it.
     Line direction(Iterate& iterate, const Coefficients& x) {
         const std::size_t stride = iterate.stride;
         Line line;
@@ -241,7 +245,7 @@ class MoveSubspace {
         return line;
     }
 
-    // Moves the iterate by a multiple of the direction, which becomes a part of the last move.
+    // Moves the iterate by length times the direction, which is added to the last move.
     void move(Iterate& iterate, double length) {
         const std::size_t stride = iterate.stride;
         for (std::size_t m = 0; m < face_.size(); ++m) {
@@ -252,11 +256,13 @@ class MoveSubspace {
             dense_axpy(length, direction_.data(), moved->data(), direction_.size());
     }
 
-    std::array<Vector, n_moves> moves_, v_moves_;  // p_a and q_a, the last one last
-    Vector before_, v_before_;                  // theta and v at the start of the epoch
+    std::array<Vector, n_moves> moves_, v_moves_;  // p_a and q_a, of which that of the last epoch is the last
+    Vector before_, v_before_;  // theta and v at the start of the epoch
     std::vector<Face> face_;
-    Vector residual_;                    // c_i (z_i - slope_i) of the face, if needed
-    Vector direction_, change_, added_;  // of v, and of theta on the face; what shortening adds to a row's change
+    Vector residual_;  // c_i (z_i - slope_i) of the face; empty if it is not needed
+    // These are the direction of v, that of theta on the face, and the correction of a row's change that ends at the
+    // face.
+    Vector direction_, change_, added_;
 };
 
 }  // namespace skpd

@@ -1,8 +1,9 @@
-// Penalised quadratics in a matrix of coefficients, by coordinate descent over its rows.
+// Coordinate descent over the rows p_j of a table P (m, K) on the penalised quadratic
 //
-//     minimise over P   <G, P - W> + <P - W, H (P - W)> / 2 + sum_j (weight_j ||p_j||_2 + l1 ||p_j||_1 + l2 ||p_j||^2 / 2)
+//   minimise over P   <G, P - W> + <P - W, H (P - W)> / 2
+//                     + sum_j (weight_j ||p_j||_2 + l1 ||p_j||_1 + l2 ||p_j||^2 / 2).
 //
-// P has a row for each feature and a column for each output; rows behind the penalised ones are free.
+// P has a row for each feature and a column for each output; the rows behind the penalised ones have no penalty.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +19,14 @@
 
 namespace skpd {
 
-// The penalty on a row of coefficients, with its prox for diagonal curvatures.
+// The penalty weights_j ||x||_2 + l1 ||x||_1 + l2 ||x||^2 / 2 on row j, and its minimiser for diagonal curvatures.
 struct RowPenalty {
-    const double* weights;  // of the Euclidean norms of the rows
+    const double* weights;  // the weights of the Euclidean norms of the rows (n_penalised)
     std::size_t n_penalised;
     double l1, l2;
 
-    // argmin over x of sum_k L_k (x_k - q_k)^2 / 2 + the penalty of row j; q is overwritten by x.
-    // Entries with L_k + l2 = 0 stay at their q.
+    // q <- argmin over x of sum_k L_k (x_k - q_k)^2 / 2 + the penalty of row j; L and q (K). Entries with L_k + l2 = 0
+    // remain.
     void minimise(std::size_t j, const double* L, std::size_t K, double* q) const {
         if (j >= n_penalised) return;
         const double weight = weights[j];
@@ -48,8 +49,8 @@ struct RowPenalty {
             for (std::size_t k = 0; k < K; ++k) q[k] = L[k] + l2 > 0.0 ? q[k] / (L[k] + l2) : 0.0;
             return;
         }
-        // x_k = v_k / (L_k + l2 + weight / s) with s = ||x||: the root of sum (v_k / ((L_k + l2) s + weight))^2 = 1,
-        // which is convex and falls in s, so that Newton's method from the left climbs to it
+        // x_k = v_k / (L_k + l2 + weight / s) with s = ||x||, the root of sum (v_k / ((L_k + l2) s + weight))^2 = 1.
+        // The sum is convex and decreases in s, so that Newton's method from the left increases s up to the root.
         double s = (size - weight) / max_curvature;
         if (max_curvature > min_curvature) {
             for (int step = 0; step < 50; ++step) {
@@ -59,7 +60,7 @@ struct RowPenalty {
                     value += ratio * ratio;
                     slope += ratio * ratio * (L[k] + l2) / below;
                 }
-                // of 1 / sqrt(value), which is nearly linear
+                // This is the Newton step of 1 / sqrt(value), which is nearly linear.
                 const double next = s + (std::sqrt(value) - 1.0) * value / slope;
                 if (!(next > s * (1.0 + 1e-15))) break;
                 s = next;
@@ -69,22 +70,22 @@ struct RowPenalty {
     }
 };
 
-// H given by matrices of the features: one for all outputs (blocks = 1), times the shares of the outputs, or one for
-// each, entry (i, j, k) of which is at (i m + j) K + k. R, the gradient at P, is kept up to date. Entries of outputs
-// whose mask is 0 stay at 0.
+// H given by matrices of the features: one for all outputs (blocks = 1), times the shares (K) of the outputs, or one
+// for each output (blocks = K), with entry (i, j, k) of H (m, m, blocks). R (m, K), the gradient at P, is kept up to
+// date. Entries of P whose mask (m, K) is 0 remain 0.
 struct RowsByMatrices {
     const double* H;
     std::size_t blocks, m, K;
     const double *shares, *mask;
     double* R;
 
-    // The curvatures and the gradient of row j, which is p
+    // L = the diagonal curvatures and r = the gradient of row j; L and r (K).
     void look(std::size_t j, const double*, double* L, double* r) const {
         const double* diagonal = H + (j * m + j) * blocks;
         for (std::size_t k = 0; k < K; ++k) L[k] = diagonal[blocks == 1 ? 0 : k] * shares[k] * mask[j * K + k];
         std::copy_n(R + j * K, K, r);
     }
-    // Takes a change of row j, which it overwrites.
+    // R += H times a change (K) of row j, which is overwritten.
     SKPD_CLONES void take(std::size_t j, double* change) const {
         const double* row = H + j * m * blocks;
         if (blocks == 1) {
@@ -97,9 +98,10 @@ struct RowsByMatrices {
     }
 };
 
-// H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') by the columns of X, of which ``features`` are the rows of P and a
-// column of ones may be the last. The responses have U = (diag(d_i) - e_i e_i') (X (P - W))_i; ridge is added to the
-// diagonal. d majorises the curvature of a row.
+// H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') + diag(ridge), where (x) is the Kronecker product, by the columns of X.
+// `features` are the columns that the rows of P belong to, and a column of ones may be the last one. The responses hold
+//   U_i = (diag(d_i) - e_i e_i') (X (P - W))_i,
+// and the diagonal majorises the curvature of a row; diagonal, ridge, G and W (m, K).
 template <class M>
 struct RowsByColumns {
     Responses<M> responses;
@@ -156,8 +158,8 @@ double descend(Rows& rows, std::size_t m, std::size_t K, const RowPenalty& penal
     return largest;
 }
 
-// The curvature times a table V of coefficients: sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))', for rows of
-// X that are stored one by one and, if there are ones, a last column of ones.
+// out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for rows x_i of a matrix stored by rows, with a last entry 1 if
+// `ones` is set; V and out (m, K), d and e (n_rows, K)
 template <class M>
 SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, const double* d, const double* e,
                                    const double* V, double* out) {
@@ -184,8 +186,8 @@ SKPD_CLONES void curvature_product(const M& rows, bool ones, std::size_t K, cons
     }
 }
 
-// Replaces z_i by u = (diag(d_i) - e_i e_i') z_i for some rows; z is stored by outputs, d and e by rows, and ``along``
-// is a work space with a number for each row.
+// z_i <- (diag(d_i) - e_i e_i') z_i for n rows; z is stored by outputs (K, stride), d and e by rows (n, K), and along
+// (n) is a work space.
 SKPD_CLONES inline void curvature_of_rows(std::size_t n, std::size_t K, const double* d, const double* e, double* z,
                                           std::size_t stride, double* along) {
     std::fill_n(along, n, 0.0);
@@ -196,8 +198,8 @@ SKPD_CLONES inline void curvature_of_rows(std::size_t n, std::size_t K, const do
             z[k * stride + i] = d[i * K + k] * z[k * stride + i] - e[i * K + k] * along[i];
 }
 
-// The product of the curvature with a table of coefficients, for some columns of a dense X that is stored by columns,
-// followed by a column of ones if there are ones.
+// The same out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for selected columns of a dense X that is stored by
+// columns, followed by a column of ones if `ones` is set; V and out (n_features + ones, K).
 template <class T>
 void curvature_product(const Dense<T>& columns, const std::int64_t* features, std::size_t n_features, bool ones,
                        std::size_t n_rows, std::size_t K, const double* d, const double* e, const double* V,
@@ -216,9 +218,9 @@ void curvature_product(const Dense<T>& columns, const std::int64_t* features, st
     to_rows(sums.data(), block.n_columns(), m, K, out);
 }
 
-// H on some entries of the coefficients: sum_i x_ij x_il (d_ik [k = q] - e_ik e_iq) for entries (j, k) and (l, q),
-// for rows of X that are stored one by one. place[j K + k] is that of an entry, or -1; the places of
-// intercepts are ones[k]. Fills the lower triangle and mirrors it.
+// H[a, b] = sum_i x_ij x_il (d_ik [k = q] - e_ik e_iq) for the entries a = place[j K + k] and b = place[l K + q] of the
+// coefficients, for rows of X stored by rows; H (m, m), d and e (n_rows, K). A place is -1 for entries that are left
+// out, and ones[k] is the place of the intercept of output k. The lower triangle is filled and mirrored.
 template <class M>
 void coupled_gram(const M& rows, std::size_t K, const double* d, const double* e, const std::int64_t* place,
                   const std::int64_t* ones, std::size_t m, double* H) {

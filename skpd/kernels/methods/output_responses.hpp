@@ -1,5 +1,5 @@
-// The curvature of the rows times a change of their predictions, U = (diag(d_i) - e_i e_i') (X V)_i, as
-// coordinate descent over the rows of V keeps it: for columns of X that are stored one by one.
+// U_i = (diag(d_i) - e_i e_i') (X V)_i, the curvature of the rows times a change of their predictions, which coordinate
+// descent over the rows of V (d, K) keeps up to date; U, d and e (n, K), and X (n, d) stored by columns.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace skpd {
 
-// y += a x for the outputs, few of them: by fours, without a look at whether x and y overlap.
+// y += a x; x and y (K), for few outputs: in groups of four, without a check whether x and y overlap.
 SKPD_INLINE void add_multiple(double a, const double* x, double* y, std::size_t K) {
     std::size_t k = 0;
     for (; k + 4 <= K; k += 4) {
@@ -22,7 +22,7 @@ SKPD_INLINE void add_multiple(double a, const double* x, double* y, std::size_t 
     for (; k < K; ++k) y[k] += a * x[k];
 }
 
-// e.x of the outputs, in four sums that do not wait for each other.
+// e . x; e and x (K), in four sums that do not wait for each other.
 SKPD_INLINE double product_of_outputs(const double* e, const double* x, std::size_t K) {
     double sums[4] = {};
     std::size_t k = 0;
@@ -32,7 +32,7 @@ SKPD_INLINE double product_of_outputs(const double* e, const double* x, std::siz
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The responses of sparse columns, which have entries in few rows: tables with a row for each row of X.
+// The responses U of sparse columns, which have entries in few rows: tables are stored by rows (n, K).
 template <class M>
 struct Responses {
     const M& columns;
@@ -47,11 +47,11 @@ struct Responses {
         else
             columns.for_each(j, act);
     }
-    // sums += x_j' U
+    // sums += x_j' U; sums (K)
     void add_products(std::size_t j, bool is_ones, double* sums) const {
         visit(j, is_ones, [&](std::size_t i, double x) { add_multiple(x, U + i * K, sums, K); });
     }
-    // U, where the row j of V changes
+    // U_i += x_ij (diag(d_i) - e_i e_i') by, after row j of V has changed by `by` (K)
     void change(std::size_t j, bool is_ones, const double* by) const {
         visit(j, is_ones, [&](std::size_t i, double x) {
             const double *di = d + i * K, *ei = e + i * K;
@@ -62,7 +62,7 @@ struct Responses {
     }
 };
 
-// sums[k] += x.u_k with the u_k one after the other, four at a time
+// sums_k += x . u_k for k < K, four at a time; x and u_k (n), U (K, n)
 template <class T>
 SKPD_CLONES void add_dots(std::size_t n, std::size_t K, const T* x, const double* U, double* sums) {
     std::size_t k = 0;
@@ -81,14 +81,14 @@ SKPD_CLONES void add_dots(std::size_t n, std::size_t K, const T* x, const double
     }
 }
 
-// out = x d
+// out_i = x_i d_i for n rows
 template <class T>
 SKPD_CLONES void multiply(std::size_t n, const T* x, const double* d, double* out) {
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) out[i] = x[i] * d[i];
 }
 
-// u += x (a d - e along)
+// u_i += x_i (a d_i - e_i along_i) for n rows
 template <class T>
 SKPD_CLONES void add_coupled(std::size_t n, const T* x, double a, const double* d, const double* e, const double* along,
                              double* u) {
@@ -96,7 +96,8 @@ SKPD_CLONES void add_coupled(std::size_t n, const T* x, double a, const double* 
     for (std::size_t i = 0; i < n; ++i) u[i] += x[i] * (a * d[i] - e[i] * along[i]);
 }
 
-// The responses of dense columns: tables with a row for each output, so that all loops are long.
+// The responses U of dense columns: tables are stored by outputs (K, n), so that all loops are long; U is written back
+// by the destructor.
 template <class T>
 class Responses<Dense<T>> {
 public:
@@ -147,7 +148,7 @@ private:
     double* table_;
     std::vector<double> d_, e_, U_;
     std::vector<T> ones_;
-    std::vector<double> product_;  // x d, or e along the change
+    std::vector<double> product_;  // x d, or sum_k e_k by_k
     bool agree_ = true, coupled_ = false;
 };
 

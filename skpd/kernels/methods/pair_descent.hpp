@@ -1,14 +1,14 @@
-// Sequential minimal optimisation (Platt, 1998) on a kernel matrix K, for any loss whose conjugate has quadratic
+// Sequential minimal optimisation (Platt, 1998) on a kernel matrix K (n, n), for any loss whose conjugate has quadratic
 // pieces:
 //
-//     maximise over theta   - sum_i c_i l*(y_i, theta_i) - (1 / 2 alpha) (c theta)' K (c theta)
+//   maximise over theta (n)   - sum_i c_i l*(y_i, theta_i) - (1 / 2 alpha) (c theta)' K (c theta)
 //
-// with sum_i c_i theta_i = 0 if there is an intercept b, and the values of the function z = -(1 / alpha) K (c theta). A
-// point is optimal if z_i + b is between the left and the right derivative of l*(y_i, .) at theta_i, for all i and one
-// b. Otherwise the row with the largest violation changes: by itself without an intercept, and otherwise with a second
-// row, the one for which the dual increases most by the second-order model (Fan, Chen and Lin, 2005, Working set
-// selection using second order information for training support vector machines). A step ends at the end of a piece of
-// the conjugate.
+// subject to sum_i c_i theta_i = 0 if there is an intercept b. The values of the function are z = -(1 / alpha) K (c
+// theta) (n). A point is optimal if z_i + b lies between the left and the right derivative of l*(y_i, .) at theta_i for
+// all i and one b. Otherwise the row with the largest violation changes, by itself without an intercept, and otherwise
+// with a second row, the one for which the dual increases most by the second-order model (Fan, Chen and Lin, 2005,
+// Working set selection using second order information for training support vector machines). A step ends at the end of
+// a piece of the conjugate.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,10 @@
 
 namespace skpd {
 
-// The interface of pair descent for all losses.
+// This is the interface of pair descent for all losses.
 struct PairDescent {
     virtual ~PairDescent() = default;
-    // Takes at most most_steps steps until the gap is at most the target. Returns their number and the gap.
+    // Takes steps until the gap is at most the target, or max_steps of them. Returns their number and the gap.
     virtual std::tuple<double, double> run(double target, double max_steps) = 0;
     // Recomputes z from theta, which removes accumulated rounding errors.
     virtual void refresh() = 0;
@@ -34,8 +34,8 @@ struct PairDescent {
     virtual double intercept() const = 0;
 };
 
-// The place of the largest of some numbers; 0 where all are NaN. GCC vectorises the comparison and not std::max, with
-// which a step took twice as long.
+// argmax_i values_i for n values; 0 if all are NaN. GCC vectorises this comparison, and does not vectorise std::max,
+// with which a step took twice as long.
 SKPD_CLONES inline std::size_t place_of_largest(const double* values, std::size_t n) {
     double largest = -std::numeric_limits<double>::infinity();
 #pragma omp simd reduction(max : largest)
@@ -47,7 +47,7 @@ SKPD_CLONES inline std::size_t place_of_largest(const double* values, std::size_
 template <class Loss>
 class PairDescentOn final : public PairDescent {
    public:
-    // K is of shape (n, n), symmetric.
+    // K (n, n) is symmetric; y and weights (n). The arrays must outlive this object.
     PairDescentOn(const Loss& loss, const double* K, std::size_t n, const double* y, const double* weights,
                   double alpha, bool has_intercept)
         : loss_(loss), K_(K), n_(n), y_(y), weights_(weights), alpha_(alpha), has_intercept_(has_intercept),
@@ -72,7 +72,7 @@ class PairDescentOn final : public PairDescent {
                 ++steps;
             }
             gap = this->gap();
-            if (moved == 0) break;  // nothing can move: what is left is rounding
+            if (moved == 0) break;  // no row can move, so that the rest of the gap is rounding
         }
         return {steps, gap};
     }
@@ -84,7 +84,7 @@ class PairDescentOn final : public PairDescent {
     }
 
     std::vector<double> theta() const override { return theta_; }
-    // In the middle of what the rows ask for, where they ask for anything
+    // The middle of the interval of intercepts that the rows admit, or its finite end; 0 if both are infinite
     double intercept() const override {
         if (!has_intercept_ || !(std::isfinite(lowest_) || std::isfinite(highest_))) return 0.0;
         if (!std::isfinite(highest_)) return lowest_;
@@ -92,11 +92,12 @@ class PairDescentOn final : public PairDescent {
     }
 
    private:
-    static constexpr int steps_between_gaps = 100;  // a gap takes about as long as a step
+    static constexpr int steps_between_gaps = 100;  // the gap takes about as much time as a step
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-    // The piece of the conjugate to one side of each theta_i: its derivative there, its curvature over c_i, and c_i
-    // times its length. Where the domain ends, the derivative is infinite.
+    // The pieces of the conjugates on one side of each theta_i: the derivative of l*(y_i, .) there, its curvature over
+    // c_i, and c_i times the length of the piece, the largest change. Beyond the domain the derivative is infinite. All
+    // vectors have n entries.
     struct Side {
         std::vector<double> slope, curvature, max_change;
     };
@@ -114,7 +115,7 @@ class PairDescentOn final : public PairDescent {
         right_.max_change[i] = rises ? weight * (above.upper - theta) : 0.0;
     }
 
-    // c_i theta_i += change, one of the ends of the pieces where it takes all of the room
+    // theta_i += change / c_i, or the exact end of the piece if the change is the largest one
     void move(std::size_t i, double change) {
         const Side& side = change < 0.0 ? left_ : right_;
         const double direction = change < 0.0 ? -1.0 : 1.0;
@@ -127,7 +128,8 @@ class PairDescentOn final : public PairDescent {
         update_pieces(i);
     }
 
-    // One step of the two rows that promise most; false where no pair lacks anything.
+    // Takes a step of the two rows with the largest increase of the dual; returns false if no pair violates the
+    // optimality conditions.
     bool pair() {
         const std::size_t i = most_violating(left_, 1.0);
         highest_ = left_.slope[i] - z_[i];
@@ -143,7 +145,7 @@ class PairDescentOn final : public PairDescent {
         return step > 0.0;
     }
 
-    // A step of one row.
+    // Takes a step of the row that violates the optimality conditions most; returns whether there is one.
     bool single() {
         const std::size_t down = most_violating(left_, 1.0), up = most_violating(right_, -1.0);
         const double falls = left_.slope[down] - z_[down], rises = z_[up] - right_.slope[up];
@@ -158,12 +160,13 @@ class PairDescentOn final : public PairDescent {
         return step > 0.0;
     }
 
+    // min(violation / curvature, max_change), the length of a step
     static double length(double violation, double curvature_along, double max_change) {
         const double step = curvature_along > 0.0 ? violation / curvature_along : infinity;
         return std::min(step, std::isfinite(max_change) ? max_change : std::numeric_limits<double>::max());
     }
 
-    // The row with the largest sign * (slope - z)
+    // argmax_i sign (slope_i - z_i)
     SKPD_INLINE std::size_t most_violating(const Side& side, double sign) {
         violations(side.slope.data(), z_.data(), sign, score_.data(), n_);
         return place_of_largest(score_.data(), n_);
@@ -173,12 +176,15 @@ class PairDescentOn final : public PairDescent {
         for (std::size_t i = 0; i < n; ++i) out[i] = sign * (slope[i] - z[i]);
     }
 
-    // The row to rise as i falls, by what the dual gains if no piece ends; notes the least of the derivatives.
+    // The row j whose theta_j should increase as theta_i decreases, by the increase of the dual if no piece ends. It
+    // also sets lowest_ to the least of the derivatives.
     std::size_t partner(std::size_t i) {
         lowest_ = gains(highest_, diagonal_[i], left_.curvature[i], K_ + i * n_, diagonal_.data(),
                         right_.slope.data(), right_.curvature.data(), z_.data(), 1.0 / alpha_, score_.data(), n_);
         return place_of_largest(score_.data(), n_);
     }
+    // out_j = max(highest - slope_j + z_j, 0)^2 / curvature of the pair; returns min_j slope_j - z_j. All vectors have
+    // n entries.
     SKPD_CLONES static double gains(double highest, double diagonal, double curvature, const double* row,
                                     const double* diagonals, const double* slope, const double* curvatures,
                                     const double* z, double scale, double* out, std::size_t n) {
@@ -187,7 +193,8 @@ class PairDescentOn final : public PairDescent {
         for (std::size_t j = 0; j < n; ++j) {
             const double at = slope[j] - z[j], violation = std::max(highest - at, 0.0);
             const double curvature_along = scale * (diagonal + diagonals[j] - 2.0 * row[j]) + curvature + curvatures[j];
-            out[j] = violation * violation / std::max(curvature_along, 1e-12 * scale * (diagonal + diagonals[j]) + 1e-300);
+            const double min_curvature = 1e-12 * scale * (diagonal + diagonals[j]) + 1e-300;
+            out[j] = violation * violation / std::max(curvature_along, min_curvature);
             min_derivative = std::min(min_derivative, at);
         }
         return min_derivative;
@@ -203,7 +210,7 @@ class PairDescentOn final : public PairDescent {
         for (std::size_t i = 0; i < n; ++i) z[i] += a * one[i] + b * other[i];
     }
 
-    // The sum of the slacks of the rows in the inequality of Fenchel and Young
+    // sum_i c_i (l(y_i, z_i + b) + l*(y_i, theta_i) - theta_i (z_i + b)), with an update of b
     double gap() {
         if (has_intercept_) {
             const std::size_t i = most_violating(left_, 1.0), j = most_violating(right_, -1.0);
@@ -224,7 +231,7 @@ class PairDescentOn final : public PairDescent {
     const bool has_intercept_;
     std::vector<double> theta_, z_, diagonal_, score_;
     Side left_, right_;
-    double highest_ = 0.0, lowest_ = 0.0;  // of what the rows say that the intercept is at least, and at most
+    double highest_ = 0.0, lowest_ = 0.0;  // max_i left slope_i - z_i and min_i right slope_i - z_i
 };
 
 }  // namespace skpd

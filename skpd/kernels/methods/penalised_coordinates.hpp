@@ -1,7 +1,8 @@
-// The penalties on coordinates of a quadratic model, for Newton steps on a support.
+// The penalties R(p) on the coordinates p (n) of a quadratic model, their derivatives, and their proximal operators,
+// for Newton steps on a support.
 //
-// The first n_penalised coordinates have a penalty, the others are free. A coordinate that a step would take across a
-// kink or a bound stops there.
+// The first n_penalised coordinates have a penalty and the others have none. A coordinate that a step would take across
+// a kink or a bound stops there.
 #pragma once
 
 #include <algorithm>
@@ -15,30 +16,32 @@
 
 namespace skpd {
 
-// l1 |p| + l2 p^2 / 2 on [lower, upper]
+// R(p) = l1 |p| + l2 p^2 / 2 on [lower, upper], for one coordinate
 struct SeparableTerm {
     double l1, l2, lower, upper;
 
+    // argmin over x of (x - v)^2 / (2 step) + R(x)
     double prox(double v, double step) const {
         const double shrunk = v - clip(v, -step * l1, step * l1);
         return clip(shrunk / (1.0 + step * l2), lower, upper);
     }
-    // argmin over x of curvature x^2 / 2 - slope x + R(x), where one of the curvatures is positive
+    // argmin over x of curvature x^2 / 2 - slope x + R(x); curvature or l2 must be positive
     double minimiser(double curvature, double slope) const {
         return clip((slope - clip(slope, -l1, l1)) / (curvature + l2), lower, upper);
     }
-    // Whether the term is differentiable at p, and stays so nearby
+    // Returns whether R is differentiable in a neighbourhood of p
     bool is_smooth_at(double p) const { return p > lower && p < upper && (p != 0.0 || l1 == 0.0); }
+    // R'(p)
     double derivative(double p) const { return l2 * p + (p > 0.0 ? l1 : p < 0.0 ? -l1 : 0.0); }
-    // The end of a step from a point to another, which is the first kink or bound that it would cross
+    // Where a step between two points ends: at the first kink or bound that it would cross.
     double held(double from, double to) const {
         return clip(l1 > 0.0 && to * from < 0.0 ? 0.0 : to, lower, upper);
     }
-    // The increase of the term between two points on one side of its kink
+    // R(to) - R(from) for two points on one side of the kink
     double rise(double from, double to) const {
         return l1 * (std::fabs(to) - std::fabs(from)) + 0.5 * l2 * (to - from) * (to + from);
     }
-    // The number of steps from p to the first kink or bound
+    // Returns the number of steps from p to the first kink or bound.
     double steps_to_kink(double p, double step) const {
         double bound = step > 0.0 ? upper : lower;
         if (l1 > 0.0 && p * step < 0.0) bound = 0.0;
@@ -46,26 +49,29 @@ struct SeparableTerm {
     }
 };
 
-// A penalty's derivatives on its support, where it is smooth: the first, and the second as
-// diag(bend) - u bend u' in every part of the support that is a group.
+// The derivatives of a penalty on a support (k) where it is smooth: the first derivatives, and the second, which are
+// diag(h) - u h u' in each part of the support that is a group and diag(h) without groups, with h the curvature, the
+// same for the coordinates of a group, and u the unit vectors of the groups; first, curvature and unit (k).
 struct Derivatives {
-    std::vector<double> first, bend, unit;
-    std::vector<std::size_t> starts;  // of the parts, and the end of the last
+    std::vector<double> first, curvature, unit;
+    std::vector<std::size_t> starts;  // the starts of the parts, and the end of the last one
 
-    explicit Derivatives(std::size_t k) : first(k, 0.0), bend(k, 0.0), unit(k, 0.0) {}
+    explicit Derivatives(std::size_t k) : first(k, 0.0), curvature(k, 0.0), unit(k, 0.0) {}
 
-    double diagonal(std::size_t a) const { return bend[a] * std::max(1.0 - unit[a] * unit[a], 0.0); }
+    // Returns the diagonal of the second derivative.
+    double diagonal(std::size_t a) const { return curvature[a] * std::max(1.0 - unit[a] * unit[a], 0.0); }
+    // out += the second derivative times d; d and out (k)
     void add_product(const double* d, double* out) const {
-        for (std::size_t a = 0; a < bend.size(); ++a) out[a] += bend[a] * d[a];
+        for (std::size_t a = 0; a < curvature.size(); ++a) out[a] += curvature[a] * d[a];
         for (std::size_t part = 0; part + 1 < starts.size(); ++part) {
             double along = 0.0;
             for (std::size_t a = starts[part]; a < starts[part + 1]; ++a) along += unit[a] * d[a];
-            for (std::size_t a = starts[part]; a < starts[part + 1]; ++a) out[a] -= bend[a] * along * unit[a];
+            for (std::size_t a = starts[part]; a < starts[part + 1]; ++a) out[a] -= curvature[a] * along * unit[a];
         }
     }
 };
 
-// A sum of terms of the penalised coordinates: one for all of them, or one each
+// R(p) = sum_j R_j(p_j) over the penalised coordinates, with one term for all of them or one each
 class SeparableCoordinates {
    public:
     SeparableCoordinates(std::vector<SeparableTerm> terms, std::size_t n_penalised)
@@ -74,7 +80,7 @@ class SeparableCoordinates {
     }
     const SeparableTerm& operator[](std::size_t j) const { return terms_[j * stride_]; }
     std::size_t n_penalised() const { return n_penalised_; }
-    // The largest l2, which distinguishes sets of terms that are multiples of each other
+    // The largest l2, which distinguishes sets of terms that are multiples of each other.
     double max_l2() const { return max_l2_; }
 
     std::vector<std::size_t> support(const double* p, std::size_t n) const {
@@ -88,7 +94,7 @@ class SeparableCoordinates {
         for (std::size_t a = 0; a < support.size() && support[a] < n_penalised(); ++a) {
             const SeparableTerm& term = (*this)[support[a]];
             out.first[a] = term.derivative(p[support[a]]);
-            out.bend[a] = term.l2;
+            out.curvature[a] = term.l2;
         }
         return out;
     }
@@ -112,7 +118,8 @@ class SeparableCoordinates {
     double max_l2_ = 0.0;
 };
 
-// l1 ||p||_1 + sum_g weight_g ||p_g||_2 over groups side by side
+// R(p) = l1 ||p||_1 + sum_g weights_g ||p_g||_2 over groups of neighbouring coordinates; weights (n_groups), starts
+// (n_groups + 1)
 struct GroupedCoordinates {
     double l1;
     const double* weights;
@@ -136,7 +143,7 @@ struct GroupedCoordinates {
         for (std::size_t j = n_penalised(); j < n; ++j) out.push_back(j);
         return out;
     }
-    // visit(g, begin, end) for the parts of the support that lie in one group
+    // Calls visit(g, begin, end) for the parts of the support that lie in one group g.
     template <class Visit>
     void for_each_group(const std::vector<std::size_t>& support, Visit visit) const {
         std::size_t a = 0;
@@ -146,7 +153,7 @@ struct GroupedCoordinates {
             if (a > begin) visit(g, begin, a);
         }
     }
-    // With u = p_g / ||p_g||: l1 sign(p) + weight u and (weight / ||p_g||) (I - u u')
+    // With u = p_g / ||p_g||, the derivatives are l1 sign(p) + weight u and (weight / ||p_g||) (I - u u').
     Derivatives derivatives(const std::vector<std::size_t>& support, const double* p) const {
         Derivatives out(support.size());
         for_each_group(support, [&](std::size_t g, std::size_t begin, std::size_t end) {
@@ -156,7 +163,7 @@ struct GroupedCoordinates {
             for (std::size_t a = begin; a < end; ++a) {
                 const double x = p[support[a]];
                 out.unit[a] = x / size;
-                out.bend[a] = weights[g] / size;
+                out.curvature[a] = weights[g] / size;
                 out.first[a] = weights[g] * out.unit[a] + (x > 0.0 ? l1 : x < 0.0 ? -l1 : 0.0);
             }
         });

@@ -1,8 +1,9 @@
-// Coordinate descent on a penalised quadratic given by its Gram matrix.
+// Coordinate descent on a penalised quadratic given by its Gram matrix H (n, n),
 //
-//     minimise over p   g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + R(p)
+//   minimise over p (n)    g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + R(p),
 //
-// with the gradient r = g + H (p - p_0) kept up to date.
+// with the gradient r = g + H (p - p_0) (n) kept up to date; and the Gram matrices H = X_W' diag(h) X_W of columns W of
+// X (n_rows, n_columns).
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 namespace skpd {
 
+// This is the quadratic at p with its gradient r; H (n, n) is symmetric, p and r (n).
 struct GramQuadratic {
     const double* H;
     std::size_t n;
@@ -23,14 +25,15 @@ struct GramQuadratic {
 
     double curvature(std::size_t j) const { return H[j * n + j]; }
     double gradient(std::size_t j) const { return r[j]; }
+    // r += change H_j, the gradient after a change of p_j
     void shift(std::size_t j, double change) { dense_axpy(change, H + j * n, r, n); }
     Block block(std::size_t, std::size_t first, std::size_t size) const {
         const double* entries = H + first * n + first;
         return {entries, n, row_sum_norm(entries, n, size)};
     }
 
-    // Sweeps over the coordinates until none moves its gradient by more than tol, none arrives at its
-    // kink or leaves it, or the given number of sweeps. Returns the largest change of a gradient in the last sweep.
+    // Sweeps over the coordinates until no gradient changes by more than tol, no coordinate reaches or leaves its kink,
+    // or the given number of sweeps is reached. Returns the largest change of a gradient in the last sweep.
     template <class R>
     double descend(const R& penalty, int sweeps, double tol) {
         Sweep last;
@@ -42,7 +45,7 @@ struct GramQuadratic {
     }
 
     std::size_t n_responses() const { return n; }
-    // Adds the change of the gradient that follows from one of p; returns that of the quadratic.
+    // response += H change on the support, the change of the gradient; returns the change of the quadratic.
     double respond(const std::vector<std::size_t>& support, const std::vector<double>& change,
                    std::vector<double>& response) const {
         double gain = 0.0;
@@ -58,8 +61,8 @@ struct GramQuadratic {
     }
 };
 
-// visit(i, k, places, entries) for the rows with h_i != 0: their k entries in some columns,
-// and the places of these among the columns.
+// Calls visit(i, k, places, entries) for the rows with h_i != 0: the k entries of row i in the given columns, which are
+// not 0, and the positions of these among the columns; h (n_rows).
 template <class M, class Visit>
 void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
                      const std::vector<std::int64_t>& columns, Visit visit) {
@@ -70,7 +73,7 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
         std::vector<Place> place_of(n_columns, none), places;
         std::vector<double> entries;
         for (std::size_t a = 0; a < m; ++a) place_of[static_cast<std::size_t>(columns[a])] = static_cast<Place>(a);
-        // rows are read in blocks before they are visited, as a load that soon follows a store waits for it
+        // Rows are read in blocks before they are visited, as a load soon after a store to the same place waits for it.
         constexpr std::size_t rows_at_once = 64;
         std::size_t ends[rows_at_once + 1] = {};
         for (std::size_t top = 0; top < n_rows; top += rows_at_once) {
@@ -81,7 +84,7 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
                     places.resize(2 * k + matrix.length(top + r));
                     entries.resize(places.size());
                 }
-                matrix.for_each(top + r, [&](std::size_t j, double x) {  // no branches: they would be guesses
+                matrix.for_each(top + r, [&](std::size_t j, double x) {  // branches would be mispredicted
                     places[k] = place_of[j];
                     entries[k] = x;
                     k += static_cast<std::size_t>((place_of[j] != none) & (x != 0.0));
@@ -111,10 +114,11 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
         if (h[i] != 0.0) visit(i, start[i + 1] - start[i], places.data() + start[i], entries.data() + start[i]);
 }
 
-// sums[b] += sum_p x_p rows(places_p - first, b) over rows of width numbers
+// sums_b += sum_p x_p rows[places_p - first, b] for b < width; x and places (n), rows (n_rows_per_block, width)
 template <std::size_t width, class T, class I>
-SKPD_CLONES void add_matched_products(const T* x, const I* places, std::size_t n, std::size_t first, const double* rows, double* sums) {
-    double even[width] = {}, odd[width] = {};  // two chains, so that additions overlap
+SKPD_CLONES void add_matched_products(const T* x, const I* places, std::size_t n, std::size_t first,
+                                      const double* rows, double* sums) {
+    double even[width] = {}, odd[width] = {};  // two chains of sums let additions overlap
     const auto add = [&](double* sum, std::size_t p) {
         const double* row = rows + (static_cast<std::size_t>(places[p]) - first) * width;
         const double entry = static_cast<double>(x[p]);
@@ -129,14 +133,16 @@ SKPD_CLONES void add_matched_products(const T* x, const I* places, std::size_t n
     for (std::size_t b = 0; b < width; ++b) sums[b] += even[b] + odd[b];
 }
 
-// add(b, a, sum) for parts of sum_i h_i x_ib x_ia over some columns b and a of a sparse matrix stored by columns; if
-// both are the same columns, at least for a >= b. Up to eight of the former are spread over a few rows, side by side,
-// and met there by the latter: on frequent columns in a third of the time that the entries sorted by rows take. False,
-// and nothing is done, if the latter takes less time, as for many columns with few entries.
+// Calls add(b, a, sum) with parts of sum_i h_i x_ib x_ia for columns b of `right` and a of `left` of a sparse matrix
+// stored by columns; h (n_rows). If both are the same columns (`same`), it covers at least a >= b.
+//
+// Up to `width` columns b are written to a dense table of a few rows, with which the sparse columns a are multiplied:
+// on columns with many entries this takes a third of the time of the sums over rows in `for_each_row_of`. It returns
+// false and does nothing if the latter is estimated to be faster, as for many columns with few entries.
 template <class M, class Add>
 bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* right, std::size_t n_right,
                const std::int64_t* left, std::size_t n_left, bool same, Add add) {
-    constexpr std::size_t width = 8, min_rows = 2048;  // 128 kB, which stay in a cache
+    constexpr std::size_t width = 8, min_rows = 2048;  // a table of 128 kB stays in a cache
     std::vector<std::size_t> from(matrix.n_major), to(matrix.n_major);
     double n_entries = 0.0, n_of_right = 0.0, n_products = 0.0;
     for (std::size_t b = 0; b < n_right; ++b) n_of_right += static_cast<double>(matrix.length(right[b]));
@@ -150,7 +156,7 @@ bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::
     const double n_weighted_rows = n_rows - std::count(h, h + n_rows, 0.0);
     const double pairs = n_of_right * n_entries / n_rows * n_weighted_rows / n_rows * (same ? 0.5 : 1.0);
     if (n_products > pairs + 2.0 * n_entries + n_rows) return false;
-    // a column has several entries in these rows
+    // Each block has so many rows that a column has several entries in it.
     const auto n_rows_with_entries = static_cast<std::size_t>(16.0 * n_rows * n_left / (n_entries + 1.0));
     const std::size_t n_rows_per_block = std::min(n_rows, std::max(min_rows, n_rows_with_entries));
     std::vector<double> rows(width * n_rows_per_block);
@@ -173,7 +179,8 @@ bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::
             for (std::size_t a = same ? first : 0; a < n_left; ++a) {
                 const auto j = static_cast<std::size_t>(left[a]);
                 double sums[width] = {};
-                add_matched_products<width>(matrix.data + from[j], matrix.indices + from[j], to[j] - from[j], top, rows.data(), sums);
+                add_matched_products<width>(matrix.data + from[j], matrix.indices + from[j], to[j] - from[j], top,
+                                            rows.data(), sums);
                 for (std::size_t b = 0; b < k; ++b) add(first + b, a, sums[b]);
             }
             spread([](std::size_t) { return 0.0; });
@@ -182,6 +189,7 @@ bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::
     return true;
 }
 
+// sum_i h_i x_ij for the column j; h (n_rows)
 template <class M>
 double weighted_sum(const M& matrix, const double* h, std::int64_t column) {
     double sum = 0.0;
@@ -189,8 +197,8 @@ double weighted_sum(const M& matrix, const double* h, std::int64_t column) {
     return sum;
 }
 
-// out (m x m) = sum_i h_i x_iW x_iW' over the columns W, in increasing order, with a last
-// column of ones if asked for. Only rows with h_i != 0 are read.
+// out = sum_i h_i x_iW x_iW', of shape (m, m) with m = n_selected + ones, over increasing columns W; the column of ones
+// is the last. Only rows with h_i != 0 are read; h (n_rows).
 template <class M>
 void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
           const std::int64_t* columns, std::size_t n_selected, bool ones, double* out) {
@@ -218,8 +226,8 @@ void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_column
         for (std::size_t b = 0; b < a; ++b) out[a * m + b] = out[b * m + a];
 }
 
-// out (n_right x n_left + n_right + ones) = sum_i h_i x_iR (x_iL, x_iR)' over the columns R and L,
-// with a last column sum_i h_i x_iR if asked for.
+// out = sum_i h_i x_iR (x_iL, x_iR)', of shape (n_right, n_left + n_right + ones), over disjoint columns R and L; the
+// last column is sum_i h_i x_iR if `ones` is set. h (n_rows)
 template <class M>
 void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
                 const std::int64_t* left, std::size_t n_left, const std::int64_t* right, std::size_t n_right, bool ones,

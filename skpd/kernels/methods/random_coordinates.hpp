@@ -1,21 +1,21 @@
-// Random coordinate methods for a smooth loss and a separable penalty:
+// Random coordinate methods for a smooth loss and a separable penalty,
 //
-//     minimise over w    sum_i c_i l(y_i, z_i) + alpha sum_j R_j(w_j),    z_i = x_i . w
+//   minimise over w (d)    sum_i c_i l(y_i, z_i) + alpha sum_j R_j(w_j),    z_i = x_i . w,    i < n,
 //
-// on the columns of X, the rows of a stored transpose; behind them, if asked for, one of ones that is not penalised. With
-// L_j = (smoothness of l) sum_i c_i x_ij^2, a step along column j from w minimises the bound
+// on the columns of X (n, d), which are the rows of a stored transpose; a last column of ones without a penalty may be
+// added. With L_j = (smoothness of l) sum_i c_i x_ij^2, a step along column j from w minimises the bound
 //
-//     g_j t + L_j t^2 / 2 + alpha R_j(w_j + t),    g_j = sum_i c_i l'(y_i, z_i) x_ij,
+//   g_j t + L_j t^2 / 2 + alpha R_j(w_j + t),    g_j = sum_i c_i l'(y_i, z_i) x_ij,
 //
-// on the objective: for the squared loss the objective itself. For that loss the coefficient of the
-// column of ones follows the others, b = y' - x' . w with the weighted means y' and x' of targets
-// and rows, and the steps are those along centred columns, which are never formed:
+// on the objective, which is the objective itself for the squared loss. For that loss the coefficient of the column of
+// ones is a function of the others, b = y' - x' . w with the weighted means y' and x' of targets and rows, and the
+// steps are those along centred columns, which are never formed:
 //
-//     g_j = sum_i c_i (x_i . w - y_i) x_ij - (x' . w - y') x'_j,    L_j = sum_i c_i (x_ij - x'_j)^2.
+//   g_j = sum_i c_i (x_i . w - y_i) x_ij - (x' . w - y') x'_j,    L_j = sum_i c_i (x_ij - x'_j)^2.
 //
 // The dual of a squared l2 penalty is such a problem for the rows of X, with the variables v_i = c_i theta_i:
 //
-//     minimise over v    ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i).
+//   minimise over v (n)    ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i).
 #pragma once
 
 #include <algorithm>
@@ -34,19 +34,20 @@
 
 namespace skpd {
 
-// The interface of random coordinate methods for all losses and terms.
+// This is the interface of random coordinate methods for all losses and terms.
 struct RandomCoordinates {
     virtual ~RandomCoordinates() = default;
+    // Takes so many steps, each along a column drawn at random.
     virtual void run(std::size_t steps) = 0;
     // Recomputes the products X w, which removes accumulated rounding errors.
     virtual void refresh() = 0;
     virtual std::vector<double> variables() const = 0;
-    // The sum of the variables over all steps, after each.
+    // Returns the sum over all steps of the variables after each step.
     virtual std::vector<double> sums() const = 0;
     virtual std::size_t n_coordinates() const = 0;
 };
 
-// The terms c_i l*(y_i, v_i / c_i) of dual variables
+// R_i(v_i) = c_i l*(y_i, v_i / c_i) for dual variables v (n)
 struct ConjugateCoordinates {
     struct Term {
         AnyLoss loss;
@@ -63,6 +64,7 @@ struct ConjugateCoordinates {
     std::vector<double> y, weights;
 };
 
+// The problem's targets and weights (n), terms R_j (d), and whether there is a column of ones
 template <class Terms>
 struct CoordinateProblem {
     std::vector<double> y, weights;
@@ -71,6 +73,7 @@ struct CoordinateProblem {
     bool ones;
 };
 
+// Returns whether the loss is (z - y)^2 / 2
 template <class Loss>
 bool is_squared(const Loss& loss) {
     if constexpr (std::is_same_v<Loss, ResidualLoss>)
@@ -78,6 +81,7 @@ bool is_squared(const Loss& loss) {
     return false;
 }
 
+// All random coordinate methods share these data and operations.
 template <class Loss, class Terms>
 class CoordinatesOn : public RandomCoordinates {
    public:
@@ -98,22 +102,23 @@ class CoordinatesOn : public RandomCoordinates {
                 square += problem_.weights[i] * (x - mean) * (x - mean);
                 length += problem_.weights[i] * x * x;
             });
-            square += std::max(1.0 - weight, 0.0) * mean * mean;  // the zeros that are not stored
+            square += std::max(1.0 - weight, 0.0) * mean * mean;  // the contribution of zeros that are not stored
             means_[j] = mean;
             curvature_[j] = problem_.smoothness * square;
-            // a column of zeros, or, up to rounding, a constant one beside the intercept
+            // The coefficient of a column of zeros, or of a column that is constant up to rounding beside the
+            // intercept, is 0.
             if (std::isfinite(1.0 / curvature_[j]) && square > 1e-28 * length) moving_.push_back(j);
             else w_[j] = 0.0;
         }
     }
 
-    // sum_i c_i (x_i . w - y_i) if centred, scaled by the sum of steps
+    // x' . w - steps y', the weighted mean residual for steps = 1
     double mean_residual(const std::vector<double>& w, double steps = 1.0) const {
         double sum = -steps * mean_y_;
         for (const std::size_t j : moving_) sum += means_[j] * w[j];
         return sum;
     }
-    // with the coefficient of the column of ones behind them
+    // Appends the coefficient of the column of ones to w, if it is a function of w.
     std::vector<double> completed(std::vector<double> w, double steps = 1.0) const {
         if (centred_) w.push_back(-mean_residual(w, steps));
         return w;
@@ -128,12 +133,12 @@ class CoordinatesOn : public RandomCoordinates {
     static double derivative(const Loss& loss, double y, double z) {
         return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
     }
-    // argmin_t g t + L t^2 / 2 + alpha R_j(w + t), as w + t
+    // w + argmin_t g t + L t^2 / 2 + alpha R_j(w + t)
     double minimise(std::size_t j, double w, double g, double L) const {
         const double v = w - g / L;
         return j < d_ ? problem_.terms[j].prox(v, problem_.alpha / L) : v;
     }
-    // out_i += x_i . w
+    // out_i += x_i . w; w (d), out (n)
     void predict(const std::vector<double>& w, std::vector<double>& out) const {
         for (const std::size_t j : moving_)
             if (w[j] != 0.0) visit(j, [&](std::size_t i, double x) { out[i] += w[j] * x; });
@@ -145,13 +150,13 @@ class CoordinatesOn : public RandomCoordinates {
     const CoordinateProblem<Terms> problem_;
     const std::size_t n_, d_;
     const bool centred_;
-    std::vector<double> w_, curvature_, means_;  // means_: of the columns if centred, or 0
+    std::vector<double> w_, curvature_, means_;  // means_ has the means of the columns, or 0 if they are not centred
     double mean_y_ = 0.0;
     std::vector<std::size_t> moving_;
     Xorshift random_;
 };
 
-// Coordinate descent, Algorithm 1 of Duenner et al. (2016).
+// This is coordinate descent, Algorithm 1 of Duenner et al. (2016).
 template <class Loss, class Terms>
 class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     using Base = CoordinatesOn<Loss, Terms>;
@@ -174,7 +179,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
             since_[j] = step_;
             w_[j] = next;
             residual_ += change * means_[j];
-            // copies of what is read, so that the loop over a dense column is vectorised
+            // The loop works on copies, so that it is vectorised for a dense column.
             this->visit(j, [change, loss = this->loss_, y = problem_.y.data(), weights = problem_.weights.data(),
                             z = z_.data(), slope = slope_.data()](std::size_t i, double x) {
                 z[i] += change * x;
@@ -205,14 +210,14 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
 
     std::vector<double> z_, slope_, sums_;  // slope_i = c_i l'(y_i, z_i)
-    std::vector<std::size_t> since_;        // the step from which on sums_ lacks w_j
-    double residual_ = 0.0;                 // mean_residual(w_) if centred
+    std::vector<std::size_t> since_;  // the step from which on w_j is missing in sums_
+    double residual_ = 0.0;  // mean_residual(w_), if the columns are centred
     std::size_t step_ = 0;
 };
 
-// APPROX, Algorithm 2 of Fercoq and Richtarik (2015), one coordinate at a time. The iterates
-// w = theta^2 u + v and the points theta^2 u + v with the next theta, at which gradients
-// are taken, are never formed: a step changes one entry of u and of v.
+// APPROX, Algorithm 2 of Fercoq and Richtarik (2015), one coordinate at a time. Neither the iterates w = theta^2 u + v
+// nor the points theta^2 u + v with the next theta, at which gradients are taken, are formed: a step changes one entry
+// of u (d) and of v (d).
 template <class Loss, class Terms>
 class ApproxOn final : public CoordinatesOn<Loss, Terms> {
     using Base = CoordinatesOn<Loss, Terms>;
@@ -274,10 +279,11 @@ class ApproxOn final : public CoordinatesOn<Loss, Terms> {
         double u, v, y, weight;  // x_i . u, x_i . v
     };
 
-    std::vector<double> u_;  // v is w_ of the base
+    std::vector<double> u_;  // w_ of the base class is v
     std::vector<Row> rows_;
     double theta_, last_;
-    double mean_u_ = 0.0, residual_v_ = 0.0;  // the sums of c_i x_i . u and of c_i (x_i . v - y_i) if centred
+    // sum_i c_i x_i . u and sum_i c_i (x_i . v - y_i), if the columns are centred
+    double mean_u_ = 0.0, residual_v_ = 0.0;
 };
 
 }  // namespace skpd

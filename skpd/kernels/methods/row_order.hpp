@@ -1,4 +1,5 @@
-// The rows in a random order, again and again, in blocks of neighbours, which the cache likes.
+// An endless sequence of the rows 0, ..., n - 1, each once in every pass, in a random order of blocks of neighbours,
+// which a cache reads together.
 #pragma once
 
 #include <algorithm>

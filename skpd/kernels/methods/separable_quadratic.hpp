@@ -1,5 +1,8 @@
-// A penalised quadratic of moderate size: coordinate descent finds the support, Newton steps
-// the values on it.
+// Coordinate descent and Newton steps on a penalised quadratic of moderate size,
+//
+//   minimise over p (n)    g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + sum_j R_j(p_j),    H (n, n).
+//
+// Coordinate descent finds the support, and Newton steps the values on it.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +17,8 @@
 
 namespace skpd {
 
-// An upper triangular matrix of n rows, without what lies below its diagonal: a whole one of a few hundred rows
-// would leave the cache. There is room for more.
+// An upper triangular matrix (n, n) in packed rows, with space for `capacity` rows. The entries below the diagonal are
+// not stored, since a square matrix of a few hundred rows would not fit in the cache.
 struct Triangle {
     std::size_t n = 0, capacity = 0;
     std::vector<double> entries{};
@@ -25,15 +28,15 @@ struct Triangle {
         capacity = new_capacity;
         entries.resize(capacity * (capacity + 1) / 2);
     }
-    // The address of column 0 of a row: row(j)[c] is entry (j, c), for c >= j.
+    // The address of column 0 of row j: row(j)[c] is entry (j, c), for c >= j.
     double* row(std::size_t j) { return entries.data() + j * capacity - j * (j + 1) / 2; }
     const double* row(std::size_t j) const { return entries.data() + j * capacity - j * (j + 1) / 2; }
 };
 
-constexpr double min_pivot = 1e-13;  // of a diagonal entry, that is left of it
+constexpr double min_pivot = 1e-13;  // the least pivot, as a share of the diagonal entry
 
-// Overwrites the upper triangle of A by its factor U, U'U = A. Returns whether A is positive definite, far enough
-// for its rounding. Eight pivots at a time share a pass over what is left.
+// A <- its Cholesky factor U with U'U = A. Returns whether A is positive definite beyond its rounding errors. Eight
+// pivots share a pass over the remaining rows.
 SKPD_CLONES inline bool factorise(Triangle& A) {
     constexpr std::size_t block = 8;
     const std::size_t n = A.n;
@@ -69,7 +72,7 @@ SKPD_CLONES inline bool factorise(Triangle& A) {
     }
     return true;
 }
-// x <- U'^-1 x, whose first entries are 0
+// x <- U'^-1 x, where the entries of x (n) before `first` are 0
 SKPD_CLONES inline void solve_forward(const Triangle& U, std::size_t first, double* x) {
     for (std::size_t j = first; j < U.n; ++j) {
         const double* row = U.row(j);
@@ -78,7 +81,7 @@ SKPD_CLONES inline void solve_forward(const Triangle& U, std::size_t first, doub
         for (std::size_t c = j + 1; c < U.n; ++c) x[c] -= y * row[c];
     }
 }
-// Forward substitution for several vectors, stored one after the other: U is read once for all of them.
+// x_b <- U'^-1 x_b for b < width vectors x_b (n), stored one after the other: U is read once for all of them.
 template <std::size_t width>
 SKPD_CLONES void solve_forward(const Triangle& U, double* x) {
     std::array<double*, width> columns;
@@ -94,7 +97,7 @@ SKPD_CLONES void solve_forward(const Triangle& U, double* x) {
         }
     }
 }
-// x <- U^-1 x
+// x <- U^-1 x; x (n)
 SKPD_CLONES inline void solve_backward(const Triangle& U, double* x) {
     for (std::size_t j = U.n; j-- > 0;) {
         const double* row = U.row(j);
@@ -105,12 +108,15 @@ SKPD_CLONES inline void solve_backward(const Triangle& U, double* x) {
     }
 }
 
-// Systems of one matrix, H and the penalty's second derivatives, on one support after another: with H = U'U on a
-// first support, those who join it are new columns of U, and those who left stay at 0 where U'^-1 b is projected off the
-// span of their U'^-1 e_j. A column that joins is projected as well: it need not meet those who left.
+// The systems (H + D)_SS x = b on a sequence of supports S, with D the second derivatives of the penalty.
+//
+// The factor U'U = (H + D)_SS of a first support is updated. A coordinate that joins the support is a new column of U.
+// A coordinate j that leaves it stays in U, and its unknown is kept at 0 by projecting U'^-1 b off the vector U'^-1
+// e_j. A column that joins is projected as well, since it does not depend on the coordinates that have left.
 class SupportSystem {
    public:
-    // Numbers of the first coordinates of the H to come, the same for the same coordinate; -1 for the others
+    // Sets the names of the first coordinates of the next H (n, n): equal names denote equal coordinates in all H, and
+    // the other coordinates have the name -1.
     void name(const std::int64_t* names, std::size_t n_named, std::size_t n) {
         names_.assign(names, names + n_named);
         names_.resize(n, -1);
@@ -122,7 +128,7 @@ class SupportSystem {
             }
     }
 
-    // Returns whether the matrix on this support is at hand, or positive definite.
+    // Prepares the system on this support; returns false if its matrix is not positive definite.
     bool take(const GramQuadratic& model, const SeparableCoordinates& penalty, const std::vector<std::size_t>& support) {
         const double* H = model.H;
         const std::size_t n = model.n, k = support.size();
@@ -145,7 +151,7 @@ class SupportSystem {
         return false;
     }
 
-    // step <- the solution on the support, of a right-hand side there
+    // step <- x with (H + D)_SS x = step, on the support S; step (k)
     void solve(const std::vector<std::size_t>& support, std::vector<double>& step) const {
         std::vector<double> x(factor_.n, 0.0);
         for (std::size_t b = 0; b < support.size(); ++b) x[place_[support[b]]] = step[b];
@@ -157,7 +163,8 @@ class SupportSystem {
 
    private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
-    static constexpr std::size_t share = 8;  // of the support, that may have left or joined until a new factor costs less
+    // If more than 1/8 of the support has left or joined, a new factor costs less.
+    static constexpr std::size_t share = 8;
 
     void add_coordinate(std::size_t j) {
         place_[j] = is_active_.size();
@@ -174,6 +181,7 @@ class SupportSystem {
         factor_.n = 0;
     }
 
+    // Updates the factor to this support; returns false if a new factor costs less or the update fails.
     template <class Diagonal>
     bool update(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::size_t>& support) {
         const std::size_t k = is_active_.size();
@@ -192,6 +200,7 @@ class SupportSystem {
         return join(H, n, diagonal, joining);
     }
 
+    // Adds U'^-1 e_a to the orthonormal vectors of the removed coordinates; returns false if it depends on them.
     bool remove(std::size_t a) {
         std::vector<double> v(factor_.n, 0.0);
         v[a] = 1.0;
@@ -207,6 +216,7 @@ class SupportSystem {
         return true;
     }
 
+    // Adds columns to U; returns false if the matrix is not positive definite.
     template <class Diagonal>
     bool join(const double* H, std::size_t n, Diagonal diagonal, const std::vector<std::size_t>& joining) {
         const std::size_t k = factor_.n, n_new = joining.size();
@@ -239,21 +249,22 @@ class SupportSystem {
         return true;
     }
 
+    // x <- x - (unit . x) unit
     static void project_off(const std::vector<double>& unit, double* x) {
         dense_axpy(-dense_dot(unit.data(), x, unit.size()), unit.data(), x, unit.size());
     }
 
-    double max_l2_ = 0.0;  // of the terms that the factor was computed for
+    double max_l2_ = 0.0;  // the largest l2 of the terms that the factor was computed for
     Triangle factor_;
-    std::vector<std::uint8_t> is_active_;                            // by their places in the factor
-    std::vector<std::size_t> coordinate_;                       // of H, for those here
-    std::vector<std::vector<double>> removed_;                     // orthonormal
-    std::vector<std::int64_t> names_;                           // of the coordinates of H
-    std::vector<std::size_t> place_;                            // theirs in the factor
+    std::vector<std::uint8_t> is_active_;  // whether the coordinate at this place of the factor is in the support
+    std::vector<std::size_t> coordinate_;  // the coordinate of H at this place of the factor
+    std::vector<std::vector<double>> removed_;  // the orthonormal vectors to project off
+    std::vector<std::int64_t> names_;  // the names of the coordinates of H
+    std::vector<std::size_t> place_;  // the places of the coordinates of H in the factor
     std::unordered_map<std::int64_t, std::size_t> place_of_name_;
 };
 
-// A Newton step on the coordinates off their kinks. Returns the share of it that was taken.
+// Takes a Newton step on the coordinates that are not at a kink; returns the share of it that was taken.
 inline double newton_step(GramQuadratic& model, const SeparableCoordinates& penalty, SupportSystem& system) {
     std::vector<std::size_t> support = penalty.support(model.p, model.n);
     std::erase_if(support, [&](std::size_t j) { return !(model.curvature(j) > 0.0); });
@@ -264,9 +275,9 @@ inline double newton_step(GramQuadratic& model, const SeparableCoordinates& pena
     return step_along(model, penalty, support, step);
 }
 
-// Coordinate descent and Newton steps in turns until the former moves no gradient by more than
-// tol, or the given number of rounds. A step that ends at a kink is followed by another at once:
-// of a matrix near singular the last of them leave one by one.
+// Alternates coordinate descent and Newton steps until the former changes no gradient by more than tol, or for the
+// given number of rounds. A Newton step that ends at a kink is followed by another one at once, since the coordinates
+// of a nearly singular matrix reach their kinks one by one.
 inline void minimise_separable(GramQuadratic model, const SeparableCoordinates& penalty, int sweeps, double tol,
                                int rounds, SupportSystem& system) {
     constexpr int max_steps = 30;
