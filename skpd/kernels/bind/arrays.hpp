@@ -1,4 +1,5 @@
-// Arrays from Python, borrowed and never copied, and arrays handed to it.
+// The arrays that Python hands over, which are borrowed and never copied, and the arrays that it receives; and the
+// checks of their shapes.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -25,6 +26,7 @@ using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 using InTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutTable = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// Returns a NumPy array that owns these values.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T> values) {
     auto* owned = new std::vector<T>(std::move(values));
@@ -32,18 +34,21 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T> values) {
     return {owned->data(), {owned->size()}, owner};
 }
 
+// Throws a ValueError with this message unless the condition holds.
 inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }
+// Returns whether all arrays have the shape (n).
 template <class... Arrays>
 bool have_length(std::size_t n, const Arrays&... arrays) {
     return ((arrays.shape(0) == n) && ...);
 }
+// Returns whether all tables have the shape (n_rows, n_columns).
 template <class... Tables>
 bool have_shape(std::size_t n_rows, std::size_t n_columns, const Tables&... tables) {
     return ((tables.shape(0) == n_rows && tables.shape(1) == n_columns) && ...);
 }
-// Places from the least on, below n; each of them above the one before if they have to increase.
+// Requires lower <= indices_a < n for all a, and increasing indices if `increasing` is set.
 template <class I>
 void require_within(const Array<const I>& indices, std::size_t n, const char* message, std::int64_t lower = 0,
                     bool increasing = false) {
@@ -53,7 +58,8 @@ void require_within(const Array<const I>& indices, std::size_t n, const char* me
         if (increasing) lower = index + 1;
     }
 }
-// The starts of groups side by side, and the end of the last; among n entries, where their number is known
+// Requires starts (n_groups + 1) of neighbouring groups, followed by the end of the last one, which do not decrease and
+// lie within n entries.
 inline void require_starts(const Indices& starts, std::size_t n_groups, std::size_t n = std::size_t{1} << 62) {
     require(starts.shape(0) == n_groups + 1, "starts must hold one entry more than there are groups");
     require_within(starts, n + 1, "starts must lie within the entries");

@@ -1,4 +1,4 @@
-// Python binding of primal-dual block Frank-Wolfe.
+// The Python binding of primal-dual block Frank-Wolfe (methods/block_frank_wolfe.hpp has the problem).
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
@@ -14,18 +14,24 @@ using namespace nanobind::literals;
 
 namespace skpd {
 void bind_block_frank_wolfe(nb::module_& m) {
-    nb::class_<BlockFrankWolfe>(m, "BlockFrankWolfe", "A primal-dual block Frank-Wolfe method and its iterates.")
+    nb::class_<BlockFrankWolfe>(m, "BlockFrankWolfe",
+        "Minimises sum_i c_i l(y_i, a_i . x + b) + (mu / 2) ||x||^2 over ||x||_1 <= radius by primal-dual block "
+        "Frank-Wolfe, and holds its iterates x (d) and theta (n).")
         .def("run", &BlockFrankWolfe::run, "target"_a, "max_iter"_a, "max_entries"_a,
              nb::call_guard<nb::gil_scoped_release>(),
-             "Iterations until the gap is at most the target, or so many, or so many entries visited; their number "
-             "and the gap.")
-        .def("recentre", &BlockFrankWolfe::recentre, "Moves the offset to the intercept; returns sum_i c_i theta_i.")
+             "Iterates until the gap is at most the target, max_iter iterations are done or max_entries entries are "
+             "read; returns the number of iterations and the gap.")
+        .def("recentre", &BlockFrankWolfe::recentre,
+            "Moves the offset to the intercept, and returns sum_i c_i theta_i.")
         .def("refresh", &BlockFrankWolfe::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes both products anew.")
-        .def("theta", [](const BlockFrankWolfe& self) { return as_numpy(self.theta()); }, "The dual point.")
+             "Computes z_i = a_i . x + b and sum_i c_i theta_i a_i from x and theta, which removes the rounding "
+             "errors of their updates.")
+        .def("theta", [](const BlockFrankWolfe& self) { return as_numpy(self.theta()); },
+            "Returns the dual point theta (n).")
         .def("variables", [](const BlockFrankWolfe& self) { return as_numpy(self.variables()); },
-             "The primal point, with the intercept's coordinate last.")
-        .def_prop_ro("entries", &BlockFrankWolfe::entries, "Entries of the matrix visited.");
+             "Returns the primal point x followed by the intercept's coordinate (d + 1).")
+        .def_prop_ro("entries", &BlockFrankWolfe::entries,
+            "The number of entries of the matrix that have been read.");
     m.def(
         "block_frank_wolfe",
         [](const Matrix& matrix, AnyLoss any_loss, In y, In weights, In theta, double mu, double radius,
@@ -48,7 +54,8 @@ void bind_block_frank_wolfe(nb::module_& m) {
         },
         "matrix"_a, "loss"_a, "y"_a, "weights"_a, "theta"_a, "mu"_a, "radius"_a, "constant"_a, "offset"_a,
         "line_search"_a, "eta"_a, "dual_step"_a, "sparsity"_a, "n_coordinates"_a, nb::keep_alive<0, 1>(),
-        "Primal-dual block Frank-Wolfe from theta, on a matrix stored by rows.");
+        "Makes a `BlockFrankWolfe` that starts at theta (n), on a matrix (n, d) stored by rows with y and weights "
+        "(n).");
 }
 
 }  // namespace skpd

@@ -1,4 +1,4 @@
-// Python bindings of the recursions along chains.
+// The Python bindings of the recursions along chains (maths/chains.hpp has the formulas).
 #include "maths/chains.hpp"
 
 #include <cstddef>
@@ -11,7 +11,7 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-// The chains of these tokens; an error where tables and starts do not fit each other.
+// Makes the chains of these tokens; throws an error if tables and starts do not have fitting shapes.
 Chains checked(const Indices& starts, const InTable& nodes, const InTable& transitions) {
     const std::size_t K = nodes.shape(1);
     require(K > 0 && transitions.shape(0) == K && transitions.shape(1) == K,
@@ -45,8 +45,10 @@ void bind_chains(nb::module_& m) {
                         potentials.data());
         },
         "starts"_a, "nodes"_a, "transitions"_a, "range"_a, "log_partition"_a, "forward"_a, "potentials"_a,
-        "The pass forward of sum-product: writes log sum exp(score) of each chain, the probabilities of labels given "
-        "what comes before, and the potentials of the transitions.");
+        "Writes log_partition_c = log sum_y exp(score(y)) over the labelings y of chain c, forward[t, k] = P(y_t = "
+        "k | tokens up to t) and potentials = exp(transitions - max transitions), by the forward pass of "
+        "sum-product; nodes and forward (n_tokens, K), transitions and potentials (K, K), starts (n_chains + 1), "
+        "log_partition (n_chains).");
     m.def(
         "chain_backward",
         [](Indices starts, InTable nodes, double range, InTable forward, InTable potentials, OutTable backward,
@@ -59,8 +61,9 @@ void bind_chains(nb::module_& m) {
                          marginals.data(), counts.data());
         },
         "starts"_a, "nodes"_a, "range"_a, "forward"_a, "potentials"_a, "backward"_a, "marginals"_a, "counts"_a,
-        "The pass backward of sum-product: writes what a token and those after it say of its label, the probabilities "
-        "of its labels, and the expected numbers of the transitions.");
+        "Writes marginals[t, k] = P(y_t = k), counts[j, k] = the expected number of transitions from j to k, and "
+        "the backward messages, by the backward pass of sum-product after `chain_forward`; nodes, forward, backward "
+        "and marginals (n_tokens, K), potentials and counts (K, K), starts (n_chains + 1).");
     m.def(
         "chain_log_sums",
         [](Indices starts, InTable nodes, InTable transitions, Out log_partition) {
@@ -70,7 +73,8 @@ void bind_chains(nb::module_& m) {
             log_sums(chains, nodes.data(), transitions.data(), log_partition.data());
         },
         "starts"_a, "nodes"_a, "transitions"_a, "log_partition"_a,
-        "log sum exp(score) of each chain, at any scale of the scores.");
+        "Writes log_partition_c = log sum_y exp(score(y)) over the labelings y of chain c, for scores of any scale; "
+        "nodes (n_tokens, K), transitions (K, K), starts (n_chains + 1), log_partition (n_chains).");
     m.def(
         "chain_best_labels",
         [](Indices starts, InTable nodes, InTable transitions, Out values, Array<std::int64_t> labels) {
@@ -81,7 +85,9 @@ void bind_chains(nb::module_& m) {
             best_labelings(chains, nodes.data(), transitions.data(), values.data(), labels.data());
         },
         "starts"_a, "nodes"_a, "transitions"_a, "values"_a, "labels"_a,
-        "Max-product: writes the largest score of each chain, and the labels that have it.");
+        "Writes values_c = max_y score(y) over the labelings y of chain c, and labels of a maximiser, by "
+        "max-product; nodes (n_tokens, K), transitions (K, K), starts (n_chains + 1), values (n_chains), labels "
+        "(n_tokens).");
 }
 
 }  // namespace skpd

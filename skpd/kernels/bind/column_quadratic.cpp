@@ -1,4 +1,5 @@
-// Python bindings of the quadratics given by a factor of their curvature.
+// The Python bindings of the quadratics given by a factor of their curvature (methods/column_quadratic.hpp has the
+// problem).
 #include <nanobind/stl/pair.h>
 
 #include <chrono>
@@ -11,20 +12,20 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-// Binds step(quadratic, penalty, max_steps, tol), which updates a quadratic at p and s = A (p - w) beside it.
+// Binds step(quadratic, penalty, max_steps, tol), which updates p (n) and s = A (p - w) (m) of a quadratic.
 template <class R, class Step>
 void bind_step(nb::class_<ScaledColumns>& bound, const char* name, Step step, const char* what_it_does) {
     bound.def(
         name,
-        [step](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s, int max_steps,
-               double tol) {
+        [step](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s,
+               int max_steps, double tol) {
             const std::size_t n = p.shape(0);
             require(penalty.n_penalised() <= n, "the penalty does not fit p");
             require(have_length(n, places, g, w, ridge) && s.shape(0) == self.n_rows(),
                     "places, g, w, ridge, p and s differ in length");
             require_within(places, self.size(), "a place lies outside the columns");
             auto looked = std::chrono::steady_clock::now();
-            const auto pause = [&looked] {  // for Ctrl-C
+            const auto pause = [&looked] {  // notices Ctrl-C
                 const auto now = std::chrono::steady_clock::now();
                 if (now - looked < std::chrono::milliseconds(200)) return;
                 looked = now;
@@ -46,17 +47,24 @@ void bind_steps(nb::class_<ScaledColumns>& bound) {
     bind_step<R>(
         bound, "descend",
         [](auto& quadratic, const R& penalty, int sweeps, double tol) { return quadratic.descend(penalty, sweeps, tol); },
-        "Coordinate descent by at most so many sweeps; returns the last largest change and the number of sweeps.");
+        "Updates p and s by at most max_steps sweeps of coordinate descent on g'(p - w) + ||A (p - w)||^2 / 2 + (p "
+        "- w)' diag(ridge) (p - w) / 2 + R(p); g, w, ridge and p (n), s = A (p - w) (m). Returns the largest change "
+        "of a gradient in the last sweep, and the number of sweeps.");
     bind_step<R>(
         bound, "newton_step",
-        [](auto& quadratic, const R& penalty, int max_steps, double tol) { return quadratic.newton_step(penalty, max_steps, tol); },
-        "A Newton step on the support of p by at most so many conjugate gradients; their number.");
+        [](auto& quadratic, const R& penalty, int max_steps, double tol) {
+            return quadratic.newton_step(penalty, max_steps, tol);
+        },
+        "Updates p and s by a Newton step on the support of p, of at most max_steps conjugate gradients, on the "
+        "quadratic of `descend`; g, w, ridge and p (n), s = A (p - w) (m). Returns the number of conjugate "
+        "gradients.");
 }
 
 }  // namespace
 
 void bind_column_quadratic(nb::module_& m) {
-    nb::class_<ScaledColumns> columns(m, "ScaledColumns", "Columns of diag(h)^(1/2) X without the rows with h = 0.");
+    nb::class_<ScaledColumns> columns(m, "ScaledColumns",
+        "Holds columns of A = diag(h)^(1/2) X for X (n, d) and h (n), without the rows with h_i = 0.");
     columns
         .def("__init__",
              [](ScaledColumns* self, const Matrix& matrix, In h, bool ones) {
@@ -65,7 +73,8 @@ void bind_column_quadratic(nb::module_& m) {
                      new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), h.data(), ones);
                  });
              },
-             "matrix"_a, "h"_a, "ones"_a)
+             "matrix"_a, "h"_a, "ones"_a,
+             "Starts with no column, or with h^(1/2) if ones is true; h (n).")
         .def("append",
              [](ScaledColumns& self, const Matrix& matrix, Indices wanted) {
                  require(matrix.n_rows() == self.n_samples() && self.fits(matrix.layout()),
@@ -77,10 +86,12 @@ void bind_column_quadratic(nb::module_& m) {
                                  wanted.shape(0));
                  });
              },
-             "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(), "Puts some columns of the same matrix, scaled, behind those at hand.")
-        .def_prop_ro("n_rows", &ScaledColumns::n_rows)
-        .def_prop_ro("size", &ScaledColumns::size, "How many columns.")
-        .def("squares", [](const ScaledColumns& self) { return as_numpy(self.squares()); }, "||A_a||^2 of every column.");
+             "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(),
+             "Appends the given columns of the same matrix, multiplied by h^(1/2).")
+        .def_prop_ro("n_rows", &ScaledColumns::n_rows, "The number m of rows with h_i > 0.")
+        .def_prop_ro("size", &ScaledColumns::size, "The number of columns.")
+        .def("squares", [](const ScaledColumns& self) { return as_numpy(self.squares()); },
+            "Returns ||A_a||^2 of every column a (size).");
     bind_steps<SeparableCoordinates>(columns);
     bind_steps<GroupedCoordinates>(columns);
 }

@@ -1,4 +1,5 @@
-// Python bindings of coordinate descents: dual, of pairs of rows of a kernel matrix, and random ones.
+// The Python bindings of coordinate descents: dual, of pairs of rows of a kernel matrix, and random ones
+// (methods/dual_descent.hpp, pair_descent.hpp and random_coordinates.hpp have the problems).
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
@@ -120,63 +121,82 @@ std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, I
 }
 
 void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
-    nb::class_<DualDescent>(m, "DualDescent", "A dual coordinate descent and its iterates.")
+    nb::class_<DualDescent>(m, "DualDescent",
+        "Minimises sum_i c_i l(y_i, (x_i, s) . v) + (alpha / 2) ||v||^2 by dual coordinate descent, and holds its "
+        "iterates v and theta.")
         .def(
             "run", &DualDescent::run, "target"_a, "max_epochs"_a, "max_visits"_a,
             nb::call_guard<nb::gil_scoped_release>(),
-            "Epochs until the gap is at most the target, or so many epochs or visits of rows; their numbers and the "
-            "gap, inf where it is not known to be below.")
+            "Runs epochs until the gap is at most the target, or up to max_epochs epochs or max_visits visits of "
+            "rows; returns the numbers of both and the gap, which is inf if it is not known to be below the target.")
         .def("recentre", &DualDescent::recentre,
-             "Moves the offset to the intercept; returns sum_i c_i theta_i, or the sum of its size for all classes.")
-        .def("refresh", &DualDescent::refresh, "Computes the primal point from theta.")
-        .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
-        .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); }, "The primal point v.");
+             "Moves the offset to the intercept, and returns sum_i c_i theta_i, or the sum over all classes of its "
+             "magnitude.")
+        .def("refresh", &DualDescent::refresh,
+            "Computes v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s) from theta, which removes the rounding "
+            "errors of its updates.")
+        .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); },
+            "Returns the dual point theta (n), or (n * n_classes).")
+        .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); },
+            "Returns the primal point v (d + 1), or the padded table of the classes.");
     matrix
         .def("dual_descent", &of_losses, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a,
              "threshold"_a, "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
-             "Dual coordinate descent with a constant feature, from theta.")
+             "Makes a `DualDescent` for sum_i c_i l(y_i, z_i) with a constant feature, which starts at theta; y, "
+             "weights and theta (n).")
         .def("class_descent", &of_classes, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "offsets"_a,
              "seed"_a, nb::keep_alive<0, 1>(),
-             "Dual descent for the loss of Crammer and Singer with a constant feature, from theta; y and theta have a "
-             "row of classes for each row.");
+             "Makes a `DualDescent` for the loss of Crammer and Singer with a constant feature, which starts at "
+             "theta; y and theta (n * n_classes), weights (n), offsets (n_classes).");
 }
 
 void bind_pair_descent(nb::module_& m) {
-    nb::class_<PairDescent>(m, "PairDescent", "Sequential minimal optimisation on a kernel matrix.")
+    nb::class_<PairDescent>(m, "PairDescent",
+        "Maximises -sum_i c_i l*(y_i, theta_i) - (1 / 2 alpha) (c theta)' K (c theta) for K (n, n) by sequential "
+        "minimal optimisation.")
         .def("run", &PairDescent::run, "target"_a, "max_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Steps until the gap is at most the target, or so many; their number and the gap.")
+             "Takes steps until the gap is at most the target, or max_steps of them; returns their number and the "
+             "gap.")
         .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes the values of the functions from theta.")
-        .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); }, "The dual point.")
-        .def("intercept", &PairDescent::intercept, "The intercept that goes with it.");
+             "Computes z = -(1 / alpha) K (c theta) from theta, which removes the rounding errors of its updates.")
+        .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); },
+            "Returns the dual point theta (n).")
+        .def("intercept", &PairDescent::intercept, "Returns the intercept that belongs to theta, 0 without one.");
     m.def("pair_descent", &of_kernel, "loss"_a, "K"_a, "y"_a, "weights"_a, "alpha"_a, "has_intercept"_a,
           nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
-          "Pair descent from theta = 0.");
+          "Makes a `PairDescent` that starts at theta = 0; K (n, n), y and weights (n).");
 }
 
 void bind_random_coordinates(nb::module_& m) {
-    nb::class_<RandomCoordinates>(m, "RandomCoordinates", "A random coordinate method and its iterates.")
+    nb::class_<RandomCoordinates>(m, "RandomCoordinates",
+        "Minimises sum_i c_i l(y_i, x_i . w) + alpha sum_j R_j(w_j) by a random coordinate method, and holds its "
+        "iterates w (d).")
         .def("run", &RandomCoordinates::run, "steps"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "So many steps, each along a column drawn at random.")
-        .def_prop_ro("n_coordinates", &RandomCoordinates::n_coordinates)
+             "Takes so many steps, each along a column drawn at random.")
+        .def_prop_ro("n_coordinates", &RandomCoordinates::n_coordinates, "The number of coordinates.")
         .def("refresh", &RandomCoordinates::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes predictions from the variables.")
+             "Computes the predictions x_i . w from the variables, which removes the rounding errors of their "
+             "updates.")
         .def("variables", [](const RandomCoordinates& self) { return as_numpy(self.variables()); },
-             "The coefficients and, if free, the intercept.")
+             "Returns the coefficients w (d), followed by the intercept if there is a column of ones.")
         .def("sums", [](const RandomCoordinates& self) { return as_numpy(self.sums()); },
-             "The sums of the variables over all steps.");
+             "Returns the sum over all steps of the variables after each step, which is empty for approx.");
     m.def("random_coordinate_descent", &of_columns<CoordinateDescentOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a,
           "weights"_a, "terms"_a, "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(),
-          "Random coordinate descent from w, on a matrix given by its transpose.");
+          "Makes a random coordinate descent that starts at w (d), on a matrix (n, d) given by its transpose stored "
+          "by rows; y and weights (n).");
     m.def("approx", &of_columns<ApproxOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
           "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(),
-          "Accelerated random coordinate descent from w, on a matrix given by its transpose.");
+          "Makes an accelerated random coordinate descent that starts at w (d), on a matrix (n, d) given by its "
+          "transpose stored by rows; y and weights (n).");
     m.def("row_coordinate_descent", &of_rows<CoordinateDescentOn>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a,
           "v"_a, "seed"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-          "Random coordinate descent from the dual variables v = weights theta of a squared l2 penalty.");
+          "Makes a random coordinate descent on ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i), the dual of "
+          "a squared l2 penalty, that starts at v = weights * theta; y, weights and v (n).");
     m.def("row_approx", &of_rows<ApproxOn>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a, "v"_a, "seed"_a,
           nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-          "Accelerated random coordinate descent from the dual variables v = weights theta.");
+          "Makes an accelerated random coordinate descent on ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i) "
+          "that starts at v = weights * theta; y, weights and v (n).");
 }
 
 }  // namespace

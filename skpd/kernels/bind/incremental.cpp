@@ -1,4 +1,5 @@
-// Python bindings of the epigraph projections and of the incremental methods.
+// The Python bindings of the epigraph projections and of the incremental methods (maths/epigraph.hpp and
+// methods/incremental.hpp have the formulas).
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
@@ -13,7 +14,7 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-// Calls f with the epigraph of the norm: 1, 2 or inf.
+// Calls f with the epigraph of the norm, which must be 1, 2 or inf.
 template <class F>
 auto with_epigraph(double norm, F f) {
     if (norm == 1.0) return f(L1Epigraph{});
@@ -49,8 +50,11 @@ void bind_incremental(nb::module_& m) {
             return std::make_pair(as_numpy(std::move(w)), lam);
         },
         "point"_a, "radius"_a, "norm"_a, "aperture"_a = 1.0,
-        "Projection of (point, radius) onto {(w, lam): ||w|| <= aperture lam} in the norm 1, 2 or inf.");
-    nb::class_<Incremental>(m, "Incremental", "An incremental method for the distributionally robust SVM.")
+        "Projects (point, radius) onto {(w, lam): ||w|| <= aperture lam} in the norm 1, 2 or inf; returns w and "
+        "lam, with point and w (d).");
+    nb::class_<Incremental>(m, "Incremental",
+        "Minimises the objective of the distributionally robust SVM in (w, radius, intercept), w (d), by incremental "
+        "methods, and holds the iterate.")
         .def(
             "subgradient_pass",
             [](Incremental& self, Indices rows, double step, std::size_t batch) {
@@ -59,7 +63,8 @@ void bind_incremental(nb::module_& m) {
                 nb::gil_scoped_release release;
                 self.subgradient_pass(rows.data(), rows.shape(0), step, batch);
             },
-            "rows"_a, "step"_a, "batch"_a, "Projected subgradient steps along mini-batches of these rows.")
+            "rows"_a, "step"_a, "batch"_a,
+            "Takes projected subgradient steps for mini-batches of these rows; rows (m) holds indices.")
         .def(
             "proximal_pass",
             [](Incremental& self, Indices rows, double step) {
@@ -67,7 +72,7 @@ void bind_incremental(nb::module_& m) {
                 nb::gil_scoped_release release;
                 self.proximal_pass(rows.data(), rows.shape(0), step);
             },
-            "rows"_a, "step"_a, "Proximal updates of these rows, one after the other.")
+            "rows"_a, "step"_a, "Takes the proximal update of each of these rows in turn; rows (m) holds indices.")
         .def(
             "move",
             [](Incremental& self, In w, double radius, double intercept) {
@@ -76,16 +81,17 @@ void bind_incremental(nb::module_& m) {
                 self.radius = radius;
                 self.intercept = intercept;
             },
-            "w"_a, "radius"_a, "intercept"_a, "Sets the iterate.")
-        .def("w", [](const Incremental& self) { return as_numpy(self.w); }, "The coefficients.")
+            "w"_a, "radius"_a, "intercept"_a, "Sets the iterate to w (d), the radius and the intercept.")
+        .def("w", [](const Incremental& self) { return as_numpy(self.w); }, "Returns the coefficients w (d).")
         .def(
             "multipliers",
             [](const Incremental& self) { return std::make_pair(as_numpy(self.p), as_numpy(self.r)); },
-            "p and r of each row when it was last visited.")
-        .def_ro("radius", &Incremental::radius)
-        .def_ro("intercept", &Incremental::intercept);
+            "Returns the multipliers p and r (n) of each row at its last visit.")
+        .def_ro("radius", &Incremental::radius, "The radius lam >= ||w||.")
+        .def_ro("intercept", &Incremental::intercept, "The intercept b.");
     m.def("incremental", &make, "matrix"_a, "y"_a, "weights"_a, "norm"_a, "epsilon"_a, "kappa"_a, "ridge"_a,
-          "fit_intercept"_a, nb::keep_alive<0, 1>(), "An incremental method at w = 0, on a matrix stored by rows.");
+          "fit_intercept"_a, nb::keep_alive<0, 1>(),
+          "Makes an `Incremental` that starts at w = 0, on a matrix (n, d) stored by rows; y and weights (n).");
 }
 
 }  // namespace skpd

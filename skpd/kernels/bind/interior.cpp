@@ -1,4 +1,4 @@
-// Python bindings of the terms of an interior-point method.
+// The Python bindings of the terms of an interior-point method (methods/interval_terms.hpp has the formulas).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
@@ -12,10 +12,12 @@ using namespace nanobind::literals;
 namespace skpd {
 
 void bind_interior(nb::module_& m) {
-    nb::class_<IntervalStep>(m, "IntervalStep", "A direction of the slacks and multipliers of `IntervalTerms`.");
+    nb::class_<IntervalStep>(m, "IntervalStep",
+        "Holds a direction of the arguments, slacks and multipliers of `IntervalTerms`.");
     nb::class_<IntervalTerms>(
         m, "IntervalTerms",
-        "sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2 between two iterations.")
+        "Holds the iterate of sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, s = sign * image - "
+        "offset, in an interior-point method; all vectors have n entries.")
         .def(
             "__init__",
             [](IntervalTerms* self, In s, In sign, In weights, In lower, std::optional<In> upper, In width, In slope,
@@ -27,33 +29,44 @@ void bind_interior(nb::module_& m) {
                                          upper ? upper->data() : nullptr, width.data(), slope.data()};
                 new (self) IntervalTerms(size, rows, q, share);
             },
-            "s"_a, "sign"_a, "weights"_a, "lower"_a, "upper"_a.none(), "width"_a, "slope"_a, "q"_a, "share"_a)
+            "s"_a, "sign"_a, "weights"_a, "lower"_a, "upper"_a.none(), "width"_a, "slope"_a, "q"_a, "share"_a,
+            "Starts at the arguments s, with slacks of at least width and, without upper bounds, multipliers from "
+            "slope.")
         .def("multipliers", [](const IntervalTerms& self) { return as_numpy(self.multipliers()); },
-             "The derivatives of the terms in their image.")
-        .def("gradient", [](const IntervalTerms& self) { return as_numpy(self.gradient()); }, "The same with weights.")
-        .def("products", &IntervalTerms::products, "The sum of the products of slacks and multipliers.")
-        .def("products_after", &IntervalTerms::products_after, "step"_a, "primal"_a, "dual"_a)
+             "Returns sign * u (n), the derivatives of the terms in the image.")
+        .def("gradient", [](const IntervalTerms& self) { return as_numpy(self.gradient()); },
+            "Returns sign * weights * u (n), the derivatives of the weighted terms in the image.")
+        .def("products", &IntervalTerms::products,
+            "Returns sum_k c_k sum over the bounds of slack_k distance_k, with the distance of u from a bound.")
+        .def("products_after", &IntervalTerms::products_after, "step"_a, "primal"_a, "dual"_a,
+             "Returns `products` after a step of length primal in the slacks and of length dual in the multipliers.")
         .def("factorise", [](IntervalTerms& self) { return as_numpy(self.factorise()); },
-             "The curvature in the image, slacks and multipliers eliminated.")
+             "Returns weights / (q + sum over the bounds of slack / distance) (n), the curvature in the image after "
+             "the elimination of slacks and multipliers.")
         .def(
             "shift",
             [](IntervalTerms& self, std::optional<double> mu, const IntervalStep* affine) {
                 return as_numpy(self.shift(mu, affine));
             },
             "mu"_a.none(), "affine"_a.none(),
-            "What the gradient changes by for products equal to share * mu, or as they are, the image fixed.")
+            "Returns the change (n) of the gradient, for a fixed image, that makes every slack_k distance_k equal "
+            "to share * mu, or leaves it as it is if mu is None; an affine step adds its second-order term.")
         .def(
             "direction",
             [](const IntervalTerms& self, In image) {
                 require(image.shape(0) == self.size(), "the vector does not fit the terms");
                 return self.direction(image.data());
             },
-            "image"_a, "The direction that goes with one of the image.")
-        .def("largest_steps", &IntervalTerms::largest_steps, "step"_a)
-        .def("move", &IntervalTerms::move, "step"_a, "primal"_a, "dual"_a)
+            "image"_a,
+            "Returns the direction of arguments, slacks and multipliers that goes with a direction (n) of the image.")
+        .def("largest_steps", &IntervalTerms::largest_steps, "step"_a,
+             "Returns the largest lengths (primal, dual) for which no slack and no distance becomes negative.")
+        .def("move", &IntervalTerms::move, "step"_a, "primal"_a, "dual"_a,
+             "Takes a step of length primal in the slacks and of length dual in the multipliers.")
         .def("towards_kinks", [](const IntervalTerms& self, const IntervalStep& step) {
                 return as_numpy(self.towards_kinks(step));
-             }, "step"_a, "The terms whose slacks all fall, beside what they are, faster than their multipliers.");
+             }, "step"_a,
+             "Returns whether, for all bounds of a term (n), d slack / slack < d distance / distance along the step.");
 }
 
 }  // namespace skpd

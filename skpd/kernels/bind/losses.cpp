@@ -1,4 +1,4 @@
-// Python bindings of the losses.
+// The Python bindings of the losses (maths/losses.hpp, deviances.hpp and softmax.hpp have the formulas).
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,7 +17,8 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-// The loss as a smooth function of the predictions: itself, or its Moreau envelope
+// Binds the functions of the loss as a smooth function of the predictions, which is the loss itself or its Moreau
+// envelope.
 template <class Loss>
 void bind_smoothed(nb::class_<Loss>& bound) {
     bound.def(
@@ -32,15 +33,16 @@ void bind_smoothed(nb::class_<Loss>& bound) {
                                         derivative.data(), gradient.data(), curvature.data());
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
-        "Derivatives in z of the loss (sigma inf) or of its Moreau envelope shifted by theta: writes the first, "
-        "the first times the weights and the second, over sigma if finite, times the weights; returns the "
-        "weighted sum of the losses at z, and of minus their conjugates at the first derivative.");
+        "Writes derivative_i = f_i'(z_i), gradient_i = weights_i f_i'(z_i) and curvature_i = weights_i f_i''(z_i), "
+        "with f_i the loss (sigma inf) or its Moreau envelope shifted by theta_i, and the curvature over sigma if "
+        "that is finite; all vectors have n entries. Returns sum_i weights_i l(y_i, z_i) and -sum_i weights_i "
+        "l*(y_i, f_i'(z_i)).");
     bound.def(
         "rows_that_bend",
         [](const Loss& loss, In y, In theta, In z, double sigma, In derivative, In curvature, double radius) {
             const std::size_t n = z.shape(0);
             require(have_length(n, y, theta, derivative, curvature),
-                    "y, theta, z and what is known there differ in length");
+                    "y, theta, z, derivative and curvature differ in length");
             std::vector<std::uint8_t> bends(n);
             std::vector<std::int64_t> rows;
             {
@@ -53,7 +55,8 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             return as_numpy(std::move(rows));
         },
         "y"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "curvature"_a, "radius"_a,
-        "The rows with curvature, or whose derivative is another within a radius of z.");
+        "Returns the rows i with curvature_i > 0, or with f_i'(z_i - radius) or f_i'(z_i + radius) other than "
+        "derivative_i; all vectors have n entries.");
     bound.def(
         "smoothed_slope",
         [](const Loss& loss, In y, In weights, In theta, In z, In direction, double step, double sigma) {
@@ -65,7 +68,8 @@ void bind_smoothed(nb::class_<Loss>& bound) {
                                   direction.data(), step);
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
-        "Derivative along direction, at z + step direction, of the weighted sum of the smoothed losses.");
+        "Returns sum_i weights_i direction_i f_i'(z_i + step direction_i) with f_i the smoothed loss of row i; all "
+        "vectors have n entries.");
 }
 
 template <class Loss>
@@ -81,10 +85,12 @@ void bind_loss(nb::class_<Loss>& bound) {
                 out[i] = dual_prox(loss, y.data()[i], theta.data()[i], 0.0, step.data()[i]);
             return as_numpy(std::move(out));
         },
-        "y"_a, "theta"_a, "step"_a, "argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).");
+        "y"_a, "theta"_a, "step"_a,
+        "Returns argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i) for each row; all vectors have n entries.");
 }
 
 using Elementwise = void (*)(std::size_t, const double*, double*);
+// out_i = function(t_i) for t (n)
 auto mapped(In t, Elementwise function) {
     std::vector<double> out(t.shape(0));
     {
@@ -94,7 +100,7 @@ auto mapped(In t, Elementwise function) {
     return as_numpy(std::move(out));
 }
 
-// A function of a scale and of an argument for each row
+// out_i = function(s_i, argument_i) for n rows
 template <class Loss, double (Loss::*function)(double, double) const>
 SKPD_CLONES void map_rows(const Loss& loss, std::size_t n, const double* s, const double* argument, double* out) {
     const Loss local = loss;
@@ -115,14 +121,18 @@ auto of_rows(const Loss& loss, In s, In argument) {
 template <Variance variance>
 void bind_deviance(nb::module_& m, const char* name) {
     using Loss = DevianceLoss<variance>;
-    nb::class_<Loss> deviance(m, name, "Half the unit deviance of a Tweedie distribution with a log link.");
+    nb::class_<Loss> deviance(m, name,
+        "Half the unit deviance of a Tweedie distribution with a log link is l(y, z) = s phi(z - log y) for y > 0 and "
+        "e^(a z) / a for y = 0, with a = 2 - power and s = y^a.");
     deviance.def(nb::init<double>(), "power"_a);
     bind_loss(deviance);
-    deviance.def("values", of_rows<Loss, &Loss::value>, "s"_a, "r"_a, "s phi(r), or e^(a r) / a where s is 0");
+    deviance.def("values", of_rows<Loss, &Loss::value>, "s"_a, "r"_a,
+        "Returns s_i phi(r_i), or e^(a r_i) / a if s_i = 0; s and r (n).");
     deviance.def("derivatives", of_rows<Loss, &Loss::derivative>, "s"_a, "r"_a,
-                 "s phi'(r), or e^(a r) where s is 0");
+                 "Returns s_i phi'(r_i), or e^(a r_i) if s_i = 0; s and r (n).");
     deviance.def("conjugates", of_rows<Loss, &Loss::conjugate_beside_log>, "s"_a, "theta"_a,
-                 "l*(y, theta) - theta log y, rounded up; inf outside its domain");
+                 "Returns l*(y_i, theta_i) - theta_i log y_i, rounded up, and inf outside its domain; s_i = y_i^a "
+                 "and theta (n).");
 }
 
 void bind_deviances(nb::module_& m) {
@@ -130,7 +140,8 @@ void bind_deviances(nb::module_& m) {
     bind_deviance<Variance::square>(m, "GammaLoss");
     bind_deviance<Variance::other>(m, "TweedieLoss");
     nb::class_<NegativeBinomialLoss> binomial(m, "NegativeBinomialLoss",
-                                              "Half the unit deviance of the negative binomial with a log link.");
+                                              "Half the unit deviance of the negative binomial with a log link is y "
+                                              "log(1 + e^-t) + k log(1 + e^t) less its minimum, with t = z - log k.");
     binomial.def(nb::init<double>(), "k"_a);
     bind_loss(binomial);
 }
@@ -138,27 +149,33 @@ void bind_deviances(nb::module_& m) {
 }  // namespace
 
 void bind_losses(nb::module_& m) {
-    nb::class_<HingeLoss> hinge(m, "HingeLoss", "phi*(u) = u + curvature u^2 / 2 on [lower, 0].");
+    nb::class_<HingeLoss> hinge(m, "HingeLoss",
+        "The hinge losses have phi*(u) = u + curvature u^2 / 2 on [lower, 0].");
     hinge.def(nb::init<double, double>(), "lower"_a, "curvature"_a);
     bind_loss(hinge);
-    nb::class_<GeneralizedHingeLoss> generalized(m, "GeneralizedHingeLoss", "phi*(u) = max(u, -1) on [-slope, 0].");
+    nb::class_<GeneralizedHingeLoss> generalized(m, "GeneralizedHingeLoss",
+        "The generalised hinge loss has phi*(u) = max(u, -1) on [-slope, 0].");
     generalized.def(nb::init<double>(), "slope"_a);
     bind_loss(generalized);
-    nb::class_<LogisticLoss> logistic(m, "LogisticLoss", "phi(t) = log(1 + exp(-t)).");
+    nb::class_<LogisticLoss> logistic(m, "LogisticLoss", "The logistic loss is phi(t) = log(1 + exp(-t)).");
     logistic.def(nb::init<>());
     bind_loss(logistic);
-    logistic.def("values", [](const LogisticLoss&, In t) { return mapped(t, values<LogisticLoss>); }, "t"_a, "phi(t)");
+    logistic.def("values", [](const LogisticLoss&, In t) { return mapped(t, values<LogisticLoss>); }, "t"_a,
+        "Returns phi(t_i) for t (n).");
     logistic.def("conjugates", [](const LogisticLoss&, In u) { return mapped(u, conjugates<LogisticLoss>); }, "u"_a,
-                 "phi*(u), inf outside its domain");
+                 "Returns phi*(u_i), which is inf outside its domain, for u (n).");
     nb::class_<ResidualLoss> residual(m, "ResidualLoss",
-                                      "phi*(u) = tube |u| + curvature u^2 / 2 on [lower, upper].");
+                                      "The losses of residuals have phi*(u) = tube |u| + curvature u^2 / 2 on "
+                                      "[lower, upper].");
     residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
     bind_loss(residual);
-    nb::class_<PiecewiseLinearLoss> linear(m, "PiecewiseLinearLoss", "phi linear between breakpoints.");
+    nb::class_<PiecewiseLinearLoss> linear(m, "PiecewiseLinearLoss",
+        "The function phi is linear between breakpoints (m), where it has the values (m), with slopes (m + 1).");
     linear.def("__init__",
                [](PiecewiseLinearLoss* self, std::vector<double> breakpoints, std::vector<double> slopes,
                   std::vector<double> values) {
-                   require(!breakpoints.empty() && slopes.size() == breakpoints.size() + 1 && values.size() == breakpoints.size(),
+                   const std::size_t n = breakpoints.size();
+                   require(n > 0 && slopes.size() == n + 1 && values.size() == n,
                            "breakpoints, slopes and values differ in length");
                    new (self) PiecewiseLinearLoss{std::move(breakpoints), std::move(slopes), std::move(values)};
                },
@@ -177,9 +194,10 @@ void bind_losses(nb::module_& m) {
                                        derivative.data(), gradient.data(), curvature.data(), factor.data());
         },
         "y"_a, "weights"_a, "z"_a, "n_outputs"_a, "derivative"_a, "gradient"_a, "curvature"_a, "factor"_a,
-        "Derivatives of the softmax loss in z: writes the first, the first times the weights, and of the second "
-        "times the weights, diag(d) - e e', d and e; returns the weighted sum of the losses at z and of minus their "
-        "conjugates at the first derivative.");
+        "Writes derivative = p - y, gradient = weights (p - y), curvature d = weights p and factor e = "
+        "weights^(1/2) p of the softmax loss, p_ik = exp(z_ik) / sum_q exp(z_iq), whose second derivative is "
+        "diag(d_i) - e_i e_i'; all vectors have n * n_outputs entries. Returns sum_i weights_i l(y_i, z_i) and "
+        "-sum_i weights_i l*(y_i, derivative_i).");
 }
 
 }  // namespace skpd

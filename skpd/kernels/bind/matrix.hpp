@@ -1,4 +1,4 @@
-// The data matrix as Python holds it.
+// The data matrix X (n, d) as Python holds it, with the products X v, X'u and X' diag(h) X.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@
 
 namespace skpd {
 
-// A matrix in one of the layouts, with the arrays it borrows kept alive.
+// A matrix in one of the layouts, which keeps the arrays that it borrows alive.
 class Matrix {
    public:
     using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
-    // A table that is contiguous both ways, of one row or column, is taken by rows unless asked otherwise.
+    // A table of one row or column is contiguous both ways, and is taken by rows unless by_columns is set.
     template <class T>
     static Matrix dense(Table<T> table, bool by_columns, std::size_t n_threads) {
         const bool by_row = !by_columns && (table.stride(1) == 1 || table.shape(1) == 1);
         require(by_row || table.stride(0) == 1 || table.shape(0) == 1,
                 "a dense matrix must be contiguous along its rows or its columns");
-        const std::size_t major = by_row ? 0 : 1, minor = 1 - major;  // axes
+        const std::size_t major = by_row ? 0 : 1, minor = 1 - major;  // axes of the table
         const Dense<T> layout{table.data(), table.shape(major), table.shape(minor), table.stride(major)};
         return Matrix(layout, table.shape(0), table.shape(1), by_row, n_threads, {nb::cast(table)});
     }
@@ -40,7 +40,7 @@ class Matrix {
         const std::size_t n_major = by_row ? n_rows : n_columns, n_minor = by_row ? n_columns : n_rows;
         require(indptr.shape(0) == n_major + 1 && indices.shape(0) == data.shape(0),
                 "indptr, indices and data of a sparse matrix do not fit its shape");
-        // neither SciPy nor scikit-learn checks these, and scatter would write outside of its result
+        // Neither SciPy nor scikit-learn checks these, and scatter would write outside of its result.
         bool fits = indptr.data()[0] == 0;
         for (std::size_t k = 0; k < n_major && fits; ++k) fits = indptr.data()[k] <= indptr.data()[k + 1];
         require(fits && indptr.data()[n_major] <= static_cast<I>(data.shape(0)),
@@ -72,7 +72,7 @@ class Matrix {
         return product<Map>(rows, n_rows_, n_columns_, !by_row_);
     }
 
-    // X_W' rows, over the columns W of a matrix that is dense or stored by columns
+    // X_W' rows, over the columns W of a matrix that is dense or stored by columns; rows (n)
     Vector rmatvec_some(In rows, Indices columns) const {
         require(rows.shape(0) == n_rows_, "the vector does not fit the matrix");
         require_within(columns, n_columns_, "columns must lie in the matrix");
@@ -89,13 +89,13 @@ class Matrix {
         return as_numpy(std::move(out));
     }
 
-    // (value, error) of X coef + intercept
+    // (value, error) of X coef + intercept; coef (d)
     auto matvec_bounded(In coef, double intercept) const {
         require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");
         BoundedVector out(n_rows_, intercept);
         return bounded(coef.data(), out, by_row_);
     }
-    // (value, error) of X' (weights * rows)
+    // (value, error) of X' (weights * rows); weights and rows (n)
     auto rmatvec_bounded(In weights, In rows) const {
         require(have_length(n_rows_, weights, rows), "the vector does not fit the matrix");
         std::vector<double> v(n_rows_);
@@ -103,14 +103,14 @@ class Matrix {
         BoundedVector out(n_columns_);
         return bounded(v.data(), out, !by_row_);
     }
-    // (high, low, error) of X coef + intercept
+    // (high, low, error) of X coef + intercept; coef (d)
     auto matvec_compensated(In coef, double intercept) const {
         require(coef.shape(0) == n_columns_, "the vector does not fit the matrix");
         CompensatedVector v(n_columns_), out(n_rows_, intercept);
         std::copy_n(coef.data(), n_columns_, v.high.begin());
         return compensated(v, out, by_row_);
     }
-    // (high, low, error) of X' (weights * rows)
+    // (high, low, error) of X' (weights * rows); weights and rows (n)
     auto rmatvec_compensated(In weights, In rows) const {
         require(have_length(n_rows_, weights, rows), "the vector does not fit the matrix");
         CompensatedVector v(n_rows_), out(n_columns_);
@@ -118,6 +118,7 @@ class Matrix {
         return compensated(v, out, !by_row_);
     }
 
+    // out = X_W' diag(h) X_W over the columns W, with a last column of ones if `ones` is set; h (n), out (m, m)
     void gram(In h, Indices columns, bool ones, OutTable out) const {
         const std::size_t size = columns.shape(0) + ones;
         require(h.shape(0) == n_rows_ && have_shape(size, size, out),
@@ -134,6 +135,7 @@ class Matrix {
         });
     }
 
+    // out = X_R' diag(h) [X_L X_R], with a last column X_R' h if `ones` is set; h (n), out (|R|, |L| + |R| + ones)
     void cross_gram(In h, Indices left, Indices right, bool ones, OutTable out) const {
         require(h.shape(0) == n_rows_ && have_shape(right.shape(0), left.shape(0) + right.shape(0) + ones, out),
                 "the vector does not fit the matrix");
@@ -152,16 +154,16 @@ class Matrix {
         : layout_(layout), n_rows_(n_rows), n_columns_(n_columns), n_threads_(n_threads), by_row_(by_row),
           owners_(std::move(owners)) {}
 
-    // The number of threads for a product with v, by the entries of the matrix that are multiplied by a
-    // number other than 0
+    // The number of threads for a product with v (n), from the number of entries of the matrix that are multiplied by a
+    // number other than 0.
     std::size_t parts(const double* v, std::size_t n) const {
-        constexpr std::size_t min_entries = std::size_t{1} << 19;  // entries for each
+        constexpr std::size_t min_entries = std::size_t{1} << 19;  // the least number of entries for each thread
         if (n_threads_ < 2 || n_entries() < 2 * min_entries) return 1;
         const auto count = static_cast<std::size_t>(std::count_if(v, v + n, [](double x) { return x != 0.0; }));
         return std::clamp<std::size_t>(n_entries() / n * count / min_entries, 1, n_threads_);
     }
 
-    // work(part, first) on parts of the matrix, for a product with v, while other threads may call Python
+    // Calls work(part, first) on parts of the matrix, for a product with v, while other threads may call Python.
     template <class Work>
     void in_parts(const double* v, bool gathers, Work work) const {
         nb::gil_scoped_release release;
@@ -194,7 +196,7 @@ class Matrix {
             if (gathers) gather_compensated(part, v, Doubled(out).from(first));
             else scatter_compensated(part, v, Doubled(out).from(first));
         });
-        // the value that the sum starts from and the sums of up to 8 lanes are terms too
+        // The initial value of the sum and the sums of up to 8 lanes are terms too.
         const std::size_t n_terms = v.size.size() + std::min<std::size_t>(v.size.size(), 12);
         std::vector<double> error(out.size.size());
         for (std::size_t k = 0; k < error.size(); ++k) {
@@ -208,7 +210,7 @@ class Matrix {
 
     AnyLayout layout_;
     std::size_t n_rows_, n_columns_;
-    std::size_t n_threads_;  // for large products
+    std::size_t n_threads_;  // the number of threads for large products
     bool by_row_;
     std::vector<nb::object> owners_;
 };

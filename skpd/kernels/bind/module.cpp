@@ -1,4 +1,4 @@
-// The compiled module: what each of the binding files adds to it.
+// The compiled module, to which each of the binding files adds its functions and classes.
 #include <nanobind/nanobind.h>
 
 #include "bind/matrix.hpp"
@@ -18,14 +18,15 @@ void bind_quadratic(nb::module_& m);
 void bind_risk_sets(nb::module_& m);
 void bind_vectors(nb::module_& m);
 nb::class_<Matrix> bind_matrix(nb::module_& m);
-// methods of the matrix
+// These also add methods to the matrix.
 void bind_coordinates(nb::module_& m, nb::class_<Matrix>& matrix);
 void bind_products(nb::module_& m, nb::class_<Matrix>& matrix);
 }  // namespace skpd
 
 NB_MODULE(_kernels, m) {
     using namespace skpd;
-    m.doc() = "Compiled kernels of skpd: products, row passes, projections.";
+    m.doc() =
+        "The compiled kernels of skpd are products with the data, passes over the rows, projections and methods.";
     bind_losses(m);
     auto matrix = bind_matrix(m);
     bind_products(m, matrix);

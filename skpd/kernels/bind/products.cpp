@@ -1,5 +1,5 @@
-// Python bindings of products for one purpose: of dual points, of two factors, and an iteration of Pdprox as one pass
-// over the rows.
+// The Python bindings of special products: of dual points, of two factors, and an iteration of Pdprox as one pass over
+// the rows.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
 
@@ -51,11 +51,15 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
     matrix.def(
         "reflected_halpern_step", &reflected_halpern_step, "loss"_a, "y"_a, "weights"_a, "step"_a, "anchor"_a,
         "scale"_a, "momentum"_a, "coef"_a, "intercept"_a, "theta"_a, "prox"_a, "gradient"_a,
-        "Dual half of a reflected Halpern step in one pass over the rows: overwrites theta and prox with the "
-        "new dual iterate and its proximal step, gradient with X' (weights * theta); returns weights . theta.");
+        "Writes the dual half of a reflected Halpern step in one pass over the rows: prox_i = argmin_u l*(y_i, u) + "
+        "(u - theta_i - s_i z_i)^2 / (2 s_i) with s_i = scale step_i and z = X coef + intercept, theta = momentum "
+        "(2 prox - theta) + (1 - momentum) anchor, and gradient = X' (weights * theta); coef and gradient (d), the "
+        "other vectors (n). Returns weights . theta.");
     m.def("sampled_products", &entries_of_product, "left"_a, "right"_a, "rows"_a, "columns"_a, "out"_a,
-          "Entries of left right', at some rows and columns.");
-    nb::class_<DualProducts>(m, "DualProducts", "X' diag(weights) theta of one theta after another.")
+          "Writes out_e = sum_k left[rows_e, k] right[columns_e, k]; left (n, rank), right (d, rank), the other "
+          "arrays (m).");
+    nb::class_<DualProducts>(m, "DualProducts",
+        "Computes p = X' diag(weights) theta for a sequence of theta (n), with bounds on the errors; p (d).")
         .def(
             "__init__",
             [](DualProducts* self, const Matrix& matrix, In weights) {
@@ -64,7 +68,7 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
                 nb::gil_scoped_release release;
                 new (self) DualProducts(matrix.layout(), matrix.n_rows(), matrix.n_columns(), weights.data());
             },
-            "matrix"_a, "weights"_a, nb::keep_alive<1, 2>())
+            "matrix"_a, "weights"_a, nb::keep_alive<1, 2>(), "Starts at theta = 0; weights (n).")
         .def(
             "take",
             [](DualProducts& self, In theta, double threshold, std::optional<In> coef) {
@@ -74,10 +78,13 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
                 return self.take(theta.data(), threshold, coef ? coef->data() : nullptr);
             },
             "theta"_a, "threshold"_a, "coef"_a.none(),
-            "Goes on to theta. Entries that are at most the threshold, their error included, need not be any more exact "
-            "where coef is 0 or not given. Returns whether anything has changed.")
-        .def("product", [](const DualProducts& self) { return as_numpy(self.product()); })
-        .def("error", [](const DualProducts& self) { return as_numpy(self.error()); }, "Bounds on the errors.");
+            "Updates p = X' diag(weights) theta to theta (n). An entry with |p_j| + error_j <= threshold need not "
+            "be computed any more exactly, unless coef (d) is given and coef_j is not 0. Returns whether p or the "
+            "bounds have changed.")
+        .def("product", [](const DualProducts& self) { return as_numpy(self.product()); },
+             "Returns p (d).")
+        .def("error", [](const DualProducts& self) { return as_numpy(self.error()); },
+            "Returns bounds (d) on the errors of p.");
 }
 
 }  // namespace skpd

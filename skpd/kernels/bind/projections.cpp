@@ -1,4 +1,5 @@
-// Python bindings of the projections, and of what total variation penalties need.
+// The Python bindings of projections onto boxes with a hyperplane and onto l1 balls, and of the proximal operator and
+// dual norms of total variation penalties.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -32,7 +33,8 @@ void bind_projections(nb::module_& m) {
             return as_numpy(std::move(out));
         },
         "point"_a, "lower"_a, "upper"_a, "normal"_a, "metric"_a, "total"_a,
-        "argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2.");
+        "Returns argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2; all "
+        "vectors have n entries.");
     m.def(
         "project_l1_ball",
         [](In point, double radius) {
@@ -41,20 +43,22 @@ void bind_projections(nb::module_& m) {
             L1Epigraph::project_ball(out.data(), out.size(), radius, work);
             return as_numpy(std::move(out));
         },
-        "point"_a, "radius"_a, "Projection onto {||x||_1 <= radius}.");
+        "point"_a, "radius"_a, "Returns the projection of point (n) onto {||x||_1 <= radius}.");
     m.def(
         "prox_total_variation",
         [](In y, double weight) { return as_numpy(prox_total_variation(y.data(), weight, y.shape(0))); }, "y"_a,
-        "weight"_a, "argmin over x of ||x - y||^2 / 2 + weight sum_k |x_{k+1} - x_k|.");
+        "weight"_a, "Returns argmin over x of ||x - y||^2 / 2 + weight sum_k |x_{k+1} - x_k|; y (n).");
     m.def(
         "total_variation_dual_norm",
         [](In v, double error) { return total_variation_dual_norm(v.data(), error, v.shape(0)); }, "v"_a, "error"_a,
-        "sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0; error bounds ||errors of v||_1.");
+        "Returns sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0; v (d), and error bounds the sum of "
+        "the errors of v.");
     m.def(
         "fused_dual_norm",
         [](In v, double error, double l1, double l2) { return fused_dual_norm(v.data(), error, v.shape(0), l1, l2); },
         "v"_a, "error"_a, "l1"_a, "l2"_a,
-        "sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1; error bounds ||errors of v||_1.");
+        "Returns sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1; v (d), and error bounds the sum of the "
+        "errors of v.");
 }
 
 }  // namespace skpd

@@ -1,4 +1,5 @@
-// Python bindings of the quadratics given by their matrix: coordinate descents, and what a Newton step does.
+// The Python bindings of the quadratics given by their matrix: coordinate descents, Newton steps, and the coordinates
+// that a proximal step moves (methods/separable_quadratic.hpp has the problem).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
@@ -18,7 +19,7 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-// A number for all coordinates or one each
+// A `Number` is one number for all coordinates, or an array with one for each.
 using Number = std::variant<double, In>;
 double entry(const Number& number, std::size_t j) {
     return std::visit(
@@ -31,8 +32,9 @@ double entry(const Number& number, std::size_t j) {
 
 void bind_penalties(nb::module_& m) {
     nb::class_<SeparableCoordinates>(m, "SeparableCoordinates",
-                                     "alpha (l1 |p| + l2 p^2 / 2) on [lower, upper] of the first coordinates, with "
-                                     "numbers for all of them or one each.")
+                                     "The penalty sum_j alpha (l1_j |p_j| + l2_j p_j^2 / 2) on lower <= p <= upper "
+                                     "of the first n_penalised coordinates; l1, l2, lower and upper are numbers or "
+                                     "have n_penalised entries.")
         .def("__init__",
              [](SeparableCoordinates* self, std::size_t n_penalised, double alpha, Number l1, Number l2, Number lower,
                 Number upper) {
@@ -49,7 +51,9 @@ void bind_penalties(nb::module_& m) {
                  new (self) SeparableCoordinates(std::move(terms), n_penalised);
              },
              "n_penalised"_a, "alpha"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a);
-    nb::class_<GroupedCoordinates>(m, "GroupedCoordinates", "l1 ||p||_1 + sum_g weight_g ||p_g||_2, groups side by side.")
+    nb::class_<GroupedCoordinates>(m, "GroupedCoordinates",
+        "The penalty l1 ||p||_1 + sum_g weights_g ||p_g||_2 of neighbouring groups; weights (n_groups), starts "
+        "(n_groups + 1).")
         .def("__init__",
              [](GroupedCoordinates* self, double l1, In weights, Indices starts) {
                  require_starts(starts, weights.shape(0));
@@ -109,19 +113,24 @@ auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, d
 
 void bind_quadratic(nb::module_& m) {
     bind_penalties(m);
-    nb::class_<SupportSystem>(m, "SupportSystem", "Factors of a matrix on one support after another.").def(nb::init<>());
+    nb::class_<SupportSystem>(m, "SupportSystem",
+        "Holds the Cholesky factor of H + D on a support, and updates it to one support after another; H (n, n), D "
+        "diagonal.").def(nb::init<>());
     m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
-          "Block coordinate descent on a quadratic with gradient r at p; updates both, returns the last largest "
-          "change.");
+          "Updates p and r by block coordinate descent on r'(x - p) + (x - p)' H (x - p) / 2 + R(x), where r is the "
+          "gradient of the quadratic at p; H (n, n), p and r (n). Returns the largest change of a gradient in the "
+          "last sweep.");
     m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "rounds"_a,
-          "Coordinate descent and Newton steps in turns on a quadratic with gradient r at p; updates both. The columns "
-          "number the penalised coordinates for the system, those behind them have none.");
+          "Updates p and r by alternating coordinate descent and Newton steps on r'(x - p) + (x - p)' H (x - p) / 2 "
+          "+ R(x), where r is the gradient of the quadratic at p; H (n, n), p and r (n). columns (n_penalised) are "
+          "names by which the system recognises penalised coordinates in later calls.");
     m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
           "expected"_a.none(),
-          "Where w is not 0 or a proximal gradient step moves it, one along an expected gradient as well if that is given: "
-          "the coordinates, how far over the length of the step, and the most that is of any. The length is step, times "
-          "the steps of the coordinates if they are given.");
+          "Returns the coordinates j with w_j != 0 or v_j > 0, their v_j, and max_j v_j, where v_j = |w_j - "
+          "prox_j(w_j - t_j gradient_j)| / t_j is the length of a proximal gradient step over the step size t_j = "
+          "step * steps_j, with steps_j = 1 by default; w, gradient, steps and expected (n). A coordinate with w_j "
+          "= 0 must also be moved by a step along the expected gradient, if that is given.");
 }
 
 }  // namespace skpd

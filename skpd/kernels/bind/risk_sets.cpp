@@ -1,4 +1,4 @@
-// Python bindings of running sums over risk sets.
+// The Python bindings of running sums over risk sets (maths/risk_sets.hpp has the formulas).
 #include "maths/risk_sets.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -15,7 +15,8 @@ using namespace nanobind::literals;
 namespace skpd {
 
 void bind_risk_sets(nb::module_& m) {
-    nb::class_<RiskSets> sets(m, "RiskSets", "The risk sets of censored times, in the order of strata and times.");
+    nb::class_<RiskSets> sets(m, "RiskSets",
+        "The risk sets of n censored times in the order of strata and times, and log S_l of their terms.");
     sets.def(
         "__init__",
         [](RiskSets* self, Indices starts, Indices last, In log_weights, In event_weights, bool efron) {
@@ -31,7 +32,8 @@ void bind_risk_sets(nb::module_& m) {
                                 std::vector<double>(log_weights.data(), log_weights.data() + n),
                                 std::vector<double>(event_weights.data(), event_weights.data() + n), efron);
         },
-        "starts"_a, "last"_a, "log_weights"_a, "event_weights"_a, "efron"_a);
+        "starts"_a, "last"_a, "log_weights"_a, "event_weights"_a, "efron"_a,
+        "Takes starts (n_groups + 1), last (n_groups), and log_weights and event_weights (n).");
     sets.def_prop_ro("max_terms", &RiskSets::max_terms, "The largest number of terms of a group.");
     sets.def(
         "log_sums",
@@ -45,7 +47,9 @@ void bind_risk_sets(nb::module_& m) {
             }
             return nb::make_tuple(as_numpy(std::move(values)), sum.high + sum.low, sum.size);
         },
-        "z"_a, "The logarithms of the sums of all terms; the sum of these times the weights, and that of their sizes.");
+        "z"_a,
+        "Returns log S_l of the sum of each term l (n_terms), sum_l weight_l log S_l, and the sum of the magnitudes "
+        "of the latter; z (n).");
     sets.def(
         "marginals",
         [](const RiskSets& self, In z, In log_sums) {
@@ -58,7 +62,9 @@ void bind_risk_sets(nb::module_& m) {
             }
             return as_numpy(std::move(values));
         },
-        "z"_a, "log_sums"_a, "The sums over the terms of weight times probability of each row.");
+        "z"_a, "log_sums"_a,
+        "Returns for each row i (n) the sum over the terms of weight_l P_l(i) with the probability P_l(i) = s_i "
+        "e^(z_i) / S_l; z (n), log_sums (n_terms).");
     sets.def(
         "entropy_of_events",
         [](const RiskSets& self, In z, In log_sums, double scale) {
@@ -69,7 +75,9 @@ void bind_risk_sets(nb::module_& m) {
             return std::pair{sum.high + sum.low, sum.size};
         },
         "z"_a, "log_sums"_a, "scale"_a,
-        "The change of the entropies by mixing with the events of each term, and the sum of the sizes of its terms.");
+        "Returns sum_l weight_l (H(scale p_l + (1 - scale) q_l) - H(scale p_l)) over the entries of the events, "
+        "with q_l the events of term l and H the entropy relative to the weights of the rows, and the sum of the "
+        "magnitudes of its terms; z (n), log_sums (n_terms).");
 }
 
 }  // namespace skpd

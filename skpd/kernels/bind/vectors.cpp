@@ -1,5 +1,4 @@
-// Python bindings of what is asked of vectors: norms, inner products, equality, entries above a threshold; and of the
-// allocator.
+// The Python bindings of norms, inner products, equality and thresholds of vectors; and of the allocator.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
@@ -23,7 +22,8 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
-// (sum_i a_i b_i c_i, a bound on its error), in blocks whose products stay in the cache
+// (sum_i a_i b_i c_i, a bound on its error) for vectors (n), in blocks whose products stay in the cache; c_i = 1 by
+// default
 std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
     require(a.shape(0) == b.shape(0) && (!c || b.shape(0) == c->shape(0)), "a, b and c differ in length");
     constexpr std::size_t block = 1024;
@@ -36,13 +36,13 @@ std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
         const std::size_t size = std::min(block, n - first);
         exact_products(a.data() + first, b.data() + first, high, low, size);
         sum.add(dense_dot_compensated(c ? c->data() + first : ones, high, low, size));
-        n_terms += std::min<std::size_t>(size, 12) + 1;  // the sums of the lanes and of the blocks
+        n_terms += std::min<std::size_t>(size, 12) + 1;  // the sums of the lanes and of the blocks are terms too
     }
     const Rounded rounded(sum, n_terms);
     return {rounded.high, rounded.error + std::fabs(rounded.low)};
 }
 
-// The rounded sums of two vectors, and their exact rounding errors (Knuth's TwoSum)
+// total_i + rest_i = a_i + b_i exactly, with total_i the rounded sum (Knuth's TwoSum); all vectors have n entries
 SKPD_CLONES void sums_and_errors(std::size_t n, const double* a, const double* b, double* total, double* rest) {
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
@@ -52,6 +52,7 @@ SKPD_CLONES void sums_and_errors(std::size_t n, const double* a, const double* b
     }
 }
 
+// Returns whether a_i = b_i for all i; b must be at least as long as a.
 template <class T>
 bool equal(Array<const T> a, Array<const T> b) {
     return std::equal(a.data(), a.data() + a.shape(0), b.data(), b.data() + b.shape(0));
@@ -66,7 +67,9 @@ void bind_vectors(nb::module_& m) {
             require(a.shape(0) == b.shape(0), "a and b differ in length");
             return dense_dot(a.data(), b.data(), a.shape(0));
         },
-        "a"_a, "b"_a, "a'b by one thread: those of BLAS wait for each other where cores are busy.");
+        "a"_a, "b"_a,
+        "Returns a . b for vectors a and b (n), computed by one thread: the threads of BLAS wait for each other on "
+        "busy cores.");
     m.def(
         "sum_and_rest",
         [](In a, In b) {
@@ -78,12 +81,13 @@ void bind_vectors(nb::module_& m) {
             }
             return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(rest)));
         },
-        "a"_a, "b"_a, "The rounded sums of two vectors, and their exact rounding errors.");
+        "a"_a, "b"_a, "Returns the rounded sums of a and b (n), and their exact rounding errors.");
     m.def(
         "compensated_dot", &compensated_dot,
         "a"_a, "b"_a, "c"_a = nb::none(),
-        "sum_i a_i b_i c_i in twice the working precision, and a bound on its error; c_i is 1 if not given.");
-    m.def("equal", &equal<double>, "a"_a, "b"_a, "Whether two vectors are the same, number by number.");
+        "Returns sum_i a_i b_i c_i in twice the working precision, and a bound on its error; all vectors have n "
+        "entries, and c_i = 1 by default.");
+    m.def("equal", &equal<double>, "a"_a, "b"_a, "Returns whether a_i = b_i for all i; a and b (n).");
     m.def("equal", &equal<std::int64_t>, "a"_a, "b"_a);
     m.def(
         "excess",
@@ -93,7 +97,8 @@ void bind_vectors(nb::module_& m) {
                 if (const double rest = std::fabs(x.data()[j]) - threshold; !(rest <= 0.0)) out.push_back(rest);
             return as_numpy(std::move(out));
         },
-        "x"_a, "threshold"_a, "What of |x_j| is above a threshold, where anything is; NaN is.");
+        "x"_a, "threshold"_a,
+        "Returns |x_j| - threshold for every j for which it is positive or NaN, in order; x (n).");
     m.def(
         "without_negligible",
         [](In x, double share) {
@@ -102,11 +107,12 @@ void bind_vectors(nb::module_& m) {
             for (double& value : out) value = std::fabs(value) > threshold ? value : 0.0;
             return as_numpy(std::move(out));
         },
-        "x"_a, "share"_a, "A copy with 0 for what is at most a share of the largest magnitude.");
-    m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); }, "x"_a, "max_j |x_j|, 0 of no numbers.");
-    m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); }, "x"_a, "sum_j |x_j|.");
+        "x"_a, "share"_a, "Returns x_j if |x_j| > share * max_k |x_k| and 0 otherwise, for x (n).");
+    m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); }, "x"_a,
+        "Returns max_j |x_j| for x (n), which is 0 for n = 0.");
+    m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); }, "x"_a, "Returns sum_j |x_j| for x (n).");
     m.def("euclidean_norm", [](In x) { return euclidean_norm(x.data(), x.shape(0)); }, "x"_a,
-          "||x||_2, without under- or overflow on the way.");
+          "Returns ||x||_2 for x (n), which neither underflows nor overflows on the way.");
     m.def(
         "group_norms",
         [](In x, Indices order, Indices starts) {
@@ -120,7 +126,8 @@ void bind_vectors(nb::module_& m) {
                 out[g] = euclidean_norm(sorted.data() + start[g], start[g + 1] - start[g]);
             return as_numpy(std::move(out));
         },
-        "x"_a, "order"_a, "starts"_a, "The Euclidean norm of each group of the entries of x in this order.");
+        "x"_a, "order"_a, "starts"_a,
+        "Returns the Euclidean norm of each group of x[order]; x (n), starts (n_groups + 1).");
     m.def(
         "sparse_group_dual_norms",
         [](In x, Indices starts, In weights, double l1_ratio) {
@@ -133,14 +140,15 @@ void bind_vectors(nb::module_& m) {
             return as_numpy(std::move(out));
         },
         "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
-        "For each group, the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weight ||.||_2.");
+        "Returns for each group g the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weights_g ||.||_2 at x_g; x "
+        "(n), starts (n_groups + 1), weights (n_groups).");
     m.def(
         "allocate_and_free",
         [](std::size_t n_bytes) {
-            void* volatile block = std::malloc(n_bytes);  // volatile, or the pair would be left out
+            void* volatile block = std::malloc(n_bytes);  // without volatile the compiler would remove the pair
             std::free(block);
         },
-        "n_bytes"_a, "Allocates so many bytes and frees them, untouched.");
+        "n_bytes"_a, "Allocates n_bytes bytes and frees them, without a write to them.");
 }
 
 }  // namespace skpd
