@@ -7,7 +7,7 @@ and
 
 .. benchmark-ratios:: benchmarks/ratios.json
 
-the file from which the bars of `figures/speed.py` are drawn, and
+the file from which the bars of `doc/figures/speed.py` are drawn, and
 
 .. benchmark-rows:: benchmarks/corners.json
 

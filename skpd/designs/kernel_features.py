@@ -107,10 +107,10 @@ class KernelRows(Design):
     """A kernel matrix K as data, whose coefficients a are weights of the rows: predictions K a.
 
     The function sum_i a_i k(x_i, .) has the squared norm a'K a
-    (`skpd.penalties.SquaredKernelNorm`). Products of a dual point with bounds on their errors are
-    given in an orthonormal basis of the features of K, the first vector of which is the product
-    itself, so that its first entry is its norm and the others are 0. A penalty that is a function
-    of the norm needs no more.
+    (`skpd.penalties.kernel_norm.SquaredKernelNorm`). Products of a dual point with bounds on their
+    errors are given in an orthonormal basis of the features of K, the first vector of which is the
+    product itself, so that its first entry is its norm and the others are 0. A penalty that is a
+    function of the norm needs no more.
 
     Parameters
     ----------

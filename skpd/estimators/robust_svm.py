@@ -68,7 +68,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         Weight of half the squared Euclidean norm (the paper's c), at least 0.
     solver : {"auto", "isg", "ippa", "hybrid"}, default="auto"
         "auto" is the fastest method known for the problem, see
-        `skpd.solvers.robust.select`. The others are the incremental methods of Li,
+        `skpd.solvers.select`. The others are the incremental methods of Li,
         Chen and So (2020), see `skpd.solvers.robust.incremental`.
     solver_options : dict, default=None
         Options of a named solver: ``preset``, the name of an experiment of the paper,

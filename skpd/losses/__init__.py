@@ -12,9 +12,9 @@ kind              t                  l(y, z)             l*(y, theta)
 with z = x.w + b the prediction and, for margin losses, y in {-1, +1}. Losses of counts and costs
 whose mean is exp(z) are half unit deviances (`skpd.losses.deviances`). A loss gives
 ``phi``, its conjugate ``phi*`` with the interval on which that is finite, and a
-subgradient; the base class turns these into functions of y and z. The proximal
-operators of the conjugates are compiled (``kernels/losses.hpp``), or, for a class of your own,
-found numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
+subgradient; the base class turns these into functions of y and z. The proximal operators of the
+conjugates are compiled (``skpd/kernels/maths/losses.hpp``), or, for a class of your own, found
+numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
 predictions at once are in `skpd.losses.coupled`, `skpd.losses.classes` and
 `skpd.losses.quantiles`, those of all samples at once in `skpd.losses.multivariate`.
 """

@@ -65,7 +65,7 @@ class NonCrossingPinball(CoupledResidualLoss):
     The predictions of all quantiles are side by side, and the target of the sample is repeated for
     each of them. The method `value` returns the sum of the pinball losses for any predictions:
     whether the predictions are in order is decided for a model as a whole
-    (`skpd.problems.quantiles`), as rounding errors may hide it.
+    (`skpd.problems.output_rows`), as rounding errors may hide it.
 
     Parameters
     ----------
