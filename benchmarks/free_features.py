@@ -42,7 +42,7 @@ def main(arguments=()):
         found = solve(problem, solver="auto", tol=TOL, **arguments)
         longest = max(longest, time.perf_counter() - begin)
         certificate = found.certificate
-        at_zero = np.zeros_like(problem.y)
+        at_zero = np.zeros(problem.n_samples)  # y of a loss with offsets has two columns
         unit = float(problem.weights @ problem.loss.value(problem.y, at_zero))
         unit = max(unit, LEAST_UNIT)
         error = max(certificate.dual - value, value - certificate.primal) / unit
