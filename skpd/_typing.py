@@ -1,6 +1,6 @@
 """Types used in signatures."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,13 @@ Scales = tuple[float, ...]
 Sum = tuple[float, float]  # a value and a bound on its rounding error
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import ArrayLike
+
+    from .designs import RowBlocks
+
+    Matrix: TypeAlias = np.ndarray | sp.sparray | sp.spmatrix
+    MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix | RowBlocks
 else:
 
     class ArrayLike:
@@ -23,3 +29,7 @@ else:
         """
 
     ArrayLike.__module__ = "numpy.typing"
+    Matrix = MatrixLike = ArrayLike
+
+Groups = int | ArrayLike | dict | None  # of features, in a format of `skpd.penalties.GroupL2`
+PerRow = ArrayLike | None  # a number for each row, or the default

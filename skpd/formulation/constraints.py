@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array, issparse, vstack
 
-from .._typing import Array
+from .._typing import Array, Numbers
 from ..penalties import Penalty, Structure
 from ..problems import Problem, Solution
 from ..problems.linear_constraints import LinearConstraints
@@ -35,7 +35,7 @@ def multipliers_of(problems: Sequence[Problem], solutions: Sequence[Solution]) -
     return np.stack(rows)
 
 
-def bounds_of(penalty: Penalty) -> tuple[Any, Any]:
+def bounds_of(penalty: Penalty) -> tuple[Numbers, Numbers]:
     """Bounds that a penalty sets each coefficient."""
     return penalty.terms[2:] if penalty.structure is Structure.SEPARABLE else (-np.inf, np.inf)
 
@@ -64,7 +64,7 @@ def linear_constraints(given: Any, n_features: int) -> LinearConstraints | None:
     ).with_unit_rows()
 
 
-def _validated(part: Any, n_features: int) -> tuple[csr_array, Array, Array]:
+def _validated(part: LinearConstraint, n_features: int) -> tuple[csr_array, Array, Array]:
     if not isinstance(part, LinearConstraint):
         raise ValueError(
             "constraints must be a scipy.optimize.LinearConstraint or a list of them, got "

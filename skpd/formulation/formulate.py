@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import LinearConstraint
 from sklearn.utils.validation import assert_all_finite
 
-from .._typing import Array, Indices
-from ..designs import Design
+from .._typing import Array, ArrayLike, Indices, Matrix
+from ..designs import Design, RowBlocks
 from ..losses import Hinge, Loss
 from ..losses.shifted import with_offset
 from ..penalties import Penalty
@@ -52,7 +53,7 @@ class Specification:
     alpha: float
     fit_intercept: bool
     solver: str = "auto"
-    constraints: Any = None
+    constraints: LinearConstraint | Sequence[LinearConstraint] | None = None
     copies: Copies | None = None
     noise_budget: float | None = None
 
@@ -72,9 +73,9 @@ class FitProblems(NamedTuple):
         for a problem whose dual point is that of the model.
     """
 
-    X: Any
+    X: Matrix | RowBlocks
     y: Any
-    problems: list[Any]
+    problems: list[Problem]
     labels: Any = None
     names: list[str] | None = None
 
@@ -130,7 +131,7 @@ def formulate(
 
 
 def formulate_outputs(
-    specification: Specification, X: Any, targets: Array, sample_weight: Array, loss: Loss
+    specification: Specification, X: Matrix, targets: Array, sample_weight: Array, loss: Loss
 ) -> Problem:
     """The problem of all outputs, which share X, with a column of targets for each."""
     weights, total_weight = shares_of(sample_weight)
@@ -143,8 +144,9 @@ def formulate_outputs(
 
 
 def formulate_classes(
-    specification: Specification, X: Any, labels: Indices, weights: Array, classes: Any, loss: Loss
-) -> Problem:
+    specification: Specification, X: Matrix, labels: Indices, weights: Array,
+    classes: np.ndarray, loss: Loss,
+) -> Problem:  # fmt: skip
     """The problem of all classes, for a loss of their scores.
 
     Raises
@@ -196,13 +198,13 @@ def formulate_shards(specification: Specification, shards: Shards, loss: Loss) -
 # One class against the others
 
 
-def positive_classes(classes: Any) -> Sequence[int]:
+def positive_classes(classes: np.ndarray) -> Sequence[int]:
     """The indices of the classes that are against the others: one of two, or each of more."""
     return range(len(classes)) if len(classes) > 2 else [len(classes) - 1]
 
 
 def targets_of_classes(
-    loss: Loss, labels: Indices, classes: Any, offsets: Sequence[Array | None]
+    loss: Loss, labels: Indices, classes: np.ndarray, offsets: Sequence[Array | None]
 ) -> list[tuple[Array, Loss]]:
     """For each positive class the targets 1 and -1 of the rows, and the loss with its offsets.
 
@@ -212,15 +214,18 @@ def targets_of_classes(
     return [with_offset(loss, np.where(labels == k, 1.0, -1.0), offset) for k, offset in pairs]
 
 
-def problems_of_classes(X: Any, y: Any, problems: list[Problem], classes: Any) -> FitProblems:
+def problems_of_classes(
+    X: Any, y: ArrayLike, problems: list[Problem], classes: np.ndarray
+) -> FitProblems:
     """The problems with the names of the classes, unless one problem is of all classes."""
     names = [f"class {label}" for label in classes]
     return FitProblems(X, y, problems, classes, names if problems[0].n_outputs == 1 else None)
 
 
 def formulate_shards_of_classes(
-    specification: Specification, classes: Any, loss: Loss, shards_of: Callable[[int, Any], Shards]
-) -> list[Problem]:
+    specification: Specification, classes: np.ndarray, loss: Loss,
+    shards_of: Callable[[int, np.generic], Shards],
+) -> list[Problem]:  # fmt: skip
     """A problem of rows in shards for each positive class.
 
     A function makes the shards, from the place of the class among the positive ones and its label.
@@ -241,7 +246,7 @@ def formulate_shards_of_classes(
     return problems
 
 
-def require_two_classes(estimator_name: str, n_present: int, classes: Any) -> None:
+def require_two_classes(estimator_name: str, n_present: int, classes: np.ndarray) -> None:
     """Raise a ValueError unless two classes have samples of positive weight."""
     if n_present < 2:
         raise ValueError(
@@ -254,7 +259,7 @@ def require_two_classes(estimator_name: str, n_present: int, classes: Any) -> No
 # Checks of numbers
 
 
-def require_unit(rows: Any) -> None:
+def require_unit(rows: RowsInMemory | Problem) -> None:
     """Raise a ValueError if the loss of the best constant prediction of rows overflows."""
     with np.errstate(over="ignore"):
         unit = rows.null.unit
@@ -265,7 +270,7 @@ def require_unit(rows: Any) -> None:
         )
 
 
-def require_finite(estimator_name: str, problem: Problem, X: Any) -> None:
+def require_finite(estimator_name: str, problem: Problem, X: Matrix) -> None:
     """Raise scikit-learn's error for an array that is not finite.
 
     Solvers need the gradient of the null model anyway; it is finite only if X is.

@@ -1,20 +1,18 @@
 """Offsets of the predictions of rows, as numbers that `fit` and the predictions take."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_array
 
-from .._typing import Array
+from .._typing import Array, ArrayLike, PerRow
 from .validation import require_numbers
 
 
-def given(offset: Any) -> dict[str, Any]:
+def given(offset: PerRow) -> dict[str, ArrayLike]:
     """The offset as a keyword argument; none without one."""
     return {} if offset is None else {"offset": offset}
 
 
-def offset_columns(offset: Any, n_samples: int, n_outputs: int) -> list[Array | None]:
+def offset_columns(offset: PerRow, n_samples: int, n_outputs: int) -> list[Array | None]:
     """The offsets of each output, or None for each without any.
 
     Raises
@@ -28,7 +26,7 @@ def offset_columns(offset: Any, n_samples: int, n_outputs: int) -> list[Array | 
     return [np.ascontiguousarray(column) for column in table.T]
 
 
-def with_offsets(scores: Array, offset: Any) -> Array:
+def with_offsets(scores: Array, offset: PerRow) -> Array:
     """Predictions of shape (n_samples, n_outputs) plus offsets, which may be None.
 
     Several outputs of one target, such as quantiles, may share the offset.
@@ -40,7 +38,7 @@ def with_offsets(scores: Array, offset: Any) -> Array:
     return total
 
 
-def _table(offset: Any, n_samples: int, n_outputs: int) -> Array:
+def _table(offset: ArrayLike, n_samples: int, n_outputs: int) -> Array:
     """The offsets as an array of shape (n_samples, n_outputs)."""
     if np.ndim(offset) == 0:
         raise ValueError(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._typing import Array, Indices
+from .._typing import Array, Groups, Indices
 from ..certificates import certify_point
 from ..problems import Problem, Solution
 
@@ -50,7 +50,7 @@ class Copies(NamedTuple):
         return parts[self.features]
 
 
-def copies_of(groups: Any, n_features: int) -> Copies | None:
+def copies_of(groups: Groups, n_features: int) -> Copies | None:
     """The copies for lists of features; None where no feature is in two of them.
 
     Parameters

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,12 +19,13 @@ from .overlapping import Copies, certified_sums
 
 SMALLER = 0.1  # of the alpha from which on 0 is optimal, as one to try
 NEAR = 0.99  # of the best constant's objective: free numbers beside an intercept may reach less
+Result = TypeVar("Result")
 
 
 def map_in_threads(
-    function: Callable[[int, int], Any], n_calls: int, random_state: np.random.RandomState,
+    function: Callable[[int, int], Result], n_calls: int, random_state: np.random.RandomState,
     n_threads: int, stop: Event,
-) -> tuple[list, bool]:  # fmt: skip
+) -> tuple[list[Result], bool]:  # fmt: skip
     """Call a function with each index and a random seed, in threads.
 
     Ctrl-C sets ``stop``, upon which each call returns what it has, and no thread outlives this
@@ -96,7 +97,7 @@ class SolverCall:
     options: dict[str, Any]
     tol: float
     max_iter: int
-    precision: Any = np.float64
+    precision: type[np.floating] = np.float64
     copies: Copies | None = None
 
 
@@ -115,17 +116,15 @@ def solve_problem(
         problem, call.name, tol=call.tol, max_iter=call.max_iter, random_state=random_state,
         start=start, on_check=on_check, precision=call.precision, **call.options,
     )  # fmt: skip
-    return (
-        solution
-        if call.copies is None
-        else certified_sums(problem, solution, call.copies, call.tol)
-    )
+    if call.copies is None:
+        return solution
+    return certified_sums(problem, solution, call.copies, call.tol)
 
 
 # Fitted attributes
 
 
-def dual_coef_of(solutions: Sequence[Solution], fit: FitProblems) -> Any:
+def dual_coef_of(solutions: Sequence[Solution], fit: FitProblems) -> Array:
     """The dual points as ``dual_coef_``, in a row for each problem that has a name."""
     pairs = zip(fit.problems, solutions, strict=True)
     tables = [problem.dual_table(solution.dual_coef) for problem, solution in pairs]

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .._checks import require_unmasked
 from .._compat import _check_sample_weight, _check_y
-from .._typing import Array
+from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..designs.tables import canonical
 
@@ -19,7 +20,7 @@ _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 LARGEST = 1e70  # number whose fourth power times that of another does not overflow
 
 
-def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+def validated(estimator: BaseEstimator, X: MatrixLike, *y: ArrayLike, **options: Any) -> Any:
     """Validate X, or X and y, by `validate_data` of scikit-learn, safe for compiled code.
 
     With ``reset`` the estimator stores the precision of X, which its coefficients have.
@@ -41,7 +42,7 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     return found
 
 
-def _validated_table(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **options: Any) -> Any:
     X = checked(X)
     try:
         found = validate_data(estimator, X, *map(of_one_type, y), **options)
@@ -69,7 +70,7 @@ def _columns_of_words(X: Any) -> list:
     return found
 
 
-def of_one_type(y: Any) -> Any:
+def of_one_type(y: ArrayLike | None) -> Any:
     """Targets, after a check that all are numbers or all are strings.
 
     Raises
@@ -92,18 +93,18 @@ def of_one_type(y: Any) -> Any:
     return _in_numpy(y)
 
 
-def validated_array(X: Any, **options: Any) -> Any:
+def validated_array(X: MatrixLike, **options: Any) -> Any:
     """Validate an array by `check_array` of scikit-learn, safe for compiled code."""
     return _aligned(check_array(checked(_in_numpy(X)), **options))
 
 
-def checked_weights(sample_weight: Any, X: Any) -> Any:
+def checked_weights(sample_weight: PerRow, X: Matrix | RowBlocks) -> Array:
     """Weights of the rows of X in float64, at least 0; 1 by default."""
-    weights = np.ones(X.shape[0]) if sample_weight is None else given_weights(sample_weight, X)
-    return weights.astype(np.float64, copy=False)
+    weights = given_weights(sample_weight, X)
+    return np.ones(X.shape[0]) if weights is None else weights.astype(np.float64, copy=False)
 
 
-def given_weights(sample_weight: Any, X: Any) -> Any:
+def given_weights(sample_weight: PerRow, X: Matrix | RowBlocks) -> Array | None:
     """Valid weights of samples in their own precision, None if None are given."""
     if sample_weight is None:
         return None
@@ -111,7 +112,7 @@ def given_weights(sample_weight: Any, X: Any) -> Any:
     return _check_sample_weight(sample_weight, X, ensure_non_negative=True)
 
 
-def require_numbers(name: str, values: Any) -> None:
+def require_numbers(name: str, values: ArrayLike) -> None:
     """Raise a ValueError that names a parameter unless it has numbers, none of them masked."""
     require_unmasked(name, values)
     try:
@@ -120,7 +121,7 @@ def require_numbers(name: str, values: Any) -> None:
         raise ValueError(f"{name} must hold numbers, but {error}.") from error
 
 
-def finite_targets(y: Any, estimator_name: str) -> Array:
+def finite_targets(y: ArrayLike, estimator_name: str) -> Array:
     """Targets in float64, checked to be finite after None has become NaN."""
     _require_plain("y", y)
     y = np.require(y, np.float64, ["C", "A"])
@@ -128,7 +129,7 @@ def finite_targets(y: Any, estimator_name: str) -> Array:
     return y
 
 
-def require_size(name: str, values: Any) -> None:
+def require_size(name: str, values: ArrayLike) -> None:
     """Raise a ValueError unless no product of two squares of values overflows."""
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest > LARGEST:
@@ -139,8 +140,8 @@ def require_size(name: str, values: Any) -> None:
 
 
 def _validated_blocks(
-    estimator: Any, X: RowBlocks, *y: Any, reset: bool = True, multi_output: bool = False,
-    y_numeric: bool = False, **_: Any,
+    estimator: BaseEstimator, X: RowBlocks, *y: ArrayLike, reset: bool = True,
+    multi_output: bool = False, y_numeric: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
     if not estimator._takes_blocks:
         raise ValueError(
@@ -158,7 +159,7 @@ def _validated_blocks(
     return X, targets
 
 
-def check_features(estimator: Any, X: RowBlocks, *y: Any, reset: bool) -> None:
+def check_features(estimator: BaseEstimator, X: RowBlocks, *y: ArrayLike, reset: bool) -> None:
     """Set or check the number and the names of features, as scikit-learn's `validate_data`."""
     named = X if X.header is None else X.header
     validate_data(estimator, named, *y, reset=reset, skip_check_array=True)
@@ -172,7 +173,7 @@ def _aligned(array: Any) -> Any:
     return array if all(part.flags.aligned for part in parts) else array.copy()
 
 
-def _in_numpy(array: Any) -> Any:
+def _in_numpy(array: MatrixLike | None) -> Any:
     """A NumPy array of lists, and of arrays of other libraries under the array API dispatch."""
     other = hasattr(array, "__array_namespace__") and not isinstance(array, np.ndarray)
     return np.asarray(array) if other or isinstance(array, list | tuple) else array
@@ -216,7 +217,7 @@ def checked(X: Any) -> Any:
     return canonical(X)
 
 
-def _require_plain(name: str, values: Any) -> None:
+def _require_plain(name: str, values: ArrayLike) -> None:
     """Raise a ValueError for what conversions take for numbers: masked values, dates and times.
 
     Types of NumPy and of pandas have a ``kind``, those of polars an ``is_temporal``.
@@ -232,7 +233,7 @@ def _require_plain(name: str, values: Any) -> None:
         )
 
 
-def _require_length(name: str, array: Any, length: int) -> None:
+def _require_length(name: str, array: np.ndarray, length: int) -> None:
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) != length:
         raise ValueError(
             f"{name} of the sparse X must be {length} whole numbers, got an array of shape "
@@ -240,7 +241,7 @@ def _require_length(name: str, array: Any, length: int) -> None:
         )
 
 
-def _require_below(name: str, indices: Any, n: int) -> None:
+def _require_below(name: str, indices: np.ndarray, n: int) -> None:
     if len(indices) and not (indices.min() >= 0 and indices.max() < n):
         raise ValueError(
             f"{name} of the sparse X must lie in [0, {n}), got {indices.min()} to {indices.max()}."
