@@ -2,12 +2,12 @@
 
 from copy import copy as copy_of
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Matrix, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.validation import check_features, checked
 
@@ -54,7 +54,7 @@ class BlockScaler(StandardScaler):
     array([ True,  True])
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BlockScaler":
+    def fit(self, X: MatrixLike, y: PerRow = None, sample_weight: PerRow = None) -> "BlockScaler":
         """Compute means and standard deviations.
 
         Parameters
@@ -77,7 +77,7 @@ class BlockScaler(StandardScaler):
         check_features(self, X, reset=True)
         return self
 
-    def transform(self, X: Any, copy: bool | None = None) -> Any:
+    def transform(self, X: MatrixLike, copy: bool | None = None) -> Matrix | RowBlocks:
         """Centre and scale rows.
 
         Parameters
@@ -94,7 +94,7 @@ class BlockScaler(StandardScaler):
             return super().transform(X, copy)
         check_is_fitted(self)
         check_features(self, X, reset=False)
-        plain: Any = copy_of(self)
+        plain: BlockScaler = copy_of(self)
         if X.header is not None:
             del plain.feature_names_in_  # which blocks lack
         return X.mapped(partial(StandardScaler.transform, plain))

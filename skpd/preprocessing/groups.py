@@ -4,12 +4,14 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Groups, MatrixLike, PerRow
 from .sourced import Sources, carried_sources, sources_of
 
 
-def groups_by_place(groups: Any, feature_names: Any) -> Any:
+def groups_by_place(groups: Groups, feature_names: np.ndarray | None) -> Any:
     """Groups whose names of features are replaced by their indices.
 
     Parameters
@@ -60,7 +62,7 @@ def _holds_names(group: Any) -> bool:
     )
 
 
-def groups_from(transformer: Any, X: Any = None) -> np.ndarray:
+def groups_from(transformer: BaseEstimator, X: MatrixLike | None = None) -> np.ndarray:
     """Labels of the features that a fitted transformer makes: the columns that they come from.
 
     The features that a `OneHotEncoder` makes of a category are then a group, and a number that
@@ -108,7 +110,7 @@ def groups_from(transformer: Any, X: Any = None) -> np.ndarray:
     return sources_of(transformer, X).labels()
 
 
-def required_sources(X: Any) -> Sources:
+def required_sources(X: MatrixLike) -> Sources:
     """The sources of the features of X, an array that `sourced` has made.
 
     Raises
@@ -127,7 +129,7 @@ def required_sources(X: Any) -> Sources:
     return sources
 
 
-def weights_of_groups(weights: Any, groups: Any, columns: tuple[str, ...] = ()) -> Any:
+def weights_of_groups(weights: PerRow, groups: Groups, columns: tuple[str, ...] = ()) -> Any:
     """Weights of groups in their order, where they are given by the names of the groups.
 
     Parameters

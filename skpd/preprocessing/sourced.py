@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from .._compat import _safe_indexing
 from .._docstrings import documented
+from .._typing import Matrix, MatrixLike, PerRow
 
 ATTRIBUTE = "skpd_sources"  # of a data frame of pandas: names of features, and their sources
 # characters for private use, which no name of a column and no category has
@@ -50,7 +52,7 @@ class Sources:
         return np.array([label[kind] for kind in self.of_features], dtype=np.str_)
 
 
-def sources_of(transformer: Any, X: Any = None) -> Sources:
+def sources_of(transformer: BaseEstimator, X: Any = None) -> Sources:
     """The sources of the features that a fitted transformer makes.
 
     The sources follow from the names that the transformer gives its features if each column has a
@@ -73,7 +75,7 @@ def sources_of(transformer: Any, X: Any = None) -> Sources:
 
 
 @singledispatch
-def _sources(transformer: Any, n_columns: int, X: Any) -> list[frozenset[int]]:
+def _sources(transformer: BaseEstimator, n_columns: int, X: Matrix | None) -> list[frozenset[int]]:
     """The indices of the columns that each feature of a transformer comes from."""
     names = _names_with_tokens(transformer, n_columns)
     if names is not None:
@@ -86,7 +88,7 @@ def _sources(transformer: Any, n_columns: int, X: Any) -> list[frozenset[int]]:
     return [every] * len(transformer.get_feature_names_out())
 
 
-def _names_with_tokens(transformer: Any, n_columns: int) -> Any:
+def _names_with_tokens(transformer: BaseEstimator, n_columns: int) -> np.ndarray | None:
     """The names of features for columns whose names are tokens; None without such names."""
     unnamed = copy(transformer)
     vars(unnamed).pop("feature_names_in_", None)  # which scikit-learn insists on
@@ -96,7 +98,7 @@ def _names_with_tokens(transformer: Any, n_columns: int) -> Any:
         return None
 
 
-def _places_that_matter(transformer: Any, X: Any) -> list[frozenset[int]]:
+def _places_that_matter(transformer: BaseEstimator, X: Matrix) -> list[frozenset[int]]:
     """For each feature the columns of X whose changes change it."""
     before = _numbers(transformer.transform(X))
     least = CHANGE * abs(before).max(axis=0).toarray().ravel()
@@ -108,7 +110,7 @@ def _places_that_matter(transformer: Any, X: Any) -> list[frozenset[int]]:
     return [frozenset(places) for places in found]
 
 
-def _numbers(X: Any) -> Any:
+def _numbers(X: Matrix) -> sp.csc_array:
     """A sparse array of X with finite numbers."""
     if not sp.issparse(X):
         X = np.asarray(X, dtype=np.float64)
@@ -130,7 +132,7 @@ def _with_exchanged_rows(X: Any, place: int) -> Any:
 
 
 @_sources.register
-def _(transformer: Pipeline, n_columns: int, X: Any) -> list[frozenset[int]]:
+def _(transformer: Pipeline, n_columns: int, X: Matrix | None) -> list[frozenset[int]]:
     found = [frozenset([place]) for place in range(n_columns)]
     for _, step in transformer.steps:
         if step not in (None, "passthrough"):
@@ -140,7 +142,7 @@ def _(transformer: Pipeline, n_columns: int, X: Any) -> list[frozenset[int]]:
 
 
 @_sources.register
-def _(transformer: FeatureUnion, n_columns: int, X: Any) -> list[frozenset[int]]:
+def _(transformer: FeatureUnion, n_columns: int, X: Matrix | None) -> list[frozenset[int]]:
     found: list[frozenset[int]] = []
     for _, part in transformer.transformer_list:
         if part == "passthrough":
@@ -151,7 +153,7 @@ def _(transformer: FeatureUnion, n_columns: int, X: Any) -> list[frozenset[int]]
 
 
 @_sources.register
-def _(transformer: ColumnTransformer, n_columns: int, X: Any) -> list[frozenset[int]]:
+def _(transformer: ColumnTransformer, n_columns: int, X: Matrix | None) -> list[frozenset[int]]:
     ends = [places.stop for places in transformer.output_indices_.values()]
     found: list[frozenset[int]] = [frozenset()] * max(ends, default=0)
     for name, part, columns in transformer.transformers_:
@@ -178,7 +180,7 @@ class SourcedPipeline(Pipeline):
     """
 
     @documented
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: MatrixLike, y: PerRow = None, **params: Any) -> Self:
         """Fit the steps, and find the sources of the features that they make.
 
         {parameters_of_steps}
@@ -192,7 +194,7 @@ class SourcedPipeline(Pipeline):
         return self
 
     @documented
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+    def fit_transform(self, X: MatrixLike, y: PerRow = None, **params: Any) -> Any:
         """Fit the steps and transform X, as `fit` and `transform` do.
 
         {parameters_of_steps}
@@ -205,7 +207,7 @@ class SourcedPipeline(Pipeline):
         self.sources_ = sources_of(self, X)
         return _with_sources(transformed, self.sources_)
 
-    def transform(self, X: Any, **params: Any) -> Any:
+    def transform(self, X: MatrixLike, **params: Any) -> Any:
         """Transform X by all steps.
 
         Parameters
@@ -221,7 +223,7 @@ class SourcedPipeline(Pipeline):
         return _with_sources(super().transform(X, **params), self.sources_)
 
 
-def sourced(*steps: Any, memory: Any = None, verbose: bool = False) -> SourcedPipeline:
+def sourced(*steps: BaseEstimator, memory: Any = None, verbose: bool = False) -> SourcedPipeline:
     """Pipeline of transformers whose features carry their columns, for ``groups="auto"``.
 
     An estimator with ``groups="auto"`` after these steps finds the groups of its features when it
@@ -285,7 +287,7 @@ class _CarriesSources:
             found.skpd_sources = self.skpd_sources
         return found
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple:
         return _with_sources, (self._plain(self), self.skpd_sources)  # type: ignore[attr-defined]
 
 
