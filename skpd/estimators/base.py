@@ -1,7 +1,7 @@
 """The base class of estimators: parts that they declare, validation, and fitted attributes."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 
 from .._compat import _fit_context, with_callbacks
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, Groups, Matrix, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design, RowBlocks
 from ..formulation.formulate import FitProblems, Specification, formulate
@@ -28,7 +28,7 @@ MAPPED = 1 << 30  # bytes from which on an array mapped from a file is taken in 
 LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
 
 
-def fit_method(method: Any) -> Any:
+def fit_method(method: Callable) -> Any:
     """Decorate a method that fits: it then validates parameters and informs callbacks."""
     return documented(_fit_context(prefer_skip_nested_validation=True)(with_callbacks(method)))
 
@@ -45,7 +45,7 @@ class PrimalDualEstimator(SolvedModel):
 
     # parameters, as they are for the estimators that do not have them
     groups: Any = None
-    penalty_weights: Any = None
+    penalty_weights: ArrayLike | None = None
     bounds: Any = None
     constraints: Any = None
     noise_budget: float | None = None
@@ -62,9 +62,8 @@ class PrimalDualEstimator(SolvedModel):
 
     @fit_method
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None
+    ) -> Self:
         """Fit the model and certify it.
 
         {X_of_fit}
@@ -86,13 +85,13 @@ class PrimalDualEstimator(SolvedModel):
         penalty = chosen("penalty", self.penalty, self._named_penalties, **given)
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
 
-    def _places_of(self, groups: Any) -> Any:
+    def _places_of(self, groups: Groups) -> Groups:
         """Groups with the indices of their features in place of the names of columns."""
         if isinstance(groups, str):
             return self.groups_
         return groups_by_place(groups, getattr(self, "feature_names_in_", None))
 
-    def _offset(self, offset: ArrayLike | None) -> dict[str, ArrayLike]:
+    def _offset(self, offset: PerRow) -> dict[str, ArrayLike]:
         """The offset as a keyword argument, or none; an error if the model takes none."""
         if offset is not None and not self._takes_offset:
             raise ValueError(
@@ -119,13 +118,13 @@ class PrimalDualEstimator(SolvedModel):
 
     @abstractmethod
     def _problems(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, offset: Any = None
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
     ) -> FitProblems:
         """The validated data and the problems of a fit; those with ``_takes_offset`` take one."""
 
     def _problems_of(
-        self, X: Any, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
-    ) -> list[Any]:
+        self, X: MatrixLike, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
+    ) -> list[Problem]:
         """A problem for each pair of targets and their loss, or one of all of them."""
         design = Design(X, n_parallel=min(effective_n_jobs(self.n_jobs), len(targets)))
         return [self._problem(design, *target, sample_weight) for target in targets]
@@ -149,7 +148,7 @@ class PrimalDualEstimator(SolvedModel):
 
     # Validation
 
-    def _find_groups(self, X: Any) -> None:
+    def _find_groups(self, X: MatrixLike) -> None:
         """Set ``groups_`` to the columns that the features come from, for ``groups="auto"``."""
         if hasattr(self, "groups_"):
             del self.groups_
@@ -162,7 +161,7 @@ class PrimalDualEstimator(SolvedModel):
         tags.input_tags.sparse = True
         return tags
 
-    def _validated(self, X, y, **options):
+    def _validated(self, X, y, **options) -> tuple[Matrix | RowBlocks, np.ndarray, bool]:
         """Validated X and y, and whether `require_finite` must check X later."""
         if self._needs_groups and self.groups is None:
             warn(

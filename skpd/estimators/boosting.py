@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from .._compat import HasMethods, Interval, StrOptions, _fit_context
 from .._docstrings import documented
 from .._floats import EPSILON
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
 from .._warn import warn
 from ..certificates.objective import Sum
 from ..formulation.validation import checked_weights, validated
@@ -167,7 +167,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
 
     @documented
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None) -> Self:
         """Fit the mixture and certify it.
 
         Parameters
@@ -206,7 +206,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
         self._set_found(found)
         return self
 
-    def _signs(self, y: Any, sample_weight: Array) -> Array:
+    def _signs(self, y: ArrayLike, sample_weight: Array) -> Array:
         """Labels as -1 for the first class and 1 for the second."""
         check_classification_targets(y)
         classes, places = np.unique(y, return_inverse=True)
@@ -258,7 +258,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
             f"[LPBoostClassifier] round {n_iter}, {seconds:.1f} s: in [{dual:.6g}, {primal:.6g}]"
         )
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: MatrixLike) -> Array:
         """The mean vote of the hypotheses, in [-1, 1].
 
         Parameters
@@ -277,7 +277,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
             scores += weight * hypothesis.predict(X)
         return scores
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict class labels.
 
         Parameters
@@ -292,7 +292,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
 
-def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Array, Array, Any]:
+def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Array, Array, Indices]:
     """Merge equal rows of the same label, whose margins are equal for every mixture.
 
     Returns the distinct rows, their signs, their weights, which sum to 1, and the index of the
@@ -323,12 +323,12 @@ class _FittedClassifiers(Hypotheses):
     """Clones of a classifier, each fitted to labels -1 and 1 with weights of a distribution."""
 
     def __init__(
-        self, estimator: Any, X: Array, signs: Array, random_state: np.random.RandomState
+        self, estimator: BaseEstimator, X: Array, signs: Array, random_state: np.random.RandomState
     ) -> None:
         self.estimator, self.X, self.signs = estimator, X, signs
         self.random_state = random_state
 
-    def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[Any, Array]], Sum]:
+    def best(self, signed: Array, count: int = 1) -> tuple[list[tuple[BaseEstimator, Array]], Sum]:
         """A classifier fitted to w; other classifiers may have larger edges."""
         hypothesis = clone(self.estimator)
         names = sorted(hypothesis.get_params())
@@ -337,8 +337,7 @@ class _FittedClassifiers(Hypotheses):
         w = signed * self.signs
         inside = w > 0.0
         hypothesis.fit(self.X[inside], self.signs[inside], sample_weight=w[inside])
-        values = np.where(
-            np.asarray(hypothesis.predict(self.X), dtype=np.float64) > 0.0, 1.0, -1.0
-        )
+        predicted = np.asarray(hypothesis.predict(self.X), dtype=np.float64)
+        values = np.where(predicted > 0.0, 1.0, -1.0)
         rounding = (len(w) + 4) * EPSILON * float(np.sum(np.abs(signed)))
         return [(hypothesis, values)], (float(signed @ values), rounding)

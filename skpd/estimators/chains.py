@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import require_unmasked
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Indices
+from .._typing import Array, ArrayLike, Indices, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FitProblems
@@ -43,7 +43,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         return L1() if self.penalty == "l1" else SquaredL2()
 
     @fit_method
-    def fit(self, X: Any, y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
+    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
         """Fit the model and certify it.
 
         Parameters
@@ -58,7 +58,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         """
         return self._fit(self._problems(X, y, None))
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: Sequence[Matrix], y: Sequence, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
         """The validated data, the one problem, and the classes."""
         X, lengths = stacked(X)
         X = validated(self, X, **_DATA)
@@ -86,7 +86,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
             "intercept_": np.zeros(K, point.coef.dtype),
         }
 
-    def _chains_and_scores(self, X: Any) -> tuple[Chains, Array]:
+    def _chains_and_scores(self, X: Sequence[Matrix]) -> tuple[Chains, Array]:
         """The chains and the scores of their tokens."""
         check_is_fitted(self)
         tokens, lengths = stacked(X)
@@ -95,7 +95,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         scores: Array = np.asarray(tokens @ self._dense_coef.T, dtype=np.float64)
         return chains, np.ascontiguousarray(scores)
 
-    def predict(self, X: Any) -> list[np.ndarray]:
+    def predict(self, X: Sequence[Matrix]) -> list[np.ndarray]:
         """Predict the labeling of every sequence with the largest score, by the Viterbi algorithm.
 
         Parameters
@@ -110,7 +110,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         _, labels = best_labels(chains, scores, self.transitions_)
         return split_at(self.classes_[labels], chains.lengths)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Sequence[Matrix], y: Sequence[Any]) -> float:
         """The share of tokens whose labels are predicted correctly.
 
         Parameters
@@ -181,7 +181,7 @@ class ChainCRF(_ChainEstimator):
 
     alpha: float = 1e-2
 
-    def predict_marginals(self, X: Any) -> list[Array]:
+    def predict_marginals(self, X: Sequence[Matrix]) -> list[Array]:
         """The probabilities of the labels of each token.
 
         Parameters
@@ -258,7 +258,7 @@ class ChainM3N(WithSolver, _ChainEstimator):
 # Sequences of tokens, which are stacked to one array
 
 
-def stacked(X: Any) -> tuple[Any, Indices]:
+def stacked(X: Sequence[Matrix]) -> tuple[Any, Indices]:
     """The tokens of all sequences as one array or CSR matrix, and the lengths of the sequences.
 
     Raises
@@ -290,7 +290,7 @@ def stacked(X: Any) -> tuple[Any, Indices]:
     return np.concatenate(tables), lengths
 
 
-def encoded(y: Any, lengths: Indices) -> tuple[np.ndarray, Indices]:
+def encoded(y: Sequence[Any], lengths: Indices) -> tuple[np.ndarray, Indices]:
     """The labels that occur, sorted where possible, and the index of each token's label.
 
     Raises

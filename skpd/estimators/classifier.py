@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import (
     FitProblems,
@@ -28,6 +28,7 @@ from ..formulation.formulate import (
 from ..formulation.offsets import offset_columns
 from ..formulation.overlapping import with_sums
 from ..formulation.validation import checked_weights, given_weights
+from ..losses import Loss
 from ..losses.shifted import separate_offset
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
@@ -36,7 +37,7 @@ from .base import PrimalDualEstimator
 from .predictions import ScoredPredictions
 
 
-def _has_probabilities(estimator: Any) -> bool:
+def _has_probabilities(estimator: BaseEstimator) -> bool:
     if estimator._gives_probabilities():
         return True
     raise AttributeError(
@@ -50,7 +51,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
     """Base class of classifiers, one-vs-rest for more than two classes."""
 
     @abstractmethod
-    def _get_loss(self) -> Any:
+    def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
@@ -62,7 +63,9 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         }
         return with_sums(model, self._copies())
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+    def _problems(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
+    ) -> FitProblems:
         """The validated data, the problems, and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)
@@ -110,7 +113,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         return formulate_shards_of_classes(specification, classes, loss, shards_of)
 
     @documented
-    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.
 
         {scores_of_rows}
@@ -119,7 +122,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     @documented
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict class labels.
 
         {labels_of_rows}
@@ -130,7 +133,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
     @available_if(_has_probabilities)
     @documented
-    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict probabilities of the classes, for the logistic loss or the softmax.
 
         For more than two classes handled one-vs-rest, the probabilities of the single classes are
@@ -142,7 +145,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
     @available_if(_has_probabilities)
     @documented
-    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def predict_log_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict logarithms of the probabilities of the classes.
 
         The logarithms are finite where the results of `predict_proba` underflow.
@@ -151,14 +154,14 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         """
         return self._log_probabilities(X, **self._offset(offset))
 
-    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _gives_probabilities(self) -> bool:
         """Whether the loss is a negative log likelihood."""
         return self._get_loss().is_log_likelihood
 
-    def _log_probabilities(self, X: Any, offset: Any = None) -> Array:
+    def _log_probabilities(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
         scores, loss = self.decision_function(X, **self._offset(offset)), self._get_loss()
         ones, z = np.ones(scores.size), np.ravel(scores)

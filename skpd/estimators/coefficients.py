@@ -7,13 +7,13 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array
+from .._typing import Array, Matrix, MatrixLike, PerRow
 from ..formulation.offsets import with_offsets
 from ..formulation.validation import _DATA, validated
 from .predictions import linear_predictions
 
 
-def _has_coefficients(model: Any) -> bool:
+def _has_coefficients(model: "LinearCoefficients") -> bool:
     return model._model_attribute == "coef_"
 
 
@@ -68,7 +68,7 @@ class LinearCoefficients:
         self.__dict__.pop("dual_coef_", None)
         return self
 
-    def _scores(self, X: Any, offset: Any = None) -> Array:
+    def _scores(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The predictions of the model for rows, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
@@ -83,6 +83,6 @@ class LinearCoefficients:
         return table if np.ndim(self.intercept_) else table[0]
 
     @property
-    def _coef_rows(self) -> Any:
+    def _coef_rows(self) -> Matrix:
         """The coefficients with a row for each output, in dense or sparse format."""
         return self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)

@@ -22,7 +22,7 @@ def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: 
     return float(in_order / comparable) if comparable > 0.0 else float("nan")
 
 
-def _pairs(time: Array, event: Any, scores: Array, weights: Array) -> tuple[float, float]:
+def _pairs(time: Array, event: np.ndarray, scores: Array, weights: Array) -> tuple[float, float]:
     """The weights of the comparable pairs that are in order, and of all comparable ones.
 
     The highest bit in which the ranks of two times differ tells which of them is later. For each

@@ -10,7 +10,7 @@ from sklearn.utils import check_consistent_length
 
 from .._compat import Interval
 from .._docstrings import documented
-from .._typing import ArrayLike
+from .._typing import MatrixLike, PerRow
 from ..formulation.validation import checked_weights
 from ..losses import Gamma, Poisson, Tweedie
 from ..losses.deviances import Deviance, NegativeBinomial
@@ -27,13 +27,13 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
 
     constraints: Any = None
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
 
     @documented
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict the means of the targets, exp(x.w + b + offset).
 
         {X_of_rows}
@@ -46,7 +46,7 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
         with np.errstate(over="ignore"):
             return np.exp(super().predict(X, offset))
 
-    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
         loss: Any = self._get_loss()
         check_consistent_length(y, predicted, sample_weight)
         weights = checked_weights(sample_weight, predicted)

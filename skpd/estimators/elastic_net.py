@@ -13,12 +13,7 @@ from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .lasso import LassoLike
 from .names import elastic_net
-from .parameters import (
-    ClassifierParameters,
-    SolverParameters,
-    declared,
-    penalty_by_feature,
-)
+from .parameters import ClassifierParameters, SolverParameters, declared, penalty_by_feature
 from .svm import MarginClassifier
 
 PENALISED = ("auto", "agm", "cd", "approx")

@@ -1,7 +1,7 @@
 """From the problems of a fit to the fitted attributes of an estimator."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from .._compat import CallbackSupportMixin, StrOptions
-from .._typing import Array, ArrayLike
+from .._typing import Array, PerRow
 from .._warn import warn
 from ..certificates import Certificate
 from ..formulation.constraints import multipliers_of
@@ -43,7 +43,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     certificate_: Certificate | list[Certificate]
     duality_gap_: float
     relative_gap_: float
-    gap_history_: Any
+    gap_history_: np.ndarray | list[np.ndarray]
     n_iter_: int
     converged_: bool
     constraint_multipliers_: Array
@@ -57,15 +57,15 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     tol: float
     max_iter: int
     verbose: int
-    random_state: Any
+    random_state: int | np.random.RandomState | None
 
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
     _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
-    _precision: Any = np.float64  # of the coefficients: that of the last X of `_problems`
+    _precision: type[np.floating] = np.float64  # of the last X of `_problems`, so of coefficients
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
 
-    def _fit(self, fit: FitProblems, sample_weight: ArrayLike | None = None) -> Self:
+    def _fit(self, fit: FitProblems, sample_weight: PerRow = None) -> Self:
         """Solve the problems of a fit in threads, and set the fitted attributes.
 
         ``sample_weight`` is the one given to `fit`, which callbacks see.
@@ -115,7 +115,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
     def _reporter(
         self, context: Any, task: dict[str, Any], label: str = "", **options: Any
-    ) -> Any:
+    ) -> Callable[[Monitor], bool]:
         """The function that a solver calls after every check, for output and callbacks."""
         name = f"[{type(self).__name__}]{label}"
         context = context if hasattr(self, "_skl_callbacks") else None
@@ -225,7 +225,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             frozenset(names),
         )
 
-    def _best_point(self, monitor: Monitor) -> Any:
+    def _best_point(self, monitor: Monitor) -> Point:
         """The best point of a solver so far, for `_model`."""
         return monitor.best
 

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-from .._typing import ArrayLike
+from .._typing import ArrayLike, Groups
 from ..formulation.overlapping import Copies, copies_of
 from ..losses import ResidualLoss
 from ..penalties import GroupL2, Penalty
@@ -21,10 +21,10 @@ class WithGroups(PrimalDualEstimator):
     _needs_groups: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {"group_weights": ["array-like", dict, None]}
 
-    group_weights: Any
+    group_weights: ArrayLike | None
 
     @property
-    def _groups(self) -> Any:
+    def _groups(self) -> Groups:
         return 1 if self.groups is None else self._places_of(self.groups)
 
     def _copies(self) -> Copies | None:

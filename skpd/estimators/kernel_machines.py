@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from .._compat import Interval, StrOptions
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Matrix
 from ..designs import KernelMatrix
 from ..penalties import Penalty, SquaredL2
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
@@ -38,7 +38,7 @@ class _OneKernel(KernelModel):
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _matrices(self, X: Any, weights: Array) -> list[KernelMatrix]:
+    def _matrices(self, X: Matrix, weights: Array) -> list[KernelMatrix]:
         if self._is_precomputed:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
@@ -58,7 +58,7 @@ class _OneKernel(KernelModel):
         own = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
         return Kernel(self.kernel, own, self._centre)
 
-    def _values(self, X: Any) -> list[Array]:
+    def _values(self, X: Matrix) -> list[Array]:
         if self._is_precomputed:
             return [X[:, self.support_]]
         return [self._kernel.between(X, self.support_vectors_)]
@@ -66,7 +66,7 @@ class _OneKernel(KernelModel):
     def _penalty_of(self, labels: Indices) -> Penalty:
         return SquaredL2()
 
-    def _coefficients_of(self, weights: Array, classes: Any) -> Array:
+    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
         return weights[0, 0] if classes is None else weights[:, 0]
 
 

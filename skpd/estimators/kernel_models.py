@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -11,13 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._docstrings import documented
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Matrix, MatrixLike
 from ..designs import KernelMatrix
 from ..formulation.formulate import FitProblems, require_unit, shares_of
 from ..formulation.validation import validated
 from ..losses import Loss
 from ..penalties import Penalty
+from ..problems import Problem
 from ..problems.kernel import KernelMachine, kernel_machines
+from ..solvers import Monitor
 from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
 from .parameters import StoppingParameters, WithSolver, shared
@@ -37,9 +39,9 @@ class KernelModel(PrimalDualEstimator):
         "Models of kernels make no path: the features of their factors depend on alpha. Fit one "
         "for each alpha."
     )
-    support_: Any
+    support_: Indices
     support_coef_: Array
-    support_vectors_: Any
+    support_vectors_: Matrix
 
     _model_attribute: ClassVar[str] = "support_"
     _weights_attribute: ClassVar[str] = "support_coef_"
@@ -50,11 +52,11 @@ class KernelModel(PrimalDualEstimator):
     _advice: ClassVar[str] = "alpha, or make the kernel positive semidefinite to more digits"
 
     @abstractmethod
-    def _matrices(self, X: Any, weights: Array) -> list[KernelMatrix]:
+    def _matrices(self, X: Matrix, weights: Array) -> list[KernelMatrix]:
         """The matrices of the kernels between training rows, whose weights sum to 1."""
 
     @abstractmethod
-    def _values(self, X: Any) -> list[Array]:
+    def _values(self, X: Matrix) -> list[Array]:
         """The kernels between rows and the training rows in ``support_``."""
 
     @abstractmethod
@@ -75,7 +77,7 @@ class KernelModel(PrimalDualEstimator):
         tags.input_tags.sparse = not self._is_precomputed
         return tags
 
-    def _validated(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any, bool]:
+    def _validated(self, X, y, **options) -> tuple[Matrix, np.ndarray, bool]:
         """Validated X, in float64, as kernels are computed, and y; all numbers are checked."""
         return *validated(self, X, y, **self._data_options, **options), False
 
@@ -84,8 +86,8 @@ class KernelModel(PrimalDualEstimator):
         return {"dtype": np.float64} if self._is_precomputed else _ROWS
 
     def _problems_of(
-        self, X: Any, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
-    ) -> list[Any]:
+        self, X: MatrixLike, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
+    ) -> list[Problem]:
         """A problem for each target, which share the matrices of the kernels and their factors."""
         weights, total_weight = shares_of(sample_weight)
         machines = kernel_machines(
@@ -107,7 +109,7 @@ class KernelModel(PrimalDualEstimator):
             **self._checked_options(problem),
         )  # fmt: skip
 
-    def _best_point(self, monitor: Any) -> Any:
+    def _best_point(self, monitor: Monitor) -> Any:
         machine = KernelMachine(monitor.problem, self._penalty_of)
         return SimpleNamespace(model=machine.expanded(monitor.best))
 
@@ -121,7 +123,7 @@ class KernelModel(PrimalDualEstimator):
             "intercept_": np.array([point.model.intercept for point in points]),
         }
         if not self._is_precomputed:
-            model["support_vectors_"] = fit.X[support]
+            model["support_vectors_"] = cast(Matrix, fit.X)[support]
         if classes is None:
             model["intercept_"] = points[0].model.intercept
         else:
@@ -129,10 +131,10 @@ class KernelModel(PrimalDualEstimator):
         return model
 
     @abstractmethod
-    def _coefficients_of(self, weights: Array, classes: Any) -> Array:
+    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
         """``support_coef_``, from the weights for each output, kernel and row in ``support_``."""
 
-    def _scores(self, X: Any) -> Array:  # type: ignore[override]
+    def _scores(self, X: MatrixLike) -> Array:  # type: ignore[override]
         """The values of the functions with the intercepts, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = validated(self, X, reset=False, **self._data_options)
@@ -161,7 +163,7 @@ class KernelClassifier(StoppingParameters, WithSolver, KernelModel, MarginClassi
     n_jobs: int | None = None
 
     @documented
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: MatrixLike) -> Array:
         """The values of the functions, intercepts included.
 
         {X_of_kernels}
@@ -182,7 +184,7 @@ class KernelRegressor(StoppingParameters, WithSolver, KernelModel, WithResidualL
     fit_intercept: bool = True
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets.
 
         {X_of_kernels}

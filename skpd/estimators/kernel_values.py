@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Matrix
 from ..designs import KernelMatrix
 
 # What is added to the diagonal of a kernel matrix, in units of n eps of its entries: with it the
@@ -52,7 +52,7 @@ class Kernel:
     parameters: dict[str, Any]
     centre: Array | None = None
 
-    def between(self, X: Any, Y: Any = None) -> Array:
+    def between(self, X: Matrix, Y: Matrix | None = None) -> Array:
         """Values k(x_i, y_j) of all pairs of rows, in float64."""
         if self.centre is not None:
             X, Y = self._centred(X), None if Y is None else self._centred(Y)
@@ -63,7 +63,7 @@ class Kernel:
         found = pairwise_kernels(X, Y, metric=self.metric, filter_params=named, **self.parameters)
         return np.asarray(found, dtype=np.float64)
 
-    def _between_rows(self, X: Any) -> Array:
+    def _between_rows(self, X: Matrix) -> Array:
         """Values of all pairs of rows, each computed once, as kernels with names are symmetric.
 
         For "rbf" and 5,000 rows this takes 0.6 of the time of all values, and the means of
@@ -79,7 +79,7 @@ class Kernel:
                 values[:i, rows] = values[rows, :i].T
         return values
 
-    def matrix(self, X: Any) -> KernelMatrix:
+    def matrix(self, X: Matrix) -> KernelMatrix:
         """The kernel matrix of the rows.
 
         Raises
@@ -89,7 +89,7 @@ class Kernel:
         """
         return checked_matrix(self.between(X), f"kernel={self.metric!r}", self.is_definite(X))
 
-    def is_definite(self, X: Any) -> bool:
+    def is_definite(self, X: Matrix) -> bool:
         """Whether the kernel matrix is positive semidefinite, up to small rounding errors.
 
         False where this is not certain. The squared distances in "rbf" have errors relative to the
@@ -110,7 +110,7 @@ class Kernel:
         return X if self.centre is None else (X.toarray() if sp.issparse(X) else X) - self.centre
 
 
-def centre_of(metric: Any, X: Any) -> Array | None:
+def centre_of(metric: str | Callable[..., float], X: Matrix) -> Array | None:
     """The means of the features of an array, for kernels of distances computed from products.
 
     The errors of |x|^2 - 2 x.y + |y|^2 are relative to the squares, not to the distance.
@@ -119,7 +119,7 @@ def centre_of(metric: Any, X: Any) -> Array | None:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def gamma_of(gamma: Any, X: Any, weights: Array) -> float:
+def gamma_of(gamma: float | str, X: Any, weights: Array) -> float:
     """The number for gamma="scale", as in `sklearn.svm.SVC` for equal weights, or "auto".
 
     Parameters

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerRow
 from ..formulation.alphas import alpha_values
 from ..formulation.solution import map_in_threads, warn_of_missed_fits
 from ..losses import Squared
@@ -30,7 +30,7 @@ class LassoAttributes:
     certificate_: Any
 
     @property
-    def dual_gap_(self) -> Any:
+    def dual_gap_(self) -> Numbers:
         """Alias of ``duality_gap_``; with several targets an array of shape (n_targets,)."""
         several = isinstance(self.certificate_, list)
         return np.array([c.gap for c in self.certificate_]) if several else self.certificate_.gap
@@ -49,8 +49,8 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
 
     @documented
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        check_input: bool = True, offset: ArrayLike | None = None,
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, check_input: bool = True,
+        offset: PerRow = None,
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.
 
@@ -71,7 +71,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
 
     @classmethod
     def path(
-        cls, X: Any, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
+        cls, X: MatrixLike, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
         return_n_iter: bool = False, check_input: bool = True, **params: Any,
     ) -> tuple[Array, ...]:  # fmt: skip
         """Coefficients for many alphas without an intercept, as by scikit-learn's `lasso_path`.

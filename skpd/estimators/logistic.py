@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import Array
+from .._typing import Array, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
@@ -132,7 +132,7 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
             )
         return super()._problems_of_blocks(X, y, classes, sample_weight, offsets)
 
-    def _log_probabilities(self, X: Any, offset: Any = None) -> Array:
+    def _log_probabilities(self, X: MatrixLike, offset: PerRow = None) -> Array:
         check_is_fitted(self)
         if len(self.classes_) == 2:
             return super()._log_probabilities(X, offset)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
 from .._compat import StrOptions, _check_feature_names
-from .._typing import ArrayLike
+from .._typing import MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FitProblems, shares_of
@@ -157,9 +157,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         return tags
 
     @fit_method
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: MatrixLike, y: PerRow = None, sample_weight: PerRow = None) -> Self:
         """Fit the model and certify it.
 
         Parameters
@@ -178,7 +176,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         """
         return self._fit(self._problems(X, y, sample_weight), sample_weight)
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: PerRow, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
         """The data, the one problem, and the labels of rows and columns."""
         if not sp.issparse(X):
             _check_feature_names(self, X, reset=True)
@@ -278,7 +276,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
             dual_coef = dual_coef.reshape(-1, len(self.levels_) - 1)
         return {"dual_coef_": dual_coef}
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict ratings.
 
         Labels that `fit` has not had have the factors and the biases 0.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Interval, StrOptions
-from .._typing import Array
+from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
 from ..formulation.formulate import FitProblems, formulate_outputs, require_unit, shares_of
@@ -119,7 +119,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
         """The validated data and the one problem of all outputs or tasks."""
         if self.tasks is not None:
             return self._problem_of_tasks(X, y, sample_weight)
@@ -136,7 +136,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         problem = formulate_outputs(self._specification(penalty), X, y, weights, loss)
         return FitProblems(X, y, [problem])
 
-    def _without_tasks(self, X: Any, reset: bool) -> tuple[Any, Array]:
+    def _without_tasks(self, X: MatrixLike, reset: bool) -> tuple[Matrix, Array]:
         """X without its column of tasks, and that column."""
         if not hasattr(X, "shape"):
             X = np.asarray(X)
@@ -189,7 +189,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
             )
         return problems
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict targets, or decision values for a loss of labels.
 
         Parameters

@@ -2,13 +2,13 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from scipy.special import log_softmax
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array
+from .._typing import Array, MatrixLike
 from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
@@ -16,10 +16,7 @@ from .classifier import PrimalDualClassifier
 from .outputs import OUTPUT_PENALTIES, output_penalty
 from .parameters import SolverParameters, declared
 
-LOSSES: dict[str, type[LabelLoss]] = {
-    "softmax": Softmax,
-    "crammer_singer": CrammerSinger,
-}
+LOSSES: dict[str, type[LabelLoss]] = {"softmax": Softmax, "crammer_singer": CrammerSinger}
 
 
 @declared
@@ -116,7 +113,7 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
         ]
 
     @documented
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: MatrixLike) -> Array:
         """The scores of the classes.
 
         {X_of_rows}
@@ -132,5 +129,5 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
     def _gives_probabilities(self) -> bool:
         return LOSSES[self.loss].is_log_likelihood
 
-    def _log_probabilities(self, X: Any) -> Array:  # type: ignore[override]
+    def _log_probabilities(self, X: MatrixLike) -> Array:  # type: ignore[override]
         return log_softmax(self._scores(X), axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from .._compat import StrOptions
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Matrix
 from ..designs import KernelMatrix
 from ..formulation.formulate import FitProblems
 from ..formulation.solution import dual_coef_of
@@ -44,7 +44,7 @@ class SeveralKernels(KernelModel):
         options = super()._data_options
         return {**options, "allow_nd": True} if self._is_precomputed else options
 
-    def _matrices(self, X: Any, weights: Array) -> list[KernelMatrix]:
+    def _matrices(self, X: Matrix, weights: Array) -> list[KernelMatrix]:
         if self._is_precomputed:
             if X.ndim != 3 or X.shape[0] != X.shape[1]:
                 raise ValueError(
@@ -69,7 +69,7 @@ class SeveralKernels(KernelModel):
         mean = float(weights @ np.diagonal(table))
         return mean if self.scale_kernels and mean > 0.0 else 1.0
 
-    def _values(self, X: Any) -> list[Array]:
+    def _values(self, X: Matrix) -> list[Array]:
         if self._is_precomputed:
             if X.ndim != 3 or X.shape[2] != len(self._scales):
                 raise ValueError(
@@ -94,11 +94,11 @@ class SeveralKernels(KernelModel):
         weights = weights if len(solutions) > 1 else weights[0]
         return {"dual_coef_": dual_coef_of(solutions, fit), "kernel_weights_": weights}
 
-    def _coefficients_of(self, weights: Array, classes: Any) -> Array:
+    def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
         return weights[0] if classes is None else weights
 
 
-def _kernel_of(given: Any, X: Any, weights: Array) -> Kernel:
+def _kernel_of(given: Any, X: Matrix, weights: Array) -> Kernel:
     """The kernel of an entry of ``kernels``, with numbers for its parameters.
 
     Raises

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FitProblems
 from ..formulation.validation import validated
@@ -174,7 +174,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         return tags
 
     @fit_method
-    def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Fit the classifier and certify it.
 
         {X_of_fit}
@@ -200,7 +200,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             "threshold_": training.threshold(point),
         }
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
         """The validated data, the one problem, and the training data for `_model`."""
         if sample_weight is not None:
             raise ValueError(
@@ -259,7 +259,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         return kind(signs, self._cut(signs))
 
     @documented
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: MatrixLike) -> Array:
         """Signed distances to the hyperplane, up to the norm of the coefficients.
 
         {X_of_rows}
@@ -274,7 +274,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         return linear_predictions(X, self._coef_rows, self.intercept_ - self.threshold_)[:, 0]
 
     @documented
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict class labels.
 
         {X_of_rows}
@@ -286,7 +286,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         positive = (self.decision_function(X) > 0.0).astype(np.intp)
         return self.classes_[positive]
 
-    def score(self, X: Any, y: ArrayLike) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike) -> float:
         """The score that the classifier optimises, for given data.
 
         Parameters

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design
 from ..formulation.formulate import FitProblems, shares_of
@@ -33,7 +33,7 @@ from .predictions import ScoredPredictions
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
 
 
-def _is_logistic(estimator: Any) -> bool:
+def _is_logistic(estimator: BaseEstimator) -> bool:
     if estimator.loss == "logistic":
         return True
     raise AttributeError("OrdinalPD predicts probabilities with loss='logistic' only.")
@@ -127,12 +127,14 @@ class OrdinalPD(
     loss: str = "logistic"
     penalty: str | Penalty = "l2"
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # where classes have no order
         return tags
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+    def _problems(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
+    ) -> FitProblems:
         """The validated data, the one problem, and the classes."""
         self._find_groups(X)
         kind: Any = getattr(y, "dtype", None)
@@ -150,7 +152,7 @@ class OrdinalPD(
                 "OrdinalPD needs samples of at least 2 classes, and of each class one with a "
                 f"positive sample_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
             )
-        (own,) = offset_columns(offset, len(y), 1)
+        (own,) = offset_columns(offset, len(labels), 1)
         shares_of(weights)  # whose sum must be finite
         loss = OrdinalLoss(labels, weights, own, LOSSES[self.loss])
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
@@ -203,7 +205,7 @@ class OrdinalPD(
     # Predictions
 
     @documented
-    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """How far the score x.w + offset is inside the interval of each class.
 
         {scores_of_rows}
@@ -220,7 +222,7 @@ class OrdinalPD(
         return columns[:, np.argsort(self.order_)]
 
     @documented
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict class labels.
 
         {labels_of_rows}
@@ -230,7 +232,7 @@ class OrdinalPD(
 
     @available_if(_is_logistic)
     @documented
-    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict probabilities of the classes.
 
         The probability of a class above a threshold is that of the logistic model of this
@@ -242,5 +244,5 @@ class OrdinalPD(
         ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
         return self._sorted(-np.diff(np.hstack([ends[0], above, ends[1]]), axis=1))
 
-    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
         return accuracy_score(y, predicted, sample_weight=sample_weight)

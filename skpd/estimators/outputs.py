@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .. import losses, penalties
-from .._typing import Array
+from .._typing import Array, Matrix
 from ..losses import Loss
 from ..penalties import Penalty
 
@@ -100,7 +100,7 @@ def check_labels(loss: Loss, y: Array) -> None:
         )
 
 
-def without_tasks(X: Any, tasks: int | str) -> tuple[Any, Array]:
+def without_tasks(X: Any, tasks: int | str) -> tuple[Matrix, Array]:
     """Split off the column of X that holds the task of each row.
 
     Parameters

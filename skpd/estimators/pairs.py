@@ -7,20 +7,20 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length
 
 from .._checks import require_unmasked, shown
-from .._typing import Indices
+from .._typing import Array, Indices, MatrixLike, PerRow
 from ..formulation.validation import of_one_type
 
 
 class Labels(NamedTuple):
     """The labels of rows and of columns, in order, and the number of pairs with each of them."""
 
-    rows: Any
-    columns: Any
+    rows: np.ndarray
+    columns: np.ndarray
     row_counts: Indices
     column_counts: Indices
 
 
-def pairs_and_ratings(X: Any, y: Any) -> tuple[Labels, tuple[Any, Any], Any]:
+def pairs_and_ratings(X: MatrixLike, y: PerRow) -> tuple[Labels, tuple, Array]:
     """Labels, indices of the labels of each pair, and ratings, of pairs or of a sparse matrix."""
     if sp.issparse(X):
         if y is not None:
@@ -52,7 +52,7 @@ def pairs_and_ratings(X: Any, y: Any) -> tuple[Labels, tuple[Any, Any], Any]:
     return labels, places, y
 
 
-def two_columns(X: Any) -> tuple[Any, Any]:
+def two_columns(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """The labels of rows and of columns of pairs, each with its own type where possible."""
     require_unmasked("X", X)
     if hasattr(X, "iloc"):
@@ -76,7 +76,7 @@ def two_columns(X: Any) -> tuple[Any, Any]:
     return columns[0], columns[1]
 
 
-def places_of(labels: Any, wanted: Any) -> tuple[Indices, Any]:
+def places_of(labels: np.ndarray, wanted: np.ndarray) -> tuple[Indices, np.ndarray]:
     """Indices of labels among sorted labels, and whether each label is among them."""
     place = np.minimum(np.searchsorted(labels, wanted), len(labels) - 1)
     return place, labels[place] == wanted

@@ -1,5 +1,6 @@
 """Parameters of constructors: their validation, their declaration, and those that are shared."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from inspect import get_annotations, signature
@@ -128,7 +129,7 @@ class ParameterValidation(PickledWithVersion):
                 self._parameter_constraints, values, caller_name=type(self).__name__
             )
 
-    def _require_known(self, parameter: str, name: str, constraints: Any) -> None:
+    def _require_known(self, parameter: str, name: str, constraints: Sequence) -> None:
         """Raise a ValueError for an unknown name, with the most similar one that is allowed."""
         lists = [constraint for constraint in constraints if isinstance(constraint, StrOptions)]
         known = sorted(option for constraint in lists for option in constraint.options)

@@ -8,7 +8,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from .._checks import require_unmasked
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, Matrix, MatrixLike, Numbers, PerRow
 from ..designs import Design, RowBlocks
 
 
@@ -17,9 +17,8 @@ class ScoredPredictions:
 
     @documented
     def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> float:  # fmt: skip
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None
+    ) -> float:
         """The score of the predictions, larger for better ones.
 
         It is the accuracy of classifiers (`sklearn.metrics.accuracy_score`), R^2 of regressors
@@ -45,7 +44,7 @@ class ScoredPredictions:
         return float(own._score(y, predicted, sample_weight))
 
 
-def linear_predictions(X: Any, coef: Any, intercept: Any) -> Array:
+def linear_predictions(X: Matrix, coef: Any, intercept: Numbers) -> Array:
     """Products X coef' + intercept for coef of shape (n_outputs, n_features), sparse or dense.
 
     The result is in float32 where both X and coef are, from sums in float64.

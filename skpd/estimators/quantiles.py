@@ -1,7 +1,7 @@
 """Linear models of several quantiles of one target, which do not cross on the training data."""
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_pinball_score
@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..formulation.formulate import formulate_outputs
 from ..losses import NonCrossingPinball
 from ..penalties import Penalty
@@ -127,7 +127,7 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         return [formulate_outputs(self._specification(penalty), X, table, sample_weight, used)]
 
     @documented
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict the quantiles.
 
         {X_of_rows}
@@ -170,7 +170,7 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
                 setattr(single, name, getattr(self, name))
         return single
 
-    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
         pairs = zip(self._get_loss().quantiles, predicted.T, strict=True)
         scores = [
             d2_pinball_score(y, z, sample_weight=sample_weight, alpha=quantile)

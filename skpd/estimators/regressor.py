@@ -9,12 +9,13 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from .._docstrings import documented
-from .._typing import ArrayLike
+from .._typing import ArrayLike, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import FitProblems, formulate_shards, require_finite
 from ..formulation.offsets import offset_columns
 from ..formulation.overlapping import with_sums
 from ..formulation.validation import checked_weights, finite_targets, given_weights
+from ..losses import Loss
 from ..losses.shifted import separate_offset, with_offset
 from ..problems import Point, Solution
 from ..problems.shards.shard import Shard, Targets
@@ -28,13 +29,13 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
 
     _takes_outputs: ClassVar[bool] = False  # whether y may have a column for each of several
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._takes_outputs
         return tags
 
     @abstractmethod
-    def _get_loss(self) -> Any:
+    def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
     def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
@@ -47,7 +48,9 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
             model = {"coef_": np.stack(coefs), "intercept_": np.stack(intercepts)}
         return with_sums(model, self._copies())
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+    def _problems(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
+    ) -> FitProblems:
         """The validated data, and a problem for each target."""
         X, y, unchecked = self._validated(X, y, y_numeric=True, multi_output=self._takes_outputs)
         y = finite_targets(y, type(self).__name__)
@@ -71,7 +74,7 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         return formulate_shards(self._specification(), shards, loss)
 
     @documented
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict targets.
 
         {X_of_rows}
@@ -84,5 +87,5 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         predictions = self._scores(X, offset)
         return predictions if np.ndim(self.intercept_) else predictions[:, 0]
 
-    def _score(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
         return r2_score(y, predicted, sample_weight=sample_weight)

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, Options, StrOptions
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FitProblems, positive_classes, shares_of
 from ..formulation.solution import dual_coef_of
@@ -18,12 +18,7 @@ from ..formulation.validation import checked_weights, validated
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
 from ..problems import Problem, Solution
-from ..problems.robust import (
-    RobustTerms,
-    plain_problem,
-    robust_problem,
-    terms_of,
-)
+from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_of
 from .base import _DATA
 from .classifier import PrimalDualClassifier
 from .parameters import ClassifierParameters, declared
@@ -196,13 +191,13 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         radii = []
         for problem, solution in zip(fit.problems, solutions, strict=True):
             coef, intercept = np.float64(solution.coef), float(solution.intercept)
-            radii.append(problem.completed(coef, intercept)[-1])
+            radii.append(problem.completed(np.asarray(coef), intercept)[-1])
         return {"dual_coef_": dual_coef_of(solutions, fit), "radius_": np.array(radii)}
 
     # The inner supremum at the fitted model
 
     def worst_case_loss(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None
     ) -> float | Array:
         """The largest mean hinge loss of the model over the Wasserstein ball around data.
 
@@ -236,7 +231,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         return losses[0] if len(losses) == 1 else np.array(losses)
 
     def worst_case_distribution(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None
     ) -> Bunch:
         """A distribution in the Wasserstein ball around data whose mean loss is the largest.
 

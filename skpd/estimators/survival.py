@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import require_unmasked
 from .._compat import StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, Indices
+from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FitProblems, shares_of
 from ..formulation.offsets import offset_columns
@@ -108,8 +108,8 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
 
     @fit_method
     def fit(  # type: ignore[override]
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None, strata: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        strata: PerRow = None,
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.
 
@@ -128,8 +128,9 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         return self._fit(fit, sample_weight)
 
     def _problems(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any = None, strata: Any = None
-    ) -> FitProblems:
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None,
+        strata: PerRow = None,
+    ) -> FitProblems:  # fmt: skip
         """The validated data, with the times, events and strata as targets."""
         if y is None:
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
@@ -167,7 +168,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
 
     # Predictions
 
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict the logarithms of the ratios of hazards to the baseline, x.w + offset.
 
         Parameters
@@ -186,8 +187,8 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
 
     @documented
     def predict_survival_function(
-        self, X: Any, times: ArrayLike | None = None, offset: ArrayLike | None = None,
-        strata: ArrayLike | None = None,
+        self, X: MatrixLike, times: ArrayLike | None = None, offset: PerRow = None,
+        strata: PerRow = None,
     ) -> Array:  # fmt: skip
         """Predict the probabilities of no event until given times.
 
@@ -219,8 +220,8 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
 
     @documented
     def score(  # type: ignore[override]
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None, strata: ArrayLike | None = None,
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        strata: PerRow = None,
     ) -> float:  # fmt: skip
         """The concordance index of the predictions (Harrell, Lee and Mark, 1996).
 
@@ -245,7 +246,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         return concordance(time, event, scores, weights, _strata(strata, len(scores))[1])
 
 
-def times_and_events(y: Any, n_samples: int) -> tuple[Array, np.ndarray]:
+def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, np.ndarray]:
     """The times, and whether they are those of events.
 
     Raises
@@ -291,7 +292,7 @@ def _labels(strata: Any, n_samples: int) -> np.ndarray:
     return labels
 
 
-def _strata(strata: ArrayLike | None, n_samples: int) -> tuple[np.ndarray, Indices]:
+def _strata(strata: PerRow, n_samples: int) -> tuple[np.ndarray, Indices]:
     """The labels of the strata in increasing order, and the place of each sample's."""
     if strata is None:
         return np.zeros(1), np.zeros(n_samples, dtype=np.int64)
@@ -308,7 +309,7 @@ def _strata(strata: ArrayLike | None, n_samples: int) -> tuple[np.ndarray, Indic
         raise ValueError("strata must have labels of one type, which are ordered.") from error
 
 
-def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Any) -> list[tuple]:
+def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:
     """For each stratum its label, the times of events, and the log of the cumulative hazard."""
     time, _, names, places = targets
     rows, log_increments = loss.baseline(scores)

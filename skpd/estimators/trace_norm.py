@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
+from .._typing import ArrayLike, MatrixLike, PerRow
 from ..formulation.formulate import FitProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
@@ -112,13 +113,11 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
             "leave the radius out, or fit a model for each alpha, with warm_start=True."
         )
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
-        y, sample_weight = (
-            finite_targets(y, type(self).__name__),
-            checked_weights(sample_weight, X),
-        )
+        y = finite_targets(y, type(self).__name__)
+        sample_weight = checked_weights(sample_weight, X)
         require_size("X", X.data if sp.issparse(X) else X)
         require_size("y", y)
         Y = y.reshape(len(y), -1)

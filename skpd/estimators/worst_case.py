@@ -1,11 +1,9 @@
 """The worst distribution for a linear classifier in a Wasserstein ball around data."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Matrix
 from ..problems import Problem
 
 NEARLY = 1e-9  # what a worst case that is only approached may lack
@@ -47,7 +45,7 @@ def worst_masses(
     return mass[kept], sign[kept], source[kept], distance[kept]
 
 
-def shifted_rows(X: Any, source: Indices, shift: Array, direction: Array) -> Any:
+def shifted_rows(X: Matrix, source: Indices, shift: Array, direction: Array) -> Matrix:
     """Selected rows, each moved by a multiple of one direction."""
     if sp.issparse(X):
         moves = sp.csr_array(shift[:, np.newaxis]) @ sp.csr_array(direction[np.newaxis])

@@ -7,6 +7,7 @@ from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
@@ -14,20 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import BaseSearchCV, _VisualBlock
 from .._docstrings import documented
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 
 
-def _last_has(search: Any, name: str) -> Any:
+def _last_has(search: BaseEstimator, name: str) -> Any:
     """An attribute of the last step of the best estimator or, before a fit, of that to fit."""
     outer = vars(search).get("best_estimator_", search.estimator)
     return getattr(outer[-1] if isinstance(outer, Pipeline) else outer, name)
 
 
-def of_last_step(method: Any) -> Any:
+def of_last_step(method: Callable) -> Any:
     """Make a method that is the last step's of this name, for X after the steps before it."""
 
     @wraps(method)
-    def of_best(self: Any, X: Any, *others: Any, **named: Any) -> Any:
+    def of_best(self: Any, X: MatrixLike, *others: Any, **named: Any) -> Any:
         last, X = final_estimator(self, X)
         return getattr(last, method.__name__)(X, *others, **named)
 
@@ -37,8 +38,8 @@ def of_last_step(method: Any) -> Any:
 class BestEstimator:
     """Mixin that predicts by ``best_estimator_``, a fitted clone of ``estimator``."""
 
-    estimator: Any
-    best_estimator_: Any
+    estimator: BaseEstimator
+    best_estimator_: BaseEstimator
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a best estimator; an interrupted fit may have set other attributes."""
@@ -52,7 +53,7 @@ class BestEstimator:
         return _VisualBlock("parallel", [shown], names=titles, name_details=[str(shown)])
 
     @of_last_step
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> Any:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> Any:
         """Predict by the best estimator.
 
         Parameters
@@ -68,21 +69,21 @@ class BestEstimator:
         """
 
     @of_last_step
-    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Any:
+    def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Any:
         """The scores of the classes by the best estimator.
 
         {scores_of_rows}
         """
 
     @of_last_step
-    def predict_proba(self, X: Any, offset: ArrayLike | None = None) -> Any:
+    def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Any:
         """Predict probabilities of the classes by the best estimator.
 
         {probabilities_of_rows}
         """
 
     @of_last_step
-    def predict_log_proba(self, X: Any, offset: ArrayLike | None = None) -> Any:
+    def predict_log_proba(self, X: MatrixLike, offset: PerRow = None) -> Any:
         """Predict logarithms of the probabilities of the classes by the best estimator.
 
         {log_probabilities_of_rows}
@@ -90,8 +91,8 @@ class BestEstimator:
 
     @of_last_step
     def predict_survival_function(
-        self, X: Any, times: ArrayLike | None = None, offset: ArrayLike | None = None,
-        strata: ArrayLike | None = None,
+        self, X: MatrixLike, times: ArrayLike | None = None, offset: PerRow = None,
+        strata: PerRow = None,
     ) -> Any:  # fmt: skip
         """Predict the probabilities of no event until given times by the best estimator.
 
@@ -99,7 +100,7 @@ class BestEstimator:
         """
 
     @available_if(partial(_last_has, name="regressor"))
-    def regressor(self, quantile: float) -> Any:
+    def regressor(self, quantile: float) -> BaseEstimator:
         """The best model of one of several quantiles as a regressor, as in `QuantilePD`.
 
         Parameters
@@ -136,7 +137,7 @@ class BestEstimator:
         return getattr(self.best_estimator_, name)
 
 
-def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
+def final_estimator(estimator: BaseEstimator, X: Any = None) -> tuple[BaseEstimator, Any]:
     """The last estimator of pipelines and the best of searches, also within each other.
 
     Returns
@@ -165,7 +166,7 @@ def final_estimator(estimator: Any, X: Any = None) -> tuple[Any, Any]:
             return estimator, X
 
 
-def with_last_step(estimator: Any, last: Any) -> Any:
+def with_last_step(estimator: BaseEstimator, last: BaseEstimator) -> BaseEstimator:
     """A copy of a pipeline with another last step; for other estimators this step."""
     if not isinstance(estimator, Pipeline):
         return last
@@ -174,14 +175,14 @@ def with_last_step(estimator: Any, last: Any) -> Any:
     return other
 
 
-def full_name(estimator: Any) -> str:
+def full_name(estimator: BaseEstimator) -> str:
     """The name of an estimator's class with the public part of its module."""
     kind = type(estimator)
     parts = [part for part in kind.__module__.split(".") if not part.startswith("_")]
     return ".".join([*parts, kind.__qualname__])
 
 
-def inner_estimators(estimator: Any, takes: Callable[[Any], bool]) -> Iterator[str]:
+def inner_estimators(estimator: BaseEstimator, takes: Callable) -> Iterator[str]:
     """Names of the attributes with fitted estimators inside that ``takes`` accepts.
 
     An attribute with several estimators is represented by the first, itself or, as in
