@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators.base import PrimalDualEstimator
 
 
-def coef_table(model: Any) -> Any:
+def coef_table(model: BaseEstimator) -> Any:
     """The coefficients of a fitted model as a data frame, with names and proven intervals.
 
     Parameters
@@ -72,8 +73,8 @@ def coef_table(model: Any) -> Any:
         )
     coef = np.atleast_2d(model._dense_coef)
     n_outputs, n_features = coef.shape
-    certificates: Any = np.atleast_1d(np.asarray(model.certificate_, dtype=object))
-    bounds: Any = np.reshape([c.coefficient_bounds for c in certificates], (-1, 2))
+    certificates = np.atleast_1d(np.asarray(model.certificate_, dtype=object))
+    bounds = np.reshape([c.coefficient_bounds for c in certificates], (-1, 2))
     lower, upper = bounds.T
     zeros: Any = np.ravel([c.proven_zero for c in certificates])
     if len(zeros) != coef.size:  # groups that overlap, whose bounds are those of shares
@@ -88,7 +89,7 @@ def coef_table(model: Any) -> Any:
     return table
 
 
-def _names_of_features(steps: Pipeline | None, model: Any, n_features: int) -> Any:
+def _names_of_features(steps: Pipeline | None, model: BaseEstimator, n_features: int) -> Any:
     """The names in the order of the coefficients, as far as there are any."""
     given = None if steps is None else _names_out(steps, None)
     if given is None:
@@ -96,7 +97,7 @@ def _names_of_features(steps: Pipeline | None, model: Any, n_features: int) -> A
     return [f"x{j}" for j in range(n_features)] if given is None else given
 
 
-def _names_out(transformer: Any, names: Any, unnamed: Any = None) -> Any:
+def _names_out(transformer: BaseEstimator, names: Any, unnamed: Any = None) -> Any:
     """The names of the features that a fitted transformer makes from named ones.
 
     ``names`` may be None, for numbers without names, and ``unnamed`` is returned for such.
@@ -120,13 +121,13 @@ def _names_out(transformer: Any, names: Any, unnamed: Any = None) -> Any:
         return unnamed
 
 
-def _with_names(part: Any, places: slice) -> SimpleNamespace:
+def _with_names(part: BaseEstimator | str, places: slice) -> SimpleNamespace:
     """What gives the names of a part of a `ColumnTransformer`, or of its places without any."""
     unnamed = np.array([f"x{j}" for j in range(places.start, places.stop)], dtype=object)
     return SimpleNamespace(get_feature_names_out=partial(_names_out, part, unnamed=unnamed))
 
 
-def _names_of_outputs(model: Any, n_outputs: int) -> Any:
+def _names_of_outputs(model: PrimalDualEstimator, n_outputs: int) -> np.ndarray:
     """The classes or quantiles, or numbers from 0 for targets."""
     for name in ("classes_", "quantiles"):
         if len(np.ravel(getattr(model, name, ()))) == n_outputs:

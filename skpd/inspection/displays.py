@@ -1,6 +1,6 @@
 """Plots of the convergence of certified intervals."""
 
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +20,7 @@ Y_LABELS = {
 }
 
 
-def pyplot(caller: str) -> Any:
+def pyplot(caller: str) -> ModuleType:
     """`matplotlib.pyplot`, or an ImportError that says what to install."""
     try:
         import matplotlib.pyplot
