@@ -65,7 +65,7 @@ class Reach:
         problem = self.problem
         u, errors = point.products(True)
         v, errors_of_v = problem.penalty.reduced(-u, errors)
-        penalty: Any = problem.penalty.of_reduced
+        penalty = problem.penalty.of_reduced
         self.widest = penalty.widest(v, errors_of_v)
         self.norm = penalty.dual_norm(self.widest) / SAFE if penalty.is_norm else 0.0
         self.largest = point.largest_scale()
@@ -78,7 +78,7 @@ class Reach:
     def _dual(self, scale: float, other: Problem) -> float:
         """A lower bound on the optimal value of the problem with another alpha, by a scale."""
         value, rounding = cast(DualPoint, self.point).value(scale)
-        penalty: Any = other.penalty.of_reduced
+        penalty = other.penalty.of_reduced
         by_penalty = 0.0  # for a norm whose dual norm is small enough
         if not penalty.is_norm:
             by_penalty = penalty.conjugate(scale * self.widest, other.alpha) / SAFE

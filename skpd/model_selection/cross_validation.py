@@ -14,7 +14,7 @@ from sklearn.utils import metadata_routing as routing
 
 from .. import kernels
 from .._compat import Interval
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..estimators.base import fit_method
 from ..estimators.regressor import PrimalDualRegressor
 from ..formulation.alphas import alpha_values
@@ -62,8 +62,8 @@ class PathCrossValidation(PrimalDualRegressor):
 
     @fit_method
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None, **params: Any,
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        **params: Any,
     ) -> Self:  # fmt: skip
         """Choose the parameters by cross-validation, fit the model on all data and certify it.
 
@@ -134,7 +134,7 @@ class PathCrossValidation(PrimalDualRegressor):
         context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return self
 
-    def _folds(self, X: Any, y: Any, problem: Problem, split: dict[str, Any]) -> list[Fold]:
+    def _folds(self, X: MatrixLike, y: Any, problem: Problem, split: dict[str, Any]) -> list[Fold]:
         """The folds, after a check that they have samples of positive weight.
 
         ``split`` holds the routed parameters of the splitter.
@@ -194,7 +194,7 @@ class PathCrossValidation(PrimalDualRegressor):
         return np.ascontiguousarray(losses), certificates, found.interrupted
 
     def _fitted_problems(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
     ) -> list[Problem]:
         (problem,) = super()._fitted_problems(X, y, sample_weight, **given(offset))
         penalty = self._penalties(problem)[self._chosen]

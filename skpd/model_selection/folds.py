@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 from sklearn import config_context, get_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils import metadata_routing as routing
 
 from .._compat import _check_method_params, _safe_indexing
-from .._typing import Array, Indices
+from .._typing import Array, ArrayLike, Indices, Matrix, MatrixLike, PerRow
 from .._warn import warn
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
@@ -57,7 +57,7 @@ class FoldPath:
     problems: Sequence[Problem]
     alphas: Array
     value: Callable[[float, Sequence[Solution]], float]
-    held_out: Any = None
+    held_out: tuple[Matrix, Array, PerRow, PerRow] | None = None
 
     def solutions(self, seed: int, stop: Event) -> Iterator[tuple[Solution, ...]]:
         """The solutions of all problems for each alpha, one alpha after the other."""
@@ -147,7 +147,7 @@ def checked_folds(folds: list, problem: Problem, n: int) -> list[Fold]:
     ]
 
 
-def _checked_samples(samples: Any, which: str, problem: Problem, n: int) -> Indices:
+def _checked_samples(samples: np.ndarray, which: str, problem: Problem, n: int) -> Indices:
     try:
         chosen = np.arange(n)[samples]
     except IndexError as error:
@@ -162,14 +162,14 @@ def _checked_samples(samples: Any, which: str, problem: Problem, n: int) -> Indi
     return chosen
 
 
-def forget_fit(estimator: Any, but: set[str]) -> None:
+def forget_fit(estimator: BaseEstimator, but: set[str]) -> None:
     """Remove the attributes of an earlier fit, except some."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         if name not in but:
             delattr(estimator, name)
 
 
-def warn_of_unfinished(name: str, model: Any, gaps: Sequence[float], fits: str) -> None:
+def warn_of_unfinished(name: str, model: BaseEstimator, gaps: Sequence[float], fits: str) -> None:
     """Warn if fits ended above the tolerance.
 
     Parameters
@@ -228,8 +228,8 @@ def warn_of_end(name: str, alphas: Any, grid: Array, scores: Array, place: int) 
 class Samples:
     """Samples, with the metadata for the earlier steps of a pipeline, the model and the scorer."""
 
-    X: Any
-    y: Any
+    X: MatrixLike
+    y: ArrayLike
     of_steps: dict[str, Any]
     of_model: dict[str, Any]
     of_score: dict[str, Any]
@@ -261,7 +261,7 @@ class ScoredFolds:
     n_threads : int
     """
 
-    estimator: Any
+    estimator: PrimalDualEstimator | Pipeline
     samples: Samples
     folds: list[Fold]
     alphas: Array
@@ -305,7 +305,7 @@ class ScoredFolds:
         return FoldPath(model, problems, self.alphas, score, held_out)
 
 
-def _knowing(steps: Pipeline, X: Any) -> tuple[list, Any]:
+def _knowing(steps: Pipeline, X: MatrixLike) -> tuple[list[tuple[str, BaseEstimator]], MatrixLike]:
     """Fitted steps that transform X at once, as this is known, and the result for X."""
     knowing = []
     for name, step in steps.steps:
@@ -321,7 +321,7 @@ def _transformed(transform: Callable, known: Any, result: Any, X: Any, **params:
     return result if X is known and not params else transform(X, **params)
 
 
-def predicting_with(estimator: Any, metadata: dict[str, Any]) -> Any:
+def predicting_with(estimator: BaseEstimator, metadata: dict[str, Any]) -> BaseEstimator:
     """A copy of an estimator whose predictions are for rows with these offsets, strata and so on.
 
     Without metadata routing, nothing else passes them to the score of the last step.
@@ -351,7 +351,7 @@ def _errors_of_fold(k: int) -> Iterator[None]:
 
 
 @contextmanager
-def _reason_without_probabilities(model: Any) -> Iterator[None]:
+def _reason_without_probabilities(model: PrimalDualEstimator) -> Iterator[None]:
     """Context that explains why a model has no probabilities, where a scorer asks for them."""
     try:
         yield
@@ -366,7 +366,7 @@ def _reason_without_probabilities(model: Any) -> Iterator[None]:
         raise
 
 
-def _number(score: Any) -> float:
+def _number(score: float) -> float:
     if not isinstance(score, Real):
         raise ValueError(f"scoring must return a number for each model, got {score!r}.")
     return float(score)

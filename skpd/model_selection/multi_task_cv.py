@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from .._compat import Interval
-from .._typing import Array, ArrayLike, Indices
+from .._typing import Array, ArrayLike, Indices, MatrixLike
 from ..estimators.multi_task import MultiTaskPD
 from ..estimators.outputs import output_penalty
 from ..estimators.parameters import CrossValidationParameters, declared
 from ..losses import Loss
 from ..penalties import Penalty
+from ..problems import Problem
 from .cross_validation import L1RatioCrossValidation
 from .folds import Fold, checked_folds
 
@@ -120,18 +121,18 @@ class MultiTaskPDCV(CrossValidationParameters, L1RatioCrossValidation, MultiTask
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, self._l1_ratios()[0], n_features, n_outputs)
 
-    def _penalty_of(self, l1_ratio: float, problem: Any) -> Penalty:
+    def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
         n_features = problem.n_coefficients // problem.n_outputs
         return output_penalty(self.penalty, l1_ratio, n_features, problem.n_outputs)
 
-    def _errors(self, losses: Array, problem: Any) -> dict[str, Array]:
+    def _errors(self, losses: Array, problem: Problem) -> dict[str, Array]:
         errors = {"loss_path_": losses}
         if problem.loss.constant_curvature:
             n_outputs = problem.n_outputs if problem.design.shares_data else 1
             errors["mse_path_"] = 2.0 * losses / n_outputs
         return errors
 
-    def _folds(self, X: Any, y: Any, problem: Any, split: dict[str, Any]) -> list[Fold]:
+    def _folds(self, X: MatrixLike, y: Any, problem: Problem, split: dict[str, Any]) -> list[Fold]:
         if self.tasks is None:
             return super()._folds(X, y, problem, split)
         tasks = np.empty(len(y), dtype=np.int64)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike
 from .._warn import warn
 from ..estimators.base import PrimalDualEstimator
 from ..formulation.alphas import alpha_values
@@ -39,7 +39,7 @@ class PathInterrupt(KeyboardInterrupt):
 
 def path(
     estimator: PrimalDualEstimator | Pipeline,
-    X: Any,
+    X: MatrixLike,
     y: ArrayLike,
     *,
     alphas: int | ArrayLike = 50,
@@ -233,7 +233,7 @@ def warn_of_missed(
         )
 
 
-def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator]:
+def split_pipeline(estimator: BaseEstimator) -> tuple[Pipeline | None, PrimalDualEstimator]:
     """The steps of a pipeline before its last, or None, and the last, an estimator of skpd."""
     steps, last = None, estimator
     if isinstance(estimator, Pipeline):
@@ -247,7 +247,7 @@ def split_pipeline(estimator: Any) -> tuple[Pipeline | None, PrimalDualEstimator
 
 
 def problems_of_path(
-    estimator: PrimalDualEstimator, X: Any, y: Any, **metadata: Any
+    estimator: PrimalDualEstimator, X: MatrixLike, y: ArrayLike, **metadata: Any
 ) -> FitProblems:
     """The validated data and the problems of an estimator for a path.
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -28,8 +28,9 @@ from .._compat import (
     _num_samples,
     with_callbacks,
 )
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from .._warn import warn
+from ..estimators.base import PrimalDualEstimator
 from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
@@ -201,7 +202,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: Any
     ) -> Self:
         """Choose alpha by cross-validation and fit the estimator to all data.
 
@@ -366,7 +367,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         )
 
     def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: Any
     ) -> float:
         """The score of the best estimator, by ``scoring``.
 
@@ -409,18 +410,18 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         )
 
 
-def _names(estimator: Any) -> set[str]:
+def _names(estimator: BaseEstimator) -> set[str]:
     """The names of what `fit` of the last step of an estimator takes."""
     return set(signature(split_pipeline(estimator)[1].fit).parameters)
 
 
-def _given(sample_weight: Any) -> dict[str, Any]:
+def _given(sample_weight: PerRow) -> dict[str, ArrayLike]:
     """A dict of the weights as metadata, empty without weights."""
     return {} if sample_weight is None else {"sample_weight": sample_weight}
 
 
 @contextmanager
-def _without_warning_of(model: Any) -> Iterator[None]:
+def _without_warning_of(model: PrimalDualEstimator) -> Iterator[None]:
     """Context without the warning of a fit that did not converge, which a later one includes."""
     with warnings.catch_warnings():
         start = f"{type(model).__name__} did not converge"

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
-from .._typing import Array, ArrayLike, Indices
+from .._typing import Array, Indices, MatrixLike, PerRow
 from ..formulation.offsets import given
 from ..inspection.displays import pyplot
 
@@ -55,16 +55,16 @@ class RegularizationPath:
     (5, 3)
     """
 
-    alphas: Any
-    coefs: Any
-    intercepts: Any
+    alphas: Array
+    coefs: Array
+    intercepts: Array
     certificates: list
-    converged: Any
-    n_iters: Any
+    converged: np.ndarray
+    n_iters: Indices
     models: list
     steps: Pipeline | None = None
     parameter: str = "alpha"
-    covered: Any = None
+    covered: Array | None = None
 
     @property
     def _sizes(self) -> Array:
@@ -110,7 +110,7 @@ class RegularizationPath:
             raise ValueError(f"No model is certified for {self.parameter}={alpha!r}: {known}.")
         return int(good[np.argmin(np.abs(np.log(self.alphas[good] / alpha)))])
 
-    def predict(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict targets or classes by every model.
 
         Parameters
@@ -130,7 +130,7 @@ class RegularizationPath:
         return np.stack([model.predict(X, **given(offset)) for model in self.models])
 
     @available_if(lambda path: bool(path.models) and is_classifier(path.models[0]))
-    def decision_function(self, X: Any, offset: ArrayLike | None = None) -> Array:
+    def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The scores of the classes by every model of a classifier.
 
         Parameters
@@ -147,7 +147,7 @@ class RegularizationPath:
         X = self._transformed(X)
         return np.stack([model.decision_function(X, **given(offset)) for model in self.models])
 
-    def _transformed(self, X: Any) -> Any:
+    def _transformed(self, X: MatrixLike) -> MatrixLike:
         if not self.models:
             raise ValueError("The path has no models to predict by: no alpha was finished.")
         return X if self.steps is None else self.steps.transform(X)
@@ -225,7 +225,7 @@ class RegularizationPath:
         return list(names if len(names) == n_features else range(n_features))
 
 
-def _beside_or_above_zero(sizes: Array) -> Any:
+def _beside_or_above_zero(sizes: Array) -> np.ndarray:
     """Where sizes on a path are not 0, and the neighbouring alphas, where their curves begin."""
     used = sizes > 0.0
     beside = used.copy()

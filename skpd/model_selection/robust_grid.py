@@ -3,13 +3,12 @@
 from dataclasses import replace
 from math import inf
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..certificates import primal_objective
 from ..estimators.robust_svm import DRSVMClassifier
 from ..losses.worst_case import WorstCaseHinge
@@ -29,14 +28,14 @@ MOST_ROWS, ROWS_PER_FEATURE = 2000, 40
 
 
 def robust_grid(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: MatrixLike,
     y: ArrayLike,
     *,
     n_epsilons: int = 8,
     eps: float = 1e-3,
     n_kappas: int = 3,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: PerRow = None,
 ) -> list[dict[str, Array]]:
     """A grid of epsilon and kappa for `DRSVMClassifier`, in units of the data.
 
@@ -142,7 +141,7 @@ def _with_kappa(problem: Problem, kappa: float) -> Problem:
     return replace(problem, rows=rows, lift=replace(problem.lift, kappa=kappa))
 
 
-def _typical_distance(X: Any, problem: Problem) -> float:
+def _typical_distance(X: Matrix, problem: Problem) -> float:
     """The median distance of two different rows with positive weights."""
     rows, state = np.flatnonzero(problem.weights > 0.0), np.random.RandomState(0)
     first, second = state.choice(rows, PAIRS), state.choice(rows, PAIRS)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_array
 
 from .._typing import Array
@@ -25,7 +25,7 @@ LARGEST = 300.0  # size of logarithms of means, beyond which their deviances may
 CLIPPED = 15.9  # of the loss of a row, at which scikit-learn ends in float32; later in float64
 DIFFERENT = 1e-3  # relative spread of targets below which a deviance is mostly rounding
 Bounds = tuple[float, float]
-Mean = Callable[[Any], float]
+Mean = Callable[[np.ndarray], float]
 Error = Callable[[Array, Array], Array]
 Score = Callable[[Array, Array, Array, Mean], Bounds]
 
@@ -73,7 +73,7 @@ SCORES: dict[str, Score] = {
 }
 
 
-def bounds_of_score(estimator: Any, scoring: Any) -> Score | None:
+def bounds_of_score(estimator: BaseEstimator, scoring: str | Callable | None) -> Score | None:
     """The function that bounds a score for intervals of x.w + b, or None without bounds."""
     name = scoring or ("accuracy" if is_classifier(estimator) else "r2")
     bounds = SCORES.get(name) if isinstance(name, str) else None
