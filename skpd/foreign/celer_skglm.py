@@ -23,19 +23,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._typing import Array
 from ..estimators.names import elastic_net
 from ..losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
 from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1
-from .data import Data, fits, signed
+from .data import Data, Objective, fits, signed
 from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, targets
 from .fits import LinearFit
 from .outputs import multi_task
 from .survival import COX
 
 
-def _groups(estimator: Any) -> Penalty:
+def _groups(estimator: BaseEstimator) -> Penalty:
     _refuse_signs(estimator, "GroupLasso")
     groups = _index_lists(estimator.groups, np.size(estimator.coef_))
     weights = getattr(estimator, "weights", None)
@@ -65,7 +66,7 @@ def _refuse_signs(of: Any, name: str) -> None:
 # Generalised linear models of skglm have a datafit and a penalty. The tables have those that
 # losses and penalties of this package correspond to.
 
-DATAFITS: dict[str, Callable[[Any], Loss]] = {
+DATAFITS: dict[str, Callable[[BaseEstimator], Loss]] = {
     "Quadratic": lambda datafit: Squared(),
     "QuadraticGroup": lambda datafit: Squared(),
     "WeightedQuadratic": lambda datafit: Squared(),
@@ -75,7 +76,7 @@ DATAFITS: dict[str, Callable[[Any], Loss]] = {
     **dict.fromkeys(["Poisson", "PoissonGroup"], lambda datafit: Poisson()),
     "Gamma": lambda datafit: Gamma(),
 }
-PENALTIES: dict[str, Callable[[Any], Penalty]] = {
+PENALTIES: dict[str, Callable[[BaseEstimator], Penalty]] = {
     "L1": lambda penalty: signed(penalty, L1()),
     "L1_plus_L2": lambda penalty: signed(penalty, elastic_net(float(penalty.l1_ratio))),
     "WeightedL1": lambda penalty: signed(penalty, WeightedL1(np.array(penalty.weights))),
@@ -91,7 +92,7 @@ def _weighted_groups(penalty: Any) -> Penalty:
     return GroupL2(groups, np.array(penalty.weights))
 
 
-def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
+def _generalised(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     datafit, penalty = estimator.datafit, estimator.penalty
     kinds = type(datafit).__name__, type(penalty).__name__
     free = bool(getattr(estimator.solver, "fit_intercept", False))
@@ -116,8 +117,8 @@ def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
         )
     loss, alpha = DATAFITS[kinds[0]](datafit), float(penalty.alpha)
     if kinds[0] == "WeightedQuadratic":
-        own = data.sample_weight * np.asarray(datafit.sample_weights, dtype=np.float64)
-        data = replace(data, sample_weight=own)
+        weights = data.sample_weight * np.asarray(datafit.sample_weights, dtype=np.float64)
+        data = replace(data, sample_weight=weights)
     outputs = (classes if loss.of_labels else targets)(estimator, data)
     return fits(
         estimator, data, outputs, loss, PENALTIES[kinds[1]](penalty), lambda total: alpha,
@@ -126,14 +127,14 @@ def _generalised(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 GROUP_LASSO = Family(lambda e: Squared(), _groups, alpha, targets)
-CELER: dict[str, Callable[[Any, Data], list]] = {
+CELER: dict[str, Objective] = {
     **dict.fromkeys(["Lasso", "LassoCV"], LASSO),
     **dict.fromkeys(["ElasticNet", "ElasticNetCV"], ELASTIC_NET),
     **dict.fromkeys(["GroupLasso", "GroupLassoCV"], GROUP_LASSO),
     **dict.fromkeys(["MultiTaskLasso", "MultiTaskLassoCV"], multi_task),
     "LogisticRegression": Family(lambda e: Logistic(), lambda e: L1(), inverse_C, classes),
 }
-SKGLM: dict[str, Callable[[Any, Data], list]] = {
+SKGLM: dict[str, Objective] = {
     **dict.fromkeys(["Lasso", "WeightedLasso"], LASSO),
     "ElasticNet": ELASTIC_NET,
     "GroupLasso": GROUP_LASSO,

@@ -4,14 +4,14 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._compat import BaseSearchCV, _check_feature_names
-from .._typing import ArrayLike
+from .._typing import ArrayLike, MatrixLike, PerRow
 from .._warn import warn
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
@@ -26,10 +26,10 @@ from .objectives import by_hand, known_objectives, minimiser, objective_of, own_
 
 
 def certify(
-    estimator: Any,
-    X: Any,
+    estimator: BaseEstimator,
+    X: MatrixLike,
     y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: PerRow = None,
     *,
     rigorous: bool = False,
     tol: float = 1e-7,
@@ -38,8 +38,8 @@ def certify(
     penalty: str | Penalty | None = None,
     alpha: float | None = None,
     fit_intercept: bool | None = None,
-    offset: ArrayLike | None = None,
-    strata: ArrayLike | None = None,
+    offset: PerRow = None,
+    strata: PerRow = None,
 ) -> Certificate | list[Certificate]:
     """Certify how far a fitted linear model of any library is from optimal.
 
@@ -244,7 +244,10 @@ def certified(
     return certificates[0] if len(certificates) == 1 else list(certificates)
 
 
-def missing_of_objective(loss: Any, penalty: Any, alpha: Any, fit_intercept: Any) -> list[str]:
+def missing_of_objective(
+    loss: str | Loss | None, penalty: str | Penalty | None, alpha: float | None,
+    fit_intercept: bool | None,
+) -> list[str]:  # fmt: skip
     """The names of the missing parts of an objective given by loss, penalty and alpha.
 
     Raises
@@ -262,7 +265,7 @@ def missing_of_objective(loss: Any, penalty: Any, alpha: Any, fit_intercept: Any
     return missing
 
 
-def _own_models(estimator: Any, X: Any, y: Any, rows: dict[str, Any]) -> list:
+def _own_models(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, rows: dict) -> list:
     """The fits of an estimator for the objective that its parameters define.
 
     ``rows`` are the sample weights, and the offsets and the strata if there are any.
@@ -276,7 +279,7 @@ def _own_models(estimator: Any, X: Any, y: Any, rows: dict[str, Any]) -> list:
 
 
 def _models_by_hand(
-    estimator: Any, X: Any, y: Any, rows: dict[str, Any],
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, rows: dict[str, Any],
     objective: tuple[str | Loss, str | Penalty, float], fit_intercept: bool | None,
 ) -> list:  # fmt: skip
     """The fits of an estimator with coefficients for an objective that the user gives."""
@@ -286,7 +289,7 @@ def _models_by_hand(
     return by_hand(estimator, data, *objective, fit_intercept)
 
 
-def _known(estimator: Any) -> bool:
+def _known(estimator: BaseEstimator) -> bool:
     """Whether `certify` knows the objective of an estimator, or of one that it contains."""
     inside = OneVsRestClassifier, BaseSearchCV, Pipeline
     return isinstance(estimator, (PrimalDualEstimator, *inside)) or (
@@ -294,7 +297,7 @@ def _known(estimator: Any) -> bool:
     )
 
 
-def check_linear(estimator: Any) -> None:
+def check_linear(estimator: BaseEstimator) -> None:
     """Raise an error for an estimator that is not fitted or has no coefficients."""
     own = isinstance(estimator, PrimalDualEstimator)
     attribute = estimator._model_attribute if own else coef_name(estimator)
@@ -315,7 +318,7 @@ def check_linear(estimator: Any) -> None:
     )
 
 
-def unknown_objective(estimator: Any) -> str:
+def unknown_objective(estimator: BaseEstimator) -> str:
     classifies = hasattr(estimator, "__sklearn_tags__") and not is_regressor(estimator)
     loss = "Hinge()" if classifies else "Squared()"
     return (

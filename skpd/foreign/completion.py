@@ -1,11 +1,10 @@
 """Factors and biases of a matrix as a point of the problem of `MatrixCompletionPD`."""
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..estimators.matrix_completion import MatrixCompletionPD
 from ..estimators.pairs import Labels, places_of
 from ..losses import Loss
@@ -17,7 +16,7 @@ from .objectives import own_objective
 
 @own_objective.register
 def factors_of(
-    estimator: MatrixCompletionPD, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None,
+    estimator: MatrixCompletionPD, X: MatrixLike, y: PerRow, sample_weight: PerRow,
     **more: ArrayLike,
 ) -> list[LinearFit]:  # fmt: skip
     """The fit of the factors and biases of an estimator, for the observed entries in X and y."""
@@ -48,7 +47,7 @@ def completion_by_hand(
     return copy(estimator).set_params(loss=loss, alpha=alpha)
 
 
-def _of_labels(table: Any, known: Any, labels: Any) -> Array:
+def _of_labels(table: Array, known: np.ndarray, labels: np.ndarray) -> Array:
     """The entries of a table for the given labels, 0 for labels that the model has not seen."""
     place, is_known = places_of(known, labels)
     table = np.asarray(table, dtype=np.float64)[place]

@@ -1,15 +1,15 @@
 """Validated data, targets and weights, from which the objectives of all estimators are made."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, Indices, Matrix, MatrixLike, PerRow
 from ..designs import Design, RowBlocks
 from ..designs.tables import beside
 from ..estimators.classifier import weights_of_classes
@@ -29,19 +29,19 @@ from .fits import LinearFit
 class Data:
     """Validated X and sample_weight, and the targets as given."""
 
-    X: Any
-    y: Any
-    sample_weight: Any
+    X: Matrix | RowBlocks
+    y: np.ndarray
+    sample_weight: Array
     name: str  # of the estimator, for messages
-    offset: Any = None
-    strata: Any = None  # labels, for proportional hazards
-    columns: Any = None  # the names that a data frame has
-    _with_column: dict[float, Any] = field(default_factory=dict, repr=False)
+    offset: Array | None = None
+    strata: PerRow = None  # labels, for proportional hazards
+    columns: Sequence[str] | None = None  # the names that a data frame has
+    _with_column: dict[float, Design | RowBlocks] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
-        cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
-        offset: ArrayLike | None = None, strata: ArrayLike | None = None,
+        cls, estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, sample_weight: PerRow,
+        offset: PerRow = None, strata: PerRow = None,
     ) -> "Data":  # fmt: skip
         columns = getattr(X, "columns", None)
         if isinstance(X, RowBlocks):
@@ -70,7 +70,7 @@ class Data:
             )
         return Design(self.X)
 
-    def with_column(self, value: float) -> Any:
+    def with_column(self, value: float) -> Matrix | RowBlocks:
         """The data with one more column that holds a constant."""
         if isinstance(self.X, RowBlocks):
             return self.X.with_column(value)
@@ -83,7 +83,7 @@ class Data:
         y = validated_array(self.y, ensure_2d=False, dtype=np.float64)
         return y.reshape(len(y), -1)
 
-    def labels(self, classes: Any) -> Any:
+    def labels(self, classes: np.ndarray) -> Indices:
         """The index of the class of each row.
 
         Raises
@@ -96,7 +96,7 @@ class Data:
         return labels
 
     def one_vs_rest(
-        self, estimator: Any, class_weight: Array | None = None
+        self, estimator: BaseEstimator, class_weight: Array | None = None
     ) -> Iterator[tuple[Array, Array]]:
         """Pairs of targets, -1 or 1, and weights, one pair for each output.
 
@@ -113,7 +113,7 @@ class Data:
         return [(y, self.sample_weight) for y in self.targets.T]
 
     def rows_of(
-        self, output: Any, loss: Loss, column: float | None
+        self, output: tuple[Array, Array], loss: Loss, column: float | None
     ) -> tuple[float, Callable[..., Problem]]:
         """The total weight of the rows of one output, and a function that makes their problem.
 
@@ -131,7 +131,7 @@ class Data:
         loss.require_targets(float(np.min(loss.targets_of(y)[weights > 0.0])))
         return total, partial(linear_problem, X, y, weights, loss, total_weight=total)
 
-    def _matrix(self, column: float | None) -> Any:
+    def _matrix(self, column: float | None) -> Design | RowBlocks:
         """The data as `Design` or `RowBlocks`, with a constant last column if given."""
         if column is None:
             return self.X if isinstance(self.X, RowBlocks) else self.design
@@ -140,7 +140,7 @@ class Data:
             self._with_column[column] = X if isinstance(X, RowBlocks) else Design(X)
         return self._with_column[column]
 
-    def class_weight(self, estimator: Any, *, weighted: bool) -> Array:
+    def class_weight(self, estimator: BaseEstimator, *, weighted: bool) -> Array:
         """The weight of each class; ``weighted`` is whether "balanced" uses sample_weight."""
         self.labels(estimator.classes_)
         sample_weight = self.sample_weight if weighted else None
@@ -148,7 +148,10 @@ class Data:
         return weights_of_classes(estimator.class_weight, estimator.classes_, y, sample_weight)
 
 
-def require_classes(found: Any, classes: Any, name: str) -> None:
+Objective = Callable[[BaseEstimator, Data], list]  # makes the fits of an estimator
+
+
+def require_classes(found: np.ndarray, classes: np.ndarray, name: str) -> None:
     """Raise a ValueError unless the labels in y are those that a model was fitted with."""
     if not np.array_equal(found, classes):
         raise ValueError(
@@ -167,14 +170,15 @@ def weights_of_outputs(n_classes: int, class_weight: Array | None) -> list[tuple
 COEF = {"statsmodels": "params", "lifelines": "params_"}
 
 
-def coef_name(estimator: Any) -> str:
+def coef_name(estimator: BaseEstimator) -> str:
     """The attribute with the coefficients, by the library of the estimator."""
     return COEF.get(type(estimator).__module__.partition(".")[0], "coef_")
 
 
 def coefficients(
-    estimator: Any, name: str, n_features: int, n_outputs: int, column: float | None = None
-) -> tuple[Array, Array]:
+    estimator: BaseEstimator, name: str, n_features: int, n_outputs: int,
+    column: float | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """The coefficients (n_outputs, n_features) and intercepts (n_outputs,) of an estimator.
 
     With a constant last column of value ``column``, its coefficients stand for the intercepts.
@@ -213,9 +217,9 @@ def shares(weights: Array, name: str) -> tuple[Array, float]:
 
 
 def fits(
-    estimator: Any,
+    estimator: BaseEstimator,
     data: Data,
-    outputs: list[Any],
+    outputs: list[tuple[Array, Array]],
     loss: Loss,
     penalty: Penalty,
     alpha: Callable[[float], float | Array],
@@ -261,6 +265,6 @@ def positive(alpha: float, name: str) -> float:
     return alpha
 
 
-def signed(estimator: Any, penalty: Penalty) -> Penalty:
+def signed(estimator: BaseEstimator, penalty: Penalty) -> Penalty:
     """The penalty, with the constraint w >= 0 if the estimator has ``positive=True``."""
     return for_features(penalty, lower=0.0) if getattr(estimator, "positive", False) else penalty

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from .._typing import Array, Numbers
 from ..estimators.names import elastic_net
 from ..losses import Loss, Squared
 from ..penalties import Penalty, for_features
@@ -33,14 +35,14 @@ class Family:
         A function of the estimator: the value of a column whose coefficient is the intercept.
     """
 
-    loss: Callable[[Any], Loss]
-    penalty: Callable[[Any], Penalty]
-    alpha: Callable[[Any, float, int], Any]
-    outputs: Callable[[Any, Data], list]
+    loss: Callable[[BaseEstimator], Loss]
+    penalty: Callable[[BaseEstimator], Penalty]
+    alpha: Callable[[BaseEstimator, float, int], Numbers]
+    outputs: Callable[[BaseEstimator, Data], list]
     fit_intercept: bool | None = None
-    column: Callable[[Any], float | None] = lambda estimator: None
+    column: Callable[[BaseEstimator], float | None] = lambda estimator: None
 
-    def __call__(self, estimator: Any, data: Data) -> list[LinearFit]:
+    def __call__(self, estimator: BaseEstimator, data: Data) -> list[LinearFit]:
         outputs, n_rows = self.outputs(estimator, data), data.X.shape[0]
         return fits(
             estimator, data, outputs, self.loss(estimator), self.penalty(estimator),
@@ -49,7 +51,7 @@ class Family:
         )  # fmt: skip
 
 
-def given(estimator: Any, name: str) -> Any:
+def given(estimator: BaseEstimator, name: str) -> Any:
     """The value of a parameter, or the value that cross-validation chose for it."""
     chosen = getattr(estimator, f"{name}_", None)
     return getattr(estimator, name) if chosen is None else chosen
@@ -58,22 +60,22 @@ def given(estimator: Any, name: str) -> Any:
 # The weight of the penalty beside the mean loss
 
 
-def alpha(estimator: Any, total: float, n_rows: int) -> Any:
+def alpha(estimator: BaseEstimator, total: float, n_rows: int) -> Numbers:
     """The weight of objectives with the mean loss."""
     return given(estimator, "alpha")
 
 
-def alpha_of_sum(estimator: Any, total: float, n_rows: int) -> Any:
+def alpha_of_sum(estimator: BaseEstimator, total: float, n_rows: int) -> Numbers:
     """The weight of objectives with the sum of the losses, which may be one for each output."""
     return np.asarray(given(estimator, "alpha")) / total
 
 
-def inverse_C(estimator: Any, total: float, n_rows: int) -> float:
+def inverse_C(estimator: BaseEstimator, total: float, n_rows: int) -> float:
     """The weight of objectives with C times the sum of the losses."""
     return 1.0 / (float(estimator.C) * total)
 
 
-def intercept_column(estimator: Any) -> float | None:
+def intercept_column(estimator: BaseEstimator) -> float | None:
     """The column of liblinear, whose coefficient is the intercept; None where there is none."""
     return float(estimator.intercept_scaling) if estimator.fit_intercept else None
 
@@ -81,12 +83,12 @@ def intercept_column(estimator: Any) -> float | None:
 # Outputs
 
 
-def targets(estimator: Any, data: Data) -> list[Any]:
+def targets(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Array]]:
     """The outputs of a regression."""
     return data.outputs()
 
 
-def classes(estimator: Any, data: Data) -> list[Any]:
+def classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Array]]:
     """The outputs of a classifier without class weights, one for two classes."""
     return list(data.one_vs_rest(estimator))
 
@@ -94,7 +96,7 @@ def classes(estimator: Any, data: Data) -> list[Any]:
 # Least squares with an l1 norm: sum_i s_i r_i^2 / (2 sum(s)) + alpha R(w)
 
 
-def _weighted(estimator: Any, ratio: float) -> Penalty:
+def _weighted(estimator: BaseEstimator, ratio: float) -> Penalty:
     """The elastic net, with the signs and the weights of features of an estimator that has any."""
     penalty, weights = elastic_net(ratio), getattr(estimator, "weights", None)
     return signed(estimator, penalty if weights is None else for_features(penalty, weights))

@@ -1,11 +1,10 @@
 """Fitted models as points of problems of this package, and their certificates."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Numbers
 from ..certificates import (
     Certificate,
     DualBound,
@@ -26,7 +25,7 @@ class LinearFit:
 
     problem: Problem
     coef: Array
-    intercept: Any
+    intercept: Numbers
 
     @property
     def primal(self) -> float:

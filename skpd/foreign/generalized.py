@@ -21,8 +21,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from .._typing import Array
+from .._typing import Array, Numbers
 from ..certificates import Certificate, primal_objective
 from ..losses import (
     Gamma,
@@ -38,7 +39,7 @@ from ..losses import (
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty, Separable, SquaredL2, WeightedL1
 from ..problems.score_rows import scores_problem
-from .data import Data, coefficients, fits, positive
+from .data import Data, Objective, coefficients, fits, positive
 from .families import Family, alpha, classes, given, targets
 from .fits import LinearFit
 
@@ -59,14 +60,14 @@ def tweedie_loss(power: float, name: str) -> Loss:
     return {1.0: Poisson(), 2.0: Gamma()}.get(power) or Tweedie(power)
 
 
-def _refuse_link(name: str, link: Any) -> ValueError:
+def _refuse_link(name: str, link: str) -> ValueError:
     return ValueError(f"certify knows {name} with a log link for these targets, got {link!r}.")
 
 
 # scikit-learn
 
 
-def _tweedie_regressor(estimator: Any) -> Loss:
+def _tweedie_regressor(estimator: BaseEstimator) -> Loss:
     power = float(estimator.power)
     if estimator.link == "identity" or (estimator.link == "auto" and power <= 0.0):
         if power == 0.0:
@@ -75,7 +76,7 @@ def _tweedie_regressor(estimator: Any) -> Loss:
     return tweedie_loss(power, "TweedieRegressor")
 
 
-def of_scikit_learn(loss: Callable[[Any], Loss]) -> Family:
+def of_scikit_learn(loss: Callable[[BaseEstimator], Loss]) -> Family:
     """The family of an estimator of scikit-learn with half the mean deviance."""
     return Family(loss, lambda e: SquaredL2(), alpha, targets)
 
@@ -88,7 +89,7 @@ TWEEDIE = of_scikit_learn(_tweedie_regressor)
 # glum
 
 
-def _glum_loss(estimator: Any) -> Loss:
+def _glum_loss(estimator: BaseEstimator) -> Loss:
     name = type(estimator).__name__
     family, link = estimator._family_instance, type(estimator._link_instance).__name__
     kind = type(family).__name__.removesuffix("Distribution")
@@ -110,7 +111,7 @@ def _glum_loss(estimator: Any) -> Loss:
     return known[kind]
 
 
-def _strengths(estimator: Any, name: str) -> Any:
+def _strengths(estimator: BaseEstimator, name: str) -> Any:
     """The weights of features of P1 or P2, a number for the identity."""
     own = getattr(estimator, name)
     if own is None or (isinstance(own, str) and own == "identity"):
@@ -124,7 +125,7 @@ def _strengths(estimator: Any, name: str) -> Any:
     return strengths
 
 
-def _glum_penalty(estimator: Any) -> Penalty:
+def _glum_penalty(estimator: BaseEstimator) -> Penalty:
     refused = {"scale_predictors": False, "A_ineq": None, "monotonic_constraints": None}
     for name, allowed in refused.items():
         if (found := getattr(estimator, name)) is not allowed:
@@ -143,17 +144,17 @@ def _glum_penalty(estimator: Any) -> Penalty:
     return Separable(l1, l2, *ends)
 
 
-def _glum_alpha(estimator: Any, total: float, n_rows: int) -> Any:
+def _glum_alpha(estimator: BaseEstimator, total: float, n_rows: int) -> Numbers:
     return given(estimator, "alpha") or 0.0
 
 
-def _glum_outputs(estimator: Any, data: Data) -> list[Any]:
+def _glum_outputs(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Array]]:
     if type(estimator._family_instance).__name__ != "BinomialDistribution":
         return targets(estimator, data)
     return _zeros_and_ones(data)
 
 
-def _zeros_and_ones(data: Data) -> list[Any]:
+def _zeros_and_ones(data: Data) -> list[tuple[Array, Array]]:
     return classes(SimpleNamespace(classes_=np.array([0.0, 1.0])), data)
 
 
@@ -179,7 +180,7 @@ def _glm_loss(results: Any) -> Loss:
     return tweedie_loss(powers.get(kind) or float(family.var_power), "GLM of statsmodels")
 
 
-RESULTS: dict[str, Callable[[Any], Loss]] = {  # by the model that has the result
+RESULTS: dict[str, Callable[[BaseEstimator], Loss]] = {  # by the model that has the result
     "GLM": _glm_loss,
     "Logit": lambda results: Logistic(),
     "Poisson": lambda results: Poisson(),
@@ -253,7 +254,7 @@ class OrdinalFit(LinearFit):
 
 
 def ordinal_fit(
-    estimator: Any, data: Data, loss: MarginLoss, alpha: float, thresholds: Any
+    estimator: BaseEstimator, data: Data, loss: MarginLoss, alpha: float, thresholds: Array
 ) -> LinearFit:
     """The fit of ordered classes with half the squared l2 norm."""
     labels = data.labels(estimator.classes_)
@@ -263,11 +264,11 @@ def ordinal_fit(
     return OrdinalFit(problem, coef, 0.0, np.asarray(thresholds, dtype=np.float64))
 
 
-def _mord(estimator: Any, data: Data) -> list[LinearFit]:
+def _mord(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fit of sum_i s_i sum_k l_ik + alpha ||w||^2 / 2 of LogisticAT."""
     alpha = float(estimator.alpha) / float(np.sum(data.sample_weight))
     return [ordinal_fit(estimator, data, Logistic(), alpha, estimator.theta_)]
 
 
-MORD: dict[str, Callable[[Any, Data], list]] = {"LogisticAT": _mord}
-STATSMODELS: dict[str, Callable[[Any, Data], list]] = dict.fromkeys(RESULTS, _statsmodels)
+MORD: dict[str, Objective] = {"LogisticAT": _mord}
+STATSMODELS: dict[str, Objective] = dict.fromkeys(RESULTS, _statsmodels)

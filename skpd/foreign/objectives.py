@@ -13,9 +13,10 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn import linear_model, svm
+from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_sample_weight
 
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.group_lasso import WithGroups
 from ..estimators.names import LOSSES, PENALTIES, chosen, elastic_net
@@ -37,7 +38,7 @@ from ..losses.scaled_huber import ScaledHuber
 from ..penalties import L1, Penalty, SquaredL2
 from ..problems.score_rows import scores_problem
 from .celer_skglm import CELER, SKGLM
-from .data import Data, coef_name, coefficients, fits, positive, shares, signed
+from .data import Data, Objective, coef_name, coefficients, fits, positive, shares, signed
 from .families import (
     ELASTIC_NET,
     LASSO,
@@ -64,14 +65,14 @@ from .survival import COX
 # Least squares, of targets or of classes -1 and 1
 
 
-def _ridge_classes(estimator: Any, data: Data) -> list[tuple[Array, Array]]:
+def _ridge_classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Array]]:
     weights = data.sample_weight
     if estimator.class_weight:
         weights = weights * compute_sample_weight(estimator.class_weight, data.y)
     return [(y, weights) for y, _ in data.one_vs_rest(estimator)]
 
 
-def _ridge(outputs: Callable[[Any, Data], list]) -> Family:
+def _ridge(outputs: Callable[[BaseEstimator, Data], list]) -> Family:
     """The objective sum_i s_i r_i^2 + alpha ||w||^2."""
     return Family(lambda e: Squared(), lambda e: signed(e, SquaredL2()), alpha_of_sum, outputs)
 
@@ -79,11 +80,11 @@ def _ridge(outputs: Callable[[Any, Data], list]) -> Family:
 # Outputs of classes with class weights; "balanced" counts rows or sums their weights
 
 
-def _counted_classes(estimator: Any, data: Data) -> list[Any]:
+def _counted_classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Array]]:
     return list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=False)))
 
 
-def _weighted_classes(estimator: Any, data: Data) -> list[Any]:
+def _weighted_classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Array]]:
     return list(data.one_vs_rest(estimator, data.class_weight(estimator, weighted=True)))
 
 
@@ -100,7 +101,7 @@ LINEAR_SVR = Family(
 )  # fmt: skip
 
 
-def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
+def _linear_svc(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     joint = estimator.multi_class == "crammer_singer"
     return crammer_singer(estimator, data) if joint else LINEAR_SVC(estimator, data)
 
@@ -108,7 +109,7 @@ def _linear_svc(estimator: Any, data: Data) -> list[LinearFit]:
 # The objective of libsvm is sum_i C s_i l(y_i, x_i.w + b) + ||w||^2 / 2 with a free intercept.
 
 
-def _pairs_of_classes(estimator: Any, data: Data) -> list[tuple[Array, Array]]:
+def _pairs_of_classes(estimator: BaseEstimator, data: Data) -> list[tuple[Array, Array]]:
     """The outputs of `SVC`: one for two classes, otherwise one for each pair of classes.
 
     The first class of a pair has the label 1 in its problem.
@@ -135,7 +136,7 @@ LOGISTIC = Family(
 )
 
 
-def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
+def _logistic(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     if len(estimator.classes_) == 2:
         return LOGISTIC(estimator, data)
     C, ratio = _logistic_penalty(estimator)
@@ -144,7 +145,7 @@ def _logistic(estimator: Any, data: Data) -> list[LinearFit]:
     return [of_classes(estimator, data, loss, elastic_net(ratio), C, class_weight)]
 
 
-def _logistic_penalty(estimator: Any) -> tuple[float, float]:
+def _logistic_penalty(estimator: BaseEstimator) -> tuple[float, float]:
     """The pair (C, l1_ratio); before scikit-learn 1.10 l1_ratio may follow from ``penalty``."""
     if isinstance(estimator, linear_model.LogisticRegressionCV):
         C, ratio = np.ravel(estimator.C_)[0], np.ravel(estimator.l1_ratio_)[0]
@@ -172,7 +173,7 @@ SGD_LOSSES: dict[str, Callable[[float], Loss]] = {
 }
 
 
-def _sgd_loss(estimator: Any) -> Loss:
+def _sgd_loss(estimator: BaseEstimator) -> Loss:
     if estimator.loss not in SGD_LOSSES:
         raise ValueError(
             f"The loss of {type(estimator).__name__} must be one of {', '.join(SGD_LOSSES)} to "
@@ -181,12 +182,12 @@ def _sgd_loss(estimator: Any) -> Loss:
     return SGD_LOSSES[estimator.loss](float(estimator.epsilon))
 
 
-def _sgd_penalty(estimator: Any) -> Penalty:
+def _sgd_penalty(estimator: BaseEstimator) -> Penalty:
     ratios = {"l1": 1.0, "l2": 0.0, "elasticnet": estimator.l1_ratio}
     return elastic_net(ratios.get(estimator.penalty, 0.0))
 
 
-def _sgd_alpha(estimator: Any, total: float, n_rows: int) -> float:
+def _sgd_alpha(estimator: BaseEstimator, total: float, n_rows: int) -> float:
     alpha = float(estimator.alpha) if estimator.penalty is not None else 0.0
     return alpha * (n_rows / total)
 
@@ -194,7 +195,7 @@ def _sgd_alpha(estimator: Any, total: float, n_rows: int) -> float:
 # Robust and quantile regression
 
 
-def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
+def _huber(estimator: BaseEstimator, data: Data) -> list[ConcomitantFit]:
     """The fit of the objective sum_i s_i (sigma + 2 sigma h(r_i / sigma)) + alpha ||w||^2.
 
     Here h is the Huber loss and sigma > 0 the scale (`skpd.losses.scaled_huber`).
@@ -210,7 +211,7 @@ def _huber(estimator: Any, data: Data) -> list[ConcomitantFit]:
     return [ConcomitantFit(problem, coef[0], float(intercept[0]), float(estimator.scale_))]
 
 
-OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
+OBJECTIVES: dict[type, Objective] = {
     **dict.fromkeys(
         [
             linear_model.Lasso, linear_model.LassoCV, linear_model.LassoLars,
@@ -254,7 +255,7 @@ OBJECTIVES: dict[type, Callable[[Any, Data], list]] = {
 }  # fmt: skip
 
 
-BY_NAME: dict[str, dict[str, Callable[[Any, Data], list]]] = {  # libraries that are not imported
+BY_NAME: dict[str, dict[str, Objective]] = {  # libraries that are not imported
     "celer": CELER,
     "skglm": SKGLM,
     "glum": dict.fromkeys(["GeneralizedLinearRegressor", "GeneralizedLinearRegressorCV"], GLUM),
@@ -265,13 +266,13 @@ BY_NAME: dict[str, dict[str, Callable[[Any, Data], list]]] = {  # libraries that
 }
 
 
-def minimiser(estimator: Any) -> Any:
+def minimiser(estimator: BaseEstimator) -> Any:
     """What says what was minimised: the model of a result of statsmodels, or the estimator."""
     results = coef_name(estimator) == "params"
     return getattr(estimator, "model", estimator) if results else estimator
 
 
-def objective_of(estimator: Any) -> Callable[[Any, Data], list] | None:
+def objective_of(estimator: BaseEstimator) -> Objective | None:
     """The function that makes the fits of another library's estimator; None if it is not known."""
     kind = type(minimiser(estimator))
     by_name = BY_NAME.get(kind.__module__.partition(".")[0], {})
@@ -287,7 +288,7 @@ def known_objectives() -> str:
 
 @singledispatch
 def own_objective(
-    estimator: PrimalDualEstimator, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
+    estimator: PrimalDualEstimator, X: MatrixLike, y: ArrayLike, sample_weight: PerRow,
     **more: ArrayLike,
 ) -> list[LinearFit]:  # fmt: skip
     """The fits of one of this package's estimators.
@@ -314,9 +315,8 @@ def own_objective(
 
 @own_objective.register
 def _(
-    estimator: WithGroups, X: Any, y: ArrayLike, sample_weight: ArrayLike | None,
-    **more: ArrayLike,
-) -> list[LinearFit]:  # fmt: skip
+    estimator: WithGroups, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, **more: ArrayLike
+) -> list[LinearFit]:
     """The fits of a group lasso; for overlapping groups with the copies of the coefficients."""
     copies = estimator._copies()
     if copies is None:
@@ -328,7 +328,7 @@ def _(
 
 
 def by_hand(
-    estimator: Any,
+    estimator: BaseEstimator,
     data: Data,
     loss: str | Loss,
     penalty: str | Penalty,

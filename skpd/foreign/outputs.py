@@ -1,10 +1,10 @@
 """The objectives of estimators of several outputs or classes, as problems of all outputs."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from sklearn import linear_model
+from sklearn.base import BaseEstimator
 
 from .._typing import Array
 from ..designs import Design
@@ -25,7 +25,7 @@ COUPLED_LOSSES: dict[str, Callable[[int], Loss]] = {
 ALONE = {"l1", "l2"}
 
 
-def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
+def multi_task(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fit of the objective sum_i ||r_i||^2 / (2 n) + alpha R(W) of all outputs together."""
     alpha = float(given(estimator, "alpha"))
     ratio = float(getattr(estimator, "l1_ratio_", getattr(estimator, "l1_ratio", 1.0)))
@@ -40,7 +40,7 @@ def multi_task(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def _joint(
-    estimator: Any, data: Data, Y: Array, loss: Loss, penalty: Penalty,
+    estimator: BaseEstimator, data: Data, Y: Array, loss: Loss, penalty: Penalty,
     alpha: Callable[[float], float], *, free: bool, class_weight: Array | float = 1.0,
     column: float | None = None,
 ) -> LinearFit:  # fmt: skip
@@ -70,7 +70,7 @@ def _joint(
     return LinearFit(problem, np.ravel(coef.T), intercept)
 
 
-def crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
+def crammer_singer(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fits of liblinear's Crammer-Singer SVM, whose intercepts are penalised.
 
     For two classes the model stores the difference of the coefficients of the classes only.
@@ -90,8 +90,8 @@ def crammer_singer(estimator: Any, data: Data) -> list[LinearFit]:
 
 
 def of_classes(
-    estimator: Any, data: Data, loss: LabelLoss, penalty: Penalty, C: float, class_weight: Array,
-    column: float | None = None,
+    estimator: BaseEstimator, data: Data, loss: LabelLoss, penalty: Penalty, C: float,
+    class_weight: Array, column: float | None = None,
 ) -> LinearFit:  # fmt: skip
     """The fit of the objective C sum_i s_i l(y_i, W x_i + b) + R(W), with a loss of classes."""
     labels = data.labels(estimator.classes_)
@@ -113,7 +113,7 @@ def ties_outputs(loss: str | Loss, penalty: str | Penalty) -> bool:
     return coupled or (isinstance(penalty, str) and penalty in {*OUTPUT_PENALTIES} - ALONE)
 
 
-def has_intercept(estimator: Any, fit_intercept: bool | None) -> bool:
+def has_intercept(estimator: BaseEstimator, fit_intercept: bool | None) -> bool:
     """Whether the intercept is free: as given, or by the attributes of the estimator."""
     if fit_intercept is not None:
         return fit_intercept
@@ -122,7 +122,7 @@ def has_intercept(estimator: Any, fit_intercept: bool | None) -> bool:
 
 
 def by_hand_of_outputs(
-    estimator: Any, data: Data, loss: str | Loss, penalty: str | Penalty, alpha: float,
+    estimator: BaseEstimator, data: Data, loss: str | Loss, penalty: str | Penalty, alpha: float,
     fit_intercept: bool | None,
 ) -> LinearFit:  # fmt: skip
     """The fit of any estimator with coef_ and intercept_ for an objective of all outputs."""

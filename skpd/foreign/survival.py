@@ -14,22 +14,22 @@ The numbers d_j are 1 for Coxnet without ``normalize``, else the l2 norms of the
 subtracting their means; for lifelines these over the root of n - 1, the standard deviations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from .._typing import Array
+from .._typing import Array, Numbers
 from ..estimators.names import elastic_net
 from ..estimators.survival import CoxPD
 from ..penalties import Penalty, Separable
-from .data import Data, coefficients, positive
+from .data import Data, Objective, coefficients, positive
 from .fits import LinearFit
 
 
 def _fits(
-    data: Data, coefs: Any, penalty: Penalty, alphas: Sequence[float], ties: str
+    data: Data, coefs: Array, penalty: Penalty, alphas: Sequence[float], ties: str
 ) -> list[LinearFit]:
     """The fits of L(X w) plus alpha times the penalty, one for each alpha."""
     rows = data.sample_weight, data.offset, data.strata
@@ -40,7 +40,7 @@ def _fits(
     return [LinearFit(problem.with_alpha(positive(a, data.name)), w, 0.0) for a, w in pairs]
 
 
-def _elastic_net(data: Data, weights: Any, scales: Any = 1.0, ratio: float = 0.0) -> Penalty:
+def _elastic_net(data: Data, weights: Array, scales: Numbers = 1.0, ratio: float = 0.0) -> Penalty:
     """The sum of weights_j R(scales_j w_j).
 
     Raises
@@ -64,7 +64,7 @@ def _norms(data: Data) -> Array:
     return np.linalg.norm(table - table.mean(axis=0), axis=0)
 
 
-def _skglm(estimator: Any, data: Data) -> list[LinearFit]:
+def _skglm(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     penalty = elastic_net(float(estimator.l1_ratio))
     return _fits(data, estimator.coef_, penalty, [float(estimator.alpha)], estimator.method)
 
@@ -72,7 +72,7 @@ def _skglm(estimator: Any, data: Data) -> list[LinearFit]:
 KNOWN = {"l1_ratio": 0.0, "baseline_estimation_method": "breslow", "entry_col": None}
 
 
-def _lifelines(estimator: Any, data: Data) -> list[LinearFit]:
+def _lifelines(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     for name, allowed in KNOWN.items():
         if (found := getattr(estimator, name)) != allowed:
             raise ValueError(
@@ -92,20 +92,20 @@ def _lifelines(estimator: Any, data: Data) -> list[LinearFit]:
     return _fits(data, estimator.params_, penalty, [alpha], "efron")
 
 
-def _ridge(estimator: Any, data: Data) -> list[LinearFit]:
+def _ridge(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     weights = np.broadcast_to(estimator.alpha, data.X.shape[1]).astype(np.float64)
     penalty, alpha = _elastic_net(data, weights), 1.0 / float(np.sum(data.sample_weight))
     return _fits(data, estimator.coef_, penalty, [alpha], estimator.ties)
 
 
-def _coxnet(estimator: Any, data: Data) -> list[LinearFit]:
+def _coxnet(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fits of all ``alphas_``."""
     scales, ratio = _norms(data) if estimator.normalize else 1.0, float(estimator.l1_ratio)
     penalty = _elastic_net(data, estimator.penalty_factor_, scales, ratio)
     return _fits(data, estimator.coef_.T, penalty, estimator.alphas_, "breslow")
 
 
-COX: dict[str, dict[str, Callable[[Any, Data], list]]] = {
+COX: dict[str, dict[str, Objective]] = {
     "skglm": {"CoxEstimator": _skglm},
     "lifelines": {"CoxPHFitter": _lifelines},
     "sksurv": {"CoxPHSurvivalAnalysis": _ridge, "CoxnetSurvivalAnalysis": _coxnet},
