@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from distributed import Client
 
@@ -120,7 +120,7 @@ def certify(
     return certified(found, **options)
 
 
-def _on_dask(estimator: PrimalDualEstimator, client: Client) -> Any:
+def _on_dask(estimator: PrimalDualEstimator, client: Client) -> PrimalDualEstimator:
     """The estimator for Dask collections with the parameters and model of an ordinary one."""
     if isinstance(estimator, models.OnDask):
         return estimator
@@ -156,7 +156,7 @@ class DaskData:
         """The sorted distinct labels."""
         return class_weights(self.X)[0]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         raise ValueError(
             f"{self.name} cannot be certified on data of Dask: its objective asks for {name!r} of "
             "all rows together."

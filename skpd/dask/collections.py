@@ -6,8 +6,9 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, default_client
+from distributed import Client, Future, default_client
 
+from .._typing import Array
 from .._warn import warn
 from .team import Team
 
@@ -32,7 +33,7 @@ def client_of(given: Client | None) -> Client:
         return Client()
 
 
-def as_array(X: Any, name: str) -> Any:
+def as_array(X: Any, name: str) -> da.Array:
     """The collection as a dask array.
 
     Raises
@@ -53,7 +54,7 @@ def as_array(X: Any, name: str) -> Any:
     raise ValueError(f"{name} must be a dask array or dataframe, got {type(X).__name__}.")
 
 
-def feature_names(X: Any) -> Any:
+def feature_names(X: Any) -> np.ndarray | None:
     """The names of the columns of a dataframe if all of them are strings, else None."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
@@ -95,7 +96,7 @@ def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None, offset: A
     return Team(client, partial(_computed, client, columns))
 
 
-def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list[Any]:
+def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list:
     """Futures of the chunks of X, y, sample_weight and offset; the last two may be None.
 
     With ``in_ranges``, chunks that are not yet computed are assigned to workers in contiguous
@@ -104,7 +105,7 @@ def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list[Any]:
     used = [column for column in columns if column is not None]
     delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in used]
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) if in_ranges else []
-    futures: list[Any] = [[] for _ in used]
+    futures: list[list[Future]] = [[] for _ in used]
     for k, some in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
         own = [blocks[j] for blocks in delayed for j in some]
         placed = {"workers": workers[k : k + 1], "allow_other_workers": True} if workers else {}
@@ -115,7 +116,7 @@ def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list[Any]:
     return [None if column is None else next(found) for column in columns]
 
 
-def beside(y: Any, X: Any, name: str) -> Any:
+def beside(y: Any, X: da.Array, name: str) -> da.Array:
     """Targets or weights, chunked as X is.
 
     If the lengths of chunks are not known and the numbers of chunks differ, all rows are counted
@@ -152,12 +153,12 @@ def beside(y: Any, X: Any, name: str) -> Any:
     return da.Array(y.dask, y.name, given, dtype=y.dtype, meta=y._meta)
 
 
-def _are_known(X: Any) -> bool:
+def _are_known(X: da.Array) -> bool:
     """Whether the lengths of the chunks of X are known."""
     return not np.isnan(np.array(X.chunks[0], dtype=float)).any()
 
 
-def _counted(X: Any) -> Any:
+def _counted(X: da.Array) -> da.Array:
     """The array X with known lengths of its chunks, which may have to be computed."""
     if _are_known(X):
         return X
@@ -167,7 +168,7 @@ def _counted(X: Any) -> Any:
     return da.Array(X.dask, X.name, chunks, dtype=X.dtype, meta=X._meta)
 
 
-def class_weights(team: Team) -> tuple[Any, Any]:
+def class_weights(team: Team) -> tuple[np.ndarray, Array]:
     """The sorted distinct labels, and the sum of the weights of the rows of each."""
     found = [part for answer in team.ask_anew("class_weights") for part in answer.values()]
     classes = np.unique(np.concatenate([labels for labels, _ in found]))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._typing import Array, Matrix
 from ..designs import RowBlocks
 from ..designs.sums import added, halves
 from ..losses import Loss
@@ -27,10 +28,10 @@ class Part:
     """
 
     number: int
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    offset: Any = None
+    X: Matrix
+    y: np.ndarray
+    sample_weight: Array | None = None
+    offset: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Task:
     """
 
     loss: Loss
-    positive: Any = None
-    class_weight: Any = None
+    positive: np.generic | None = None
+    class_weight: tuple[np.ndarray, Array] | None = None
     column: float | None = None
     n_parallel: int = 1
     total: float = 1.0
@@ -61,7 +62,7 @@ class Task:
 class Chunk(RowBlocks):
     """A chunk of X, with its number in messages of errors."""
 
-    def __init__(self, X: Any, number: int) -> None:
+    def __init__(self, X: Matrix, number: int) -> None:
         self._name = f"chunk {number} of X"
         super().__init__([X])
 
@@ -127,7 +128,7 @@ class RowHolder:
         except Exception as error:
             return Answer(error=error)
 
-    def describe(self) -> dict[int, dict[str, Any]]:
+    def describe(self) -> dict[int, dict[str, int]]:
         """Validate the parts and return the shape and type of each.
 
         Raises
@@ -137,7 +138,7 @@ class RowHolder:
         """
         return {number: self._describe(part) for number, part in self.parts.items()}
 
-    def _describe(self, part: Part) -> dict[str, Any]:
+    def _describe(self, part: Part) -> dict[str, int]:
         if np.shape(part.X)[:1] == (0,):
             return {"n_rows": 0}
         if not (isinstance(part.X, np.ndarray) or sp.issparse(part.X)):
@@ -177,7 +178,7 @@ class RowHolder:
             else part.X.nbytes,
         }
 
-    def class_weights(self) -> dict[int, tuple[Any, Any]]:
+    def class_weights(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """The distinct labels of each part, and the sum of the weights of the rows of each."""
         found = {}
         for number, part in self.parts.items():

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods
+from .._typing import Array, Matrix
 from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
@@ -24,14 +25,7 @@ from ..formulation.formulate import (
 )
 from ..losses.shifted import posed_with
 from ..problems import Point
-from .collections import (
-    as_array,
-    beside,
-    class_weights,
-    client_of,
-    feature_names,
-    team_of,
-)
+from .collections import as_array, beside, class_weights, client_of, feature_names, team_of
 from .communication import Communication
 from .holder import Task
 from .shards import DaskShards
@@ -52,7 +46,7 @@ class OnDask(PrimalDualEstimator):
 
     _local: ClassVar[type]
     _own_constraints: ClassVar[dict] = {"client": [HasMethods(["submit", "who_has"]), None]}
-    classes_: Any
+    classes_: np.ndarray
     communication_: Communication
     client: Client | None = None
 
@@ -62,7 +56,7 @@ class OnDask(PrimalDualEstimator):
             cls.__annotations__ = {**get_annotations(cls._local), "client": Client | None}
             declared(cls)
 
-    def to_local(self) -> Any:
+    def to_local(self) -> PrimalDualEstimator:
         """The ordinary estimator with the same parameters and the same model.
 
         Its ``dual_coef_`` is an array in memory, and the estimator does not need Dask.
@@ -131,14 +125,14 @@ class OnDask(PrimalDualEstimator):
         if offset is None:
             return X.map_blocks(given, dtype=dtype, **shape)
 
-        def of_both(rows: Any, own: Any) -> Any:
+        def of_both(rows: Matrix, own: Array) -> Array:
             return given(rows, own[:, 0])
 
         return da.map_blocks(
             of_both, X, beside(offset, X, "offset")[:, None], dtype=dtype, **shape
         )
 
-    def _model_alone(self) -> Any:
+    def _model_alone(self) -> PrimalDualEstimator:
         """The ordinary estimator with the attributes that predictions need."""
         without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
         kind: Any = self._local
@@ -158,10 +152,8 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         check_classification_targets(classes)
         class_weight = None
         if self.class_weight is not None:
-            class_weight = (
-                classes,
-                weights_of_classes(self.class_weight, classes, classes, weights),
-            )
+            by_class = weights_of_classes(self.class_weight, classes, classes, weights)
+            class_weight = classes, by_class
         loss = self._get_loss()
         if offset is not None and len(classes) > 2:
             raise ValueError(
@@ -169,7 +161,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
                 "one of its own."
             )
 
-        def shards_of(place: int, positive: Any) -> DaskShards:
+        def shards_of(place: int, positive: np.generic) -> DaskShards:
             return DaskShards(team, Task(loss, positive, class_weight))
 
         posed = posed_with(loss, offset)
@@ -228,7 +220,7 @@ def beside_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     return beside(y, X, "y"), weights
 
 
-def mean_of(values: Any, weights: Any) -> Any:
+def mean_of(values: da.Array, weights: da.Array | None) -> da.Array:
     """The weighted mean of a dask array whose chunks may have unknown lengths."""
     return values.mean() if weights is None else (weights * values).sum() / weights.sum()
 

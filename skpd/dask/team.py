@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 from dask.sizeof import sizeof
-from distributed import Client, wait
+from distributed import Actor, Client, Future, wait
+from distributed.actor import BaseActorFuture
 from distributed.client import FutureCancelledError
 
 from .._warn import warn
@@ -36,7 +37,7 @@ class Member:
     """A worker and its holder of some parts."""
 
     worker: str
-    holder: Any
+    holder: Actor
     numbers: tuple[int, ...]
 
     def call(self, method: str, arguments: tuple = (), dropped: Sequence[int] = ()) -> Any:
@@ -78,7 +79,7 @@ class Team:
         and weights do not fit them.
     """
 
-    def __init__(self, client: Client, compute: Callable[[bool], list[Any]]) -> None:
+    def __init__(self, client: Client, compute: Callable[[bool], list]) -> None:
         self.client, self._compute = client, compute
         self._workers_then, self._futures = set(self._workers()), compute(True)
         self.n_parts, self.cost, self.generation = len(self._futures[0]), Communication(), 0
@@ -86,7 +87,7 @@ class Team:
         self._posed: dict[int, Task] = {}
         self._dropped = deque[int]()
         self._members: list[Member] = []
-        self._rows: dict[int, dict[str, Any]] = {}
+        self._rows: dict[int, dict[str, int]] = {}
         self._firsts: dict[int, int] = {}
         self._hold(range(self.n_parts))
         answers = self.ask_anew("describe")
@@ -162,7 +163,7 @@ class Team:
             ) from answer.error
         return answer.get()
 
-    def parts(self, problem: int, function: Callable[..., Any], arguments: tuple) -> list[Any]:
+    def parts(self, problem: int, function: Callable[..., Any], arguments: tuple) -> list[Future]:
         """Futures of the results of a function for each shard, which stay with the workers.
 
         Raises
@@ -235,7 +236,7 @@ class Team:
             time.sleep(PAUSE)
         raise RuntimeError(f"No worker keeps the chunks {numbers} of X for long enough.")
 
-    def _made(self, future: Any, worker: str) -> Any:
+    def _made(self, future: Future, worker: str) -> Actor | None:
         """The holder that a worker creates, None if the worker is lost meanwhile."""
         while True:
             try:
@@ -244,7 +245,7 @@ class Team:
                 if not isinstance(error, TimeoutError) or worker not in self._workers():
                     return None
 
-    def _computed(self, numbers: Sequence[int]) -> list[list[Any]]:
+    def _computed(self, numbers: Sequence[int]) -> list[list[Future]]:
         """Futures of some chunks of X, y and weights, after they have been computed.
 
         The scheduler recomputes chunks that are lost with a worker, if that is possible. But if
@@ -293,7 +294,7 @@ class Team:
         self._workers()  # its answer comes after the scheduler has done that
         self._futures, self._workers_then = self._compute(False), workers
 
-    def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Any, list[int]]]:
+    def _new_holders(self, numbers: Sequence[int]) -> dict[str, tuple[Future, list[int]]]:
         """Futures of holders and the indices of their parts, by the address of the worker."""
         own = self._computed(numbers)
         places, workers = self.client.who_has(own[0]), self._workers()
@@ -368,7 +369,7 @@ class Team:
                 self._result(answer)
 
 
-def _answer_of(call: Any) -> Answer | None:
+def _answer_of(call: BaseActorFuture | None) -> Answer | None:
     """The answer of a pending call, None if its worker is lost."""
     try:
         answer: Answer | None = None if call is None else call.result()
@@ -377,7 +378,7 @@ def _answer_of(call: Any) -> Answer | None:
     return answer
 
 
-def _are_late(futures: Sequence[Any]) -> bool:
+def _are_late(futures: Sequence[Future]) -> bool:
     """Whether some futures are still pending after `PATIENCE` seconds."""
     try:
         wait(futures, timeout=PATIENCE)
@@ -387,7 +388,7 @@ def _are_late(futures: Sequence[Any]) -> bool:
 
 
 def _part_of(
-    holder: Any, problem: int, number: int, function: Callable[..., Any], arguments: tuple
+    holder: Actor, problem: int, number: int, function: Callable[..., Any], arguments: tuple
 ) -> Any:
     """The result of a function for one shard, computed by a task on the worker that has it."""
     return holder.ask([], "part_of", (problem, number, function, arguments)).result().get()
