@@ -34,7 +34,7 @@ class Workspace:
         The last Gram matrix of weighted rows, over some columns and the intercept.
     centred : Problem, Array or None
         The problem with features shifted to mean 0 and the shift, after they are first asked for.
-    choices : dict
+    attempts : dict
         The methods selected, by the type of the penalty and whether there is a start. They are
         selected for the first alpha of a path; for another alpha they apply as well, even if
         another method may be faster.
@@ -49,7 +49,7 @@ class Workspace:
         self.products = rows.new_products(of_path)
         self.gram = rows.new_gram(penalty)
         self.centred: Any = None
-        self.choices: dict[tuple, list] = {}
+        self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
         self.known: Any = None
         self._predictions: Any = None  # the last predictions, and their model

@@ -4,12 +4,19 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..penalties import Structure
 from ..problems import Point, Problem
 from ..problems.columns import Columns
 from .run import Run
 
 SHARE = 0.5  # share of the allowed gap for the separate problems of the outputs
 FINER, ROUNDS = 0.1, 4  # factor of the tolerance in another round, and the number of rounds
+
+
+def has_separate_outputs(problem: Problem) -> bool:
+    """Whether neither the loss nor the penalty ties outputs together, other than their order."""
+    ties = problem.loss.couples_outputs and not problem.loss.of_quantiles
+    return problem.penalty.structure is Structure.SEPARABLE and not ties
 
 
 def _of_output(problem: Problem, k: int) -> Problem:

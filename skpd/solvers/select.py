@@ -1,238 +1,398 @@
-"""The table of all methods, and those that are tried for a problem (`select`, `auto`)."""
+"""Which methods are tried for a problem, in which order and with which budgets (`select`, `auto`).
 
-from collections.abc import Callable
+`select` finds the rule for the form of a problem, and a rule lists attempts with their reasons.
+`METHODS` holds those of `skpd.solvers.methods` and methods that solve other problems by `auto`.
+"""
+
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from math import inf
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..designs import newton_cost
+from ..penalties import Structure
 from ..problems import Problem
-from . import needs as need
-from .accelerated.agm import agm
-from .accelerated.outputs import accelerated_gradients
-from .coordinates.classes import class_descent
-from .coordinates.dual import dual_descent
-from .coordinates.pairs import pair_descent
-from .coordinates.random import approx, coordinate_descent
-from .equivalent import centred, centred_problem, in_model
-from .frank_wolfe.l1_ball import search_for_multiplier
-from .frank_wolfe.pdbfw import pdbfw
-from .frank_wolfe.settings import BALL
-from .frank_wolfe.trace_norm import block_frank_wolfe, line_search_over_trace_norm
-from .interior import faces_of_ball, interior_point, interior_point_to_the_zeros
-from .low_rank.alternating import alternating_multipliers
-from .low_rank.gradients import singular_gradients, soft_impute
-from .low_rank.hybrid import pdprox_dual_of_entries
-from .low_rank.restarted import pdprox_restarted_for_completion
-from .newton.multipliers import method_of_multipliers
+from .coordinates.dual import takes_few_passes
+from .equivalent import centred, centred_problem
+from .frank_wolfe.l1_ball import is_well_conditioned, search_for_multiplier
+from .interior import cost_of_run, expected_cost, has_decompositions
+from .interior.settings import SETTINGS as INTERIOR
+from .low_rank.settings import SETTINGS as LOW_RANK
+from .methods import ENGINES, PUBLISHED, Method
+from .newton.settings import SETTINGS as NEWTON
 from .norms import by_slopes
-from .orders import order_of
-from .outputs import output_by_output
-from .proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
-from .proximal.robust_saddle import hybrid_gradient
-from .robust.certain_labels import certain_labels
-from .robust.incremental import hybrid, ippa, isg
-from .robust.multipliers import method_of_multipliers as robust_multipliers
+from .outputs import has_separate_outputs, output_by_output
+from .robust.settings import SELECTION as ROBUST
 from .run import Run
-from .structured.agm import structured_agm
-from .structured.bundle import bundle
-from .structured.smooth import quasi_newton, smooth
-from .structured.thresholds import by_threshold_rows
+from .settings import SETTINGS
+from .structured.settings import GRADIENTS
+from .structured.thresholds import by_threshold_rows, has_threshold_rows
+
+BY_PARTS = "a penalty of single features or of groups"
+BY_CONES = "iterations hardly depend on the data"
+FEW_MODELS = "a few penalised problems, each from the one before"
+PRECISE = "with Newton systems that keep digits which rounding took before"
+UNLIMITED = "without a limit, as the interior-point method did not finish"
+LAST = "what is left"
 
 
-class Choice(NamedTuple):
+class Attempt(NamedTuple):
     """A method that `auto` tries.
 
     Attributes
     ----------
-    name : str
-        The value of the fitted attribute ``solver_`` if the method finishes.
+    key : str
+        The key of the method in `METHODS`.
     reason : str
-        The reason for trying the method at its place in the order.
-    run : callable
-        The method.
+        The reason for trying it at this place.
+    budget : float
+        The largest cost that it may have, in the units of `skpd.designs.newton_cost`.
+    options : dict
+        Options of the method.
     """
 
-    name: str
+    key: str
     reason: str
-    run: Callable[..., None]
+    budget: float = inf
+    options: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def name(self) -> str:
+        """The value of the fitted attribute ``solver_`` if the method finishes."""
+        return METHODS[self.key].name
+
+    def run(self, run: Run) -> None:
+        limits = {"budget": self.budget} if self.budget < inf else {}
+        METHODS[self.key].run(run, **limits, **self.options)
 
 
-class Method(NamedTuple):
-    """A row of the table of methods.
+def select(problem: Problem, warm: bool = False) -> list[Attempt]:
+    """The methods that `auto` tries, in this order; ``warm`` is whether there is a start."""
+    rows, structure = problem.rows, problem.penalty.structure
+    if problem.loss.has_radius:  # a loss of its own
+        return _robust_svm(problem)
+    if structure is Structure.OF_ROWS:
+        return [Attempt("pair-descent", "one kernel and a squared norm")]
+    if problem.constraints is not None:  # additional terms of one method
+        return _linear_constraints(problem)
+    if not rows.in_memory:  # passes over the rows cost most
+        return _shards(problem)
+    if rows.of_entries:  # coefficients are factors
+        return _entries(problem)
+    if rows.of_scores:  # a loss of all rows together
+        return _soft_maxima(problem) if problem.loss.is_smooth else _maxima(problem)
+    cost = expected_cost(problem)
+    if rows.of_outputs:  # Newton steps couple what the loss and the penalty do
+        return _several_outputs(problem, cost, warm)
+    if structure.in_parts:  # Newton steps on a working set
+        return _parts(problem, cost, warm)
+    return [*_whole_penalty(problem, cost, warm), *_cones(problem, cost)]
 
-    Attributes
-    ----------
-    name : str
-        The name by which `solve` knows the method, and the value of ``solver_``.
-    run : callable
-        The method, with the argument `skpd.solvers.run.Run` and with options of its own.
-    requires : callable
-        Returns the reason why the method cannot solve a problem, such as "needs an l1 ball"; an
-        empty string if it can.
-    use : str
-        The problems for which it is worth trying, the reason of a `Choice`.
+
+def _parts(problem: Any, cost: float, warm: bool) -> list[Attempt]:
+    """Penalties of single coefficients or groups: dual descent, Newton steps, then cones.
+
+    ``cost`` is that of the interior-point method, of which others first take a share. It comes
+    first where it takes milliseconds and Newton steps would have to identify kinks without a
+    start, or where features are far from 0 without an intercept.
     """
+    loss, penalty = problem.loss, problem.penalty
+    step = newton_cost(problem.design, *problem.design.shape)
+    budget = SETTINGS.trial_budget(cost, warm)
+    few_features = problem.n_coefficients <= NEWTON.largest_working_set
+    by_newton = few_features or not penalty.is_quadratic
+    at_once = step <= SETTINGS.small_step and not warm and cost < inf
+    at_once = at_once and (loss.linear_tails or _is_far_without_intercept(problem))
+    has_square, trials = ENGINES["dual-descent"].supports(problem), []
+    if by_newton and not at_once:
+        trials.append(Attempt("multipliers", BY_PARTS, budget))
+    if not (has_square or few_features) and ENGINES["l-bfgs"].supports(problem):
+        trials.append(Attempt("l-bfgs", "more features than a Newton step can handle", budget))
+    if not by_newton:
+        trials.extend(_gradients_before_cones(cost, warm))
+    comes_first = penalty.is_quadratic or not at_once
+    if has_square and (not by_newton or (comes_first and takes_few_passes(problem))):
+        if trials and cost < inf:
+            budget = min(SETTINGS.descent_steps * step, budget)
+        trials.insert(0, Attempt("dual-descent", "a squared l2 penalty", budget))
+    again = [Attempt("multipliers", UNLIMITED)] if by_newton else []
+    return [*trials, *_cones(problem, cost, again)]
 
-    name: str
-    run: Callable[..., None]
-    requires: Callable[[Problem], str]
-    use: str = "an algorithm as published"
+
+def _whole_penalty(problem: Any, cost: float, warm: bool) -> list[Attempt]:
+    """Other penalties: what comes before cones, or without them before the hybrid gradient."""
+    structure = problem.penalty.structure
+    if structure is Structure.OF_NORM:
+        return [Attempt("slopes-of-norm", "models with the norm itself are faster to find")]
+    if structure is Structure.MAXIMUM and problem.loss.has_cones and cost == inf:
+        return [Attempt("interior-point-faces", "free features are a working set, of many")]
+    trials = _l1_ball(problem, cost) if structure is Structure.BALL else []
+    return trials or _gradients_before_cones(cost, warm)
+
+
+def _l1_ball(problem: Any, cost: float) -> list[Attempt]:
+    """An l1 ball, or half a squared norm on it: what is faster than methods for every penalty.
+
+    The passes of block Frank-Wolfe grow with the ratio of the norms of rows to the squared l2
+    penalty. The norm of the penalised model decreases with the multiplier of the constraint, whose
+    value is found with a few of them. For the squared loss each is one Newton step.
+    """
+    loss, design, trials = problem.loss, problem.design, []
+    is_long = cost > SETTINGS.long_run
+    if is_well_conditioned(problem) and (is_long or loss.piecewise_quadratic):
+        trials.append(Attempt("block-frank-wolfe", "the squared l2 norm is not small"))
+    is_large = newton_cost(design, *design.shape) > SETTINGS.small_step
+    if is_long or (loss.constant_curvature and is_large):
+        trials.append(Attempt("multiplier-search", FEW_MODELS))
+    return trials
+
+
+def _cones(
+    problem: Problem, cost: float, before_last: list[Attempt] | None = None
+) -> list[Attempt]:
+    """The methods that end the list: an interior-point method if the problem has cones."""
+    if cost == inf:
+        return [Attempt("hybrid-gradient", LAST)]
+    attempts = [Attempt("interior-point", BY_CONES)]
+    if has_decompositions(problem):
+        attempts.append(Attempt("interior-point", PRECISE, options={"precise": True}))
+    last = Attempt("hybrid-gradient", LAST, SETTINGS.last_budget(cost))
+    return [*attempts, *(before_last or []), last]
+
+
+def _gradients_before_cones(cost: float, warm: bool) -> list[Attempt]:
+    budget = SETTINGS.trial_budget(cost, warm)
+    trial = Attempt("hybrid-gradient", "Newton steps would take long", budget)
+    return [trial] if SETTINGS.long_run < cost < inf else []
+
+
+def _is_far_without_intercept(problem: Problem) -> bool:
+    """Whether features are far from 0 and there is no intercept to compensate for a shift."""
+    rows = problem.rows
+    return not problem.fit_intercept and rows.shift_of_features(problem.penalty) is not None
+
+
+def _several_outputs(problem: Any, cost: float, warm: bool) -> list[Attempt]:
+    """Several outputs: by the penalty that couples them, then cones and the hybrid gradient."""
+    last = [Attempt("hybrid-gradient", LAST)]
+    if cost < inf:
+        last.insert(0, Attempt("interior-point", BY_CONES))
+    if problem.loss.of_quantiles:
+        return [*_quantiles(problem, cost), *_gradients_before_cones(cost, warm), *last]
+    if ENGINES["line-search-frank-wolfe"].supports(problem):
+        return [Attempt("line-search-frank-wolfe", "least squares over a ball"), *last]
+    if has_separate_outputs(problem):
+        return [Attempt("output by output", "nothing ties outputs together"), *last]
+    if problem.penalty.structure.in_parts:
+        return _outputs_in_parts(problem, cost, warm, last)
+    if ENGINES["singular-gradient"].supports(problem):
+        return [Attempt("singular-gradient", "few singular vectors at a time"), *last]
+    if problem.loss.smoothness < inf:
+        budget = SETTINGS.trial_budget(cost, warm)
+        return [Attempt("accelerated-gradient", "the loss is smooth", budget), *last]
+    return [*_gradients_before_cones(cost, warm), *last]
+
+
+def _outputs_in_parts(problem: Any, cost: float, warm: bool, last: list[Attempt]) -> list[Attempt]:
+    """Sums over coefficients or groups: Newton steps, and dual descent for classes before them.
+
+    With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual
+    descent several rounds, and it leaves ill-conditioned problems to the next method.
+    """
+    newton, *others = [Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost), *last]
+    if cost < inf:
+        others.insert(1, Attempt("multipliers", UNLIMITED))
+    attempts = [newton, *others]
+    if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
+        attempts[:2] = others[0], newton
+    is_slow = problem.fit_intercept and problem.n_coefficients <= NEWTON.largest_working_set
+    if ENGINES["dual-descent of classes"].supports(problem) and not is_slow:
+        attempts.insert(0, Attempt("dual-descent of classes", "its own dual steps"))
+    return attempts
+
+
+def _quantiles(problem: Any, cost: float) -> list[Attempt]:
+    """Quantiles that do not cross: separate problems take a fraction of the time."""
+    trials = []
+    if has_separate_outputs(problem):
+        trials.append(
+            Attempt("output by output", "they may not cross anyway", options={"rounds": 1})
+        )
+    if problem.n_outputs <= SETTINGS.few_quantiles and problem.penalty.structure.in_parts:
+        trials.append(Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost))
+    return trials
+
+
+def _linear_constraints(problem: Any) -> list[Attempt]:
+    """The interior-point method, in which a constraint is an additional term, or a ValueError."""
+    n, d = problem.design.shape
+    if not problem.loss.has_cones:
+        raise ValueError(f"constraints need a loss of skpd.losses, got {problem.loss!r}.")
+    if not problem.penalty.has_cones:
+        raise ValueError(f"constraints need a penalty of skpd.penalties, got {problem.penalty!r}.")
+    most, n_constraints = INTERIOR.largest_system, len(problem.constraints)
+    if expected_cost(problem) == inf or n_constraints > most:
+        raise ValueError(
+            f"constraints need at most {most} rows, and data of at most {most} samples or "
+            f"features (features, with this penalty), got {n_constraints} rows, {n} samples and "
+            f"{d} features."
+        )
+    first = Attempt("interior-point to the zeros", "constraints are additional terms")
+    precise = first._replace(reason=PRECISE, options={"precise": True})
+    if n < d <= most:  # systems of the rows are too inexact to detect zeros
+        return [precise]
+    return [first, precise] if has_decompositions(problem) else [first]
+
+
+def _shards(problem: Problem) -> list[Attempt]:
+    """X in blocks or with workers: methods of few passes that use only sums, or a ValueError."""
+    structure = problem.penalty.structure
+    if structure is Structure.BALL:
+        return [Attempt("multiplier-search", FEW_MODELS)]
+    few_features = problem.n_coefficients <= NEWTON.largest_working_set
+    if structure.in_parts and (few_features or not problem.penalty.is_quadratic):
+        return [Attempt("multipliers", "few passes over the rows, for their sums alone")]
+    raise ValueError(
+        "X in blocks or chunks needs a penalty of single features or of groups, and at most "
+        f"{NEWTON.largest_working_set} features if it leaves none of them at 0, got "
+        f"{problem.penalty!r} and {problem.n_coefficients} features: other methods would read all "
+        "rows thousands of times."
+    )
+
+
+def _entries(problem: Problem) -> list[Attempt]:
+    """Entries of a matrix: gradients for smooth losses, otherwise by the size of the matrix."""
+    if problem.loss.smoothness < inf:
+        return [Attempt("soft-impute", "a smooth loss, and the trace norm has a prox")]
+    sides = problem.design.n_left, problem.design.n_right
+    in_memory = sides[0] * sides[1] <= LOW_RANK.dense_entries
+    last = [Attempt("hybrid-gradient of a matrix", "a matrix that fits in memory")]
+    if in_memory and min(sides) < LOW_RANK.least_side:
+        return last
+    options = {"patience": LOW_RANK.patience if in_memory else inf}
+    first = Attempt("alternating-multipliers", "the loss has kinks", options=options)
+    return [first, *last] if in_memory else [first]
+
+
+def _soft_maxima(problem: Any) -> list[Attempt]:
+    """Smooth losses of all scores: Newton steps for those with a bound on the Hessian."""
+    loss, n_features = problem.loss, problem.n_coefficients
+    last = [Attempt("smooth", "a soft maximum over labelings")]
+    if not (loss.has_curvature and problem.penalty.structure.in_parts):
+        return last
+    newton = [Attempt("multipliers", BY_PARTS), *last]
+    if not problem.penalty.is_quadratic:
+        return newton
+    n_entries = n_features * loss.n_scores if loss.hessian_by_table else 0
+    if n_features > NEWTON.score_features or n_entries > NEWTON.largest_score_table:
+        return last
+    trial = Attempt("smooth", "as long as Newton steps take", options={"most": GRADIENTS.trial})
+    return [trial, *newton] if loss.hessian_by_table else newton
+
+
+def _maxima(problem: Problem) -> list[Attempt]:
+    """Maxima over labelings: cutting planes, unless the loss is a sum of margin losses."""
+    last = [Attempt("cutting-planes", "a maximum over labelings")]
+    first = Attempt("threshold-rows", "a sum of margin losses of thresholds")
+    return [first, *last] if has_threshold_rows(problem) else last
+
+
+def _robust_svm(problem: Any) -> list[Attempt]:
+    """The robust SVM: two methods for a share of the cost, cones, then the hybrid gradient.
+
+    The interior-point method needs memory for a system of the smaller side of X. For many rows, or
+    norm 2 and sparse ones, it takes 4 to 20 times as long as the method of multipliers.
+    """
+    by_cones = Attempt("interior-point", BY_CONES)
+    if len(problem.free_columns):
+        return [by_cones]
+    q, cost = problem.penalty.q, cost_of_run(problem.design)
+    has_system = min(problem.design.shape) <= INTERIOR.largest_system
+    budget = SETTINGS.trial_share * cost if has_system else inf
+    is_large, trials = cost > ROBUST.least_cost, []
+    if q == 1 and is_large:
+        trials.append(
+            Attempt("certain-labels", "certain labels often give the same model", budget)
+        )
+    is_tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
+    suits = is_large and (is_tall or (q == 2 and not problem.design.dense))
+    if suits and problem.rows.shift_of_features(problem.penalty) is None:
+        trials.append(
+            Attempt("multipliers of the robust SVM", "the loss bends in few rows", budget)
+        )
+    last_budget = SETTINGS.last_budget(cost) if has_system else inf
+    last = Attempt("hybrid-gradient of the robust SVM", LAST, last_budget)
+    return [*trials, by_cones, last] if has_system else [*trials, last]
 
 
 def auto(run: Run) -> None:
     """Run the methods that `select` returns one after the other until the problem is solved."""
-    own, found = run.monitor, centred_problem(run.problem)
-    if found is not None:
-        run = centred(run, *found)
+    monitor_of_caller, equivalent = run.monitor, centred_problem(run.problem)
+    if equivalent is not None:
+        run = centred(run, *equivalent)
     monitor = run.monitor
-    choices = _selected(run.problem, run.start is not None)
-    for after, choice in zip(range(len(choices) - 1, -1, -1), choices, strict=True):
+    attempts = _cached(run.problem, run.start is not None)
+    for n_later, attempt in zip(range(len(attempts) - 1, -1, -1), attempts, strict=True):
         if run.is_over(monitor.n_iter):
             return
-        own.method = choice.name
+        monitor_of_caller.method = attempt.name
         # a trial may have many cheap iterations: half of them are left to later methods
-        most = monitor.n_iter + (run.left + 1) // 2 if after else run.max_iter
+        max_iter = monitor.n_iter + (run.left + 1) // 2 if n_later else run.max_iter
         with suppress(np.linalg.LinAlgError):  # the next method is tried
-            choice.run(run._replace(max_iter=most))
+            attempt.run(run._replace(max_iter=max_iter))
         run = run._replace(start=monitor.best)
 
 
-_BLOCKS = partial(pdbfw, step_size="line-search", patience=BALL.block_passes)
+def _cached(problem: Problem, warm: bool) -> list[Attempt]:
+    """The result of `select`, cached along a path."""
+    if problem.workspace is None:
+        return select(problem, warm)
+    key, attempts = (problem.penalty.__class__, warm), problem.workspace.attempts
+    if key not in attempts:
+        attempts[key] = select(problem, warm)
+    return attempts[key]
 
-# The methods by key. Several methods may have the same name: the first that can solve a problem
-# is the one of that name.
-METHODS: dict[str, Method] = {
-    # methods that "auto" tries, in the orders of `skpd.solvers.orders`
-    "multipliers": Method("multipliers", method_of_multipliers, need.needs_in_parts,
-                          "a penalty of single features or of groups"),
-    "dual-descent": Method("dual-descent", dual_descent, need.needs_square,
-                           "a squared l2 penalty, and not thousands of rows for each feature"),
-    "interior-point": Method("interior-point", interior_point, need.needs_cones,
-                             "a penalty with a cone: iterations hardly depend on the data"),
-    "interior-point to the zeros": Method(
-        "interior-point", interior_point_to_the_zeros, need.needs_cones,
-        "constraints are additional terms",
-    ),
-    "interior-point-faces": Method(
-        "interior-point-faces", faces_of_ball, need.needs_largest_size,
-        "the l-infinity norm of many features: those that are free are a working set",
-    ),
-    "hybrid-gradient": Method("hybrid-gradient", pdprox_restarted, need.needs_values,
-                              "Newton steps would take long"),
-    "block-frank-wolfe": Method("block-frank-wolfe", _BLOCKS, need.needs_ball,
-                                "a squared l2 penalty that is not small beside the rows"),
-    "multiplier-search": Method(
-        "multiplier-search", partial(search_for_multiplier, method=auto), need.needs_ball,
-        "a few penalised problems, each from the one before",
-    ),
-    "slopes-of-norm": Method(
-        "slopes-of-norm", partial(by_slopes, method=auto), need.needs_function_of_norm,
-        "a function of a norm: models with the norm are faster to find",
-    ),
-    "output by output": Method(
-        "output by output", partial(output_by_output, method=auto), need.needs_separate_outputs,
-        "neither the loss nor the penalty ties outputs together",
-    ),
-    "dual-descent of classes": Method("dual-descent", class_descent, need.needs_classes,
-                                      "the loss of Crammer and Singer and a squared l2 penalty"),
-    "accelerated-gradient": Method(
-        "accelerated-gradient", accelerated_gradients, need.needs_smooth_outputs,
-        "a smooth loss, and a penalty with a prox alone",
-    ),
-    "singular-gradient": Method(
-        "singular-gradient", singular_gradients, need.needs_singular_values,
-        "a smooth loss and the trace norm: few singular vectors at a time",
-    ),
-    "soft-impute": Method("soft-impute", soft_impute, need.needs_entries,
-                          "a smooth loss, and the trace norm has a prox"),
-    "alternating-multipliers": Method(
-        "alternating-multipliers", alternating_multipliers, need.needs_entries,
-        "a loss with kinks, and the trace norm has a prox",
-    ),
-    "hybrid-gradient of a matrix": Method(
-        "hybrid-gradient", pdprox_restarted_for_completion, need.needs_entries,
-        "a matrix that fits in memory",
-    ),
-    "certain-labels": Method("certain-labels", certain_labels, need.needs_robust_norm_1,
-                             "norm 1, with which most models are the same for certain labels"),
-    "multipliers of the robust SVM": Method(
-        "multipliers", robust_multipliers, need.needs_robust,
-        "many rows, or norm 2 and sparse ones, few of which have a loss that bends",
-    ),
-    "hybrid-gradient of the robust SVM": Method(
-        "hybrid-gradient", hybrid_gradient, need.needs_robust, "what is left"
-    ),
-    "pair-descent": Method("pair-descent", pair_descent, need.needs_kernel_matrix,
-                           "one kernel and a squared norm"),
-    "line-search-frank-wolfe": Method(
-        "line-search-frank-wolfe", line_search_over_trace_norm, need.needs_trace_norm_ball,
-        "least squares over a ball of the trace norm",
-    ),
-    "threshold-rows": Method(
-        "threshold-rows", partial(by_threshold_rows, method=auto),
-        need.needs_thresholds, "a sum of margin losses, once the thresholds are unknowns",
-    ),
-    "cutting-planes": Method("cutting-planes", bundle, need.needs_scores,
-                             "a maximum over labelings"),
-    "l-bfgs": Method("l-bfgs", quasi_newton, need.needs_smooth_ridge,
-                     "a squared l2 penalty of more features than a Newton step can handle"),
-    "smooth": Method("smooth", smooth, need.needs_scores, "a soft maximum over labelings"),
-    # the default, and algorithms as published
-    "auto": Method("auto", auto, lambda problem: "", "the fastest method known for a problem"),
-    "pdprox-dual": Method("pdprox-dual", in_model(pdprox_dual), need.needs_values),
-    "pdprox-dual of entries": Method("pdprox-dual", pdprox_dual_of_entries, need.needs_entries),
-    "pdprox-primal": Method("pdprox-primal", in_model(pdprox_primal), need.needs_values),
-    "cd": Method("cd", coordinate_descent, need.needs_random_coordinates),
-    "approx": Method("approx", approx, need.needs_random_coordinates),
-    "agm": Method("agm", agm, need.needs_single_values),
-    "agm of scores": Method("agm", structured_agm, need.needs_scores),
-    "frank-wolfe": Method("frank-wolfe", block_frank_wolfe, need.needs_smooth_trace_norm_ball),
-    "pdbfw": Method("pdbfw", pdbfw, need.needs_single_values),
-    "isg": Method("isg", isg, need.needs_robust),
-    "ippa": Method("ippa", ippa, need.needs_robust),
-    "hybrid": Method("hybrid", hybrid, need.needs_robust),
-}  # fmt: skip
+
+# Methods that solve other problems by `auto`, with the problems that they support
+_REDUCTIONS: list[tuple[str, Any, Any, str]] = [
+    ("multiplier-search", search_for_multiplier,
+     lambda p: p.penalty.structure is Structure.BALL, "an l1 ball"),
+    ("slopes-of-norm", by_slopes,
+     lambda p: p.penalty.structure is Structure.OF_NORM, "a function of a norm"),
+    ("output by output", output_by_output, has_separate_outputs,
+     "a loss and a penalty of single outputs"),
+    ("threshold-rows", by_threshold_rows, has_threshold_rows,
+     "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
+     "each threshold"),
+]  # fmt: skip
+REDUCTIONS = {
+    name: Method(name, partial(method, method=auto), supports, requires)
+    for name, method, supports, requires in _REDUCTIONS
+}
+METHODS = ENGINES | REDUCTIONS | PUBLISHED
+METHODS["auto"] = Method("auto", auto, lambda problem: True, "any problem")
 
 
 def method_named(name: str, problem: Problem) -> Method:
-    """The method of a name that can solve a problem.
+    """The method of a name that supports a problem.
 
     Raises
     ------
     ValueError
-        If there is no such method, or if it cannot solve the problem.
+        If there is no such method, or if it does not support the problem.
     """
     named = [method for method in METHODS.values() if method.name == name]
-    reasons = [method.requires(problem) for method in named]
-    if "" in reasons:
-        return named[reasons.index("")]
+    for method in named:
+        if method.supports(problem):
+            return method
     if not named:
         names = ", ".join(sorted({repr(method.name) for method in METHODS.values()}))
         raise ValueError(f"solver must be one of {names}, got {name!r}.")
     raise ValueError(
-        f"solver {name!r} {reasons[0]}, got {problem.loss!r} with {problem.penalty!r}."
+        f"solver {name!r} needs {named[0].requires}, got {problem.loss!r} with "
+        f"{problem.penalty!r}."
     )
-
-
-def select(problem: Problem, warm: bool = False) -> list[Choice]:
-    """The methods that `auto` tries, in this order; ``warm`` is whether there is a start."""
-    choices = []
-    for key, budget, use, options in order_of(problem, warm):
-        method, given = METHODS[key], dict(options)
-        if budget is not None:
-            given["budget"] = budget
-        run = partial(method.run, **given) if given else method.run
-        choices.append(Choice(method.name, use or method.use, run))
-    return choices
-
-
-def _selected(problem: Problem, warm: bool) -> list[Choice]:
-    """The result of `select`, cached along a path."""
-    if problem.workspace is None:
-        return select(problem, warm)
-    key, known = (problem.penalty.__class__, warm), problem.workspace.choices
-    if key not in known:
-        known[key] = select(problem, warm)
-    return known[key]

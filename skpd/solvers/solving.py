@@ -9,10 +9,11 @@ import numpy as np
 from ..kernels import allocate_and_free
 from ..problems import Point, Problem, Solution
 from ..problems.shards.shards import RowsLostError
+from .methods import Method
 from .monitor import Monitor
 from .options import declared_options
 from .run import Run
-from .select import Method, method_named
+from .select import method_named
 
 VECTORS = 64  # estimated number of vectors that a solver and its certificates keep in memory
 LARGEST = (1 << 25) - (1 << 16)  # bytes; larger blocks do not change the thresholds of glibc

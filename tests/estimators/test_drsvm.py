@@ -296,7 +296,7 @@ def test_which_method_is_first():
     assert first(tall_problem(400, 3)) == "interior-point"  # small
     far = tall_problem(20_000, 60, lambda X: X + 1000.0)
     assert first(far) == "interior-point"
-    names = [choice.name for choice in select(tall_problem(20_000, 60))]
+    names = [attempt.name for attempt in select(tall_problem(20_000, 60))]
     assert names == ["multipliers", "interior-point", "hybrid-gradient"]
 
 

@@ -148,9 +148,9 @@ def test_what_is_selected_over_the_ball(rng):
     design, _, y, c = classes(rng, 3000, 60)
 
     def names(loss, penalty):
-        choices = select(linear_problem(design, y, c, loss, penalty, 10.0))
-        assert all(choice.reason for choice in choices)
-        return [choice.name for choice in choices]
+        attempts = select(linear_problem(design, y, c, loss, penalty, 10.0))
+        assert all(attempt.reason for attempt in attempts)
+        return [attempt.name for attempt in attempts]
 
     rest = ["interior-point", "interior-point", "hybrid-gradient"]
     assert names(SmoothedHinge(), SquaredL2OnL1Ball(2.0)) == ["block-frank-wolfe", *rest]

@@ -277,7 +277,7 @@ def test_what_has_no_terms_is_left_to_others(rng):
     for penalty in (FusedLasso(), Spectral(LInf(), K)):
         other = problem.with_penalty(penalty, 0.1)
         assert expected_cost(other) == np.inf
-        assert [choice.name for choice in select(other)] == ["hybrid-gradient"]
+        assert [attempt.name for attempt in select(other)] == ["hybrid-gradient"]
     names = {
         ("absolute", "l1inf"): ["interior-point", "hybrid-gradient"],
         ("squared", "trace"): ["accelerated-gradient", "interior-point", "hybrid-gradient"],
@@ -285,7 +285,7 @@ def test_what_has_no_terms_is_left_to_others(rng):
         ("hinge", "l21"): ["multipliers", "interior-point", "multipliers", "hybrid-gradient"],
     }
     for (loss, penalty), expected in names.items():
-        assert [choice.name for choice in select(posed(X, Y, loss, penalty))] == expected
+        assert [attempt.name for attempt in select(posed(X, Y, loss, penalty))] == expected
 
 
 @pytest.mark.parametrize("penalty", ["l1inf", "exclusive", "squared_groups", "trace"])

@@ -388,7 +388,7 @@ def test_the_order_of_the_methods(rng):
     X, y = rng.normal(size=(40, 5)), rng.choice([-1.0, 1.0], 40)
 
     def names(loss, penalty, **options):
-        return [choice.name for choice in select(posed(X, y, loss, penalty, 0.1), **options)]
+        return [attempt.name for attempt in select(posed(X, y, loss, penalty, 0.1), **options)]
 
     twice = ["interior-point", "interior-point"]  # the second time with all digits
     last = ["multipliers", "hybrid-gradient"]

@@ -127,7 +127,7 @@ def test_the_order_for_kinks_follows_the_size():
     def names(n_left, n_right):
         design = EntriesDesign(np.arange(3), np.arange(3), n_left, n_right)
         rows = RowsOfEntries(design, np.arange(3.0), np.full(3, 1 / 3), Absolute())
-        return [choice.name for choice in select(entries_problem(rows, 0.1))]
+        return [attempt.name for attempt in select(entries_problem(rows, 0.1))]
 
     assert names(40, 3_000) == ["hybrid-gradient"]
     assert names(400, 3_000) == ["alternating-multipliers", "hybrid-gradient"]

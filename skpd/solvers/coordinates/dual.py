@@ -12,6 +12,7 @@ from ..cadence import PAUSE_ENTRIES
 from ..newton.settings import SETTINGS as NEWTON
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..run import Run
+from ..settings import SETTINGS as SELECTION
 from .settings import DUAL
 
 
@@ -22,6 +23,22 @@ def has_square(penalty: Penalty) -> bool:
         return False
     _, l2, lower, upper = some.terms
     return l2 > 0.0 and (lower, upper) == (-inf, inf)
+
+
+def takes_few_passes(problem: Problem) -> bool:
+    """Whether few passes are likely for a problem with `has_square`.
+
+    With an l1 norm, their number grows with the ratio of the mean square of a row to n times the
+    weight of the squared l2 norm, and with a free intercept there are several rounds.
+    """
+    many_rows = SELECTION.many_rows * problem.n_variables
+    if not problem.loss.linear_tails or problem.n_samples >= many_rows:
+        return False
+    if problem.penalty.is_quadratic:
+        return True
+    square_of_rows = float(np.sum(problem.squares[: problem.n_coefficients]))
+    ridge = problem.alpha * _weights(problem)[1]
+    return not problem.fit_intercept and square_of_rows <= ridge * problem.n_samples
 
 
 def _weights(problem: Problem) -> tuple[float, float]:

@@ -6,8 +6,8 @@ from ..._typing import Array
 from ...designs.gram import MatrixCurvature
 from ...problems import Problem, Solution
 from ...problems.moments import Moments
+from ..methods import has_single_values
 from ..monitor import HISTORY_DTYPE
-from ..needs import needs_in_parts, needs_single_values
 from .quadratic import quadratic_model
 
 MOST_FEATURES = 150  # with 200 and fewer rows a working set may take less time
@@ -17,9 +17,10 @@ NO_HISTORY = np.empty(0, HISTORY_DTYPE)
 
 def _has_moments(problem: Problem) -> bool:
     """Whether a problem has few features, and moments that certify its models."""
-    loss, not_met = problem.loss, needs_in_parts(problem) or needs_single_values(problem)
+    loss = problem.loss
     return (
-        not not_met and loss.constant_curvature and loss.conjugate_curvature == 1.0
+        problem.penalty.structure.in_parts and has_single_values(problem)
+        and loss.constant_curvature and loss.conjugate_curvature == 1.0
         and problem.n_coefficients <= MOST_FEATURES and not problem.design.leaves_features_out
         and problem.constraints is None and not len(problem.free_columns)
     )  # fmt: skip

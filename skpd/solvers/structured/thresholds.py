@@ -4,11 +4,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...problems import Point
+from ...penalties import Structure
+from ...problems import Point, Problem
 from ...problems.thresholds import threshold_rows
 from ..cadence import NEAR
 from ..monitor import Monitor, interrupted
 from ..run import Run
+from .settings import ROWS
+
+
+def has_threshold_rows(problem: Problem) -> bool:
+    """Whether the rows fit in memory, and the penalty leaves the thresholds free."""
+    loss, penalty = problem.loss, problem.penalty
+    if not (problem.rows.of_scores and loss.has_thresholds):
+        return False
+    if problem.design.n_entries * loss.n_thresholds > ROWS.most_entries:
+        return False
+    separable = penalty.structure is Structure.SEPARABLE
+    return separable or penalty.with_coefficient(problem.n_coefficients, 0.0) is not None
 
 
 def by_threshold_rows(run: Run, *, method: Callable[[Run], None]) -> None:
