@@ -10,7 +10,8 @@ from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problems import linear_problem
 from skpd.solvers import Run
-from skpd.solvers.proximal.pdprox import pdprox_dual, pdprox_primal, pdprox_restarted
+from skpd.solvers.proximal.restarted import pdprox_restarted
+from skpd.solvers.published.pdprox import pdprox_dual, pdprox_primal
 
 SOLVERS = {
     "restarted": pdprox_restarted,

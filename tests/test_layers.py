@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import skpd
+from skpd.solvers import METHODS
+from skpd.solvers.published.methods import PUBLISHED as PUBLISHED_METHODS
 
 LAYERS = [
     "kernels", "designs", "penalties", "losses", "certificates", "problems", "solvers",
@@ -52,6 +54,25 @@ def layer(module):
 def test_imports_run_downwards(module):
     above = LAYERS[LAYERS.index(layer(module)) + 1 :]
     assert [other for other in imported(module) if layer(other) in above] == []
+
+
+PUBLISHED = "skpd.solvers.published"
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if layer(m) == "solvers"])
+def test_published_algorithms_are_apart(module):
+    """Only the selection imports them, and they are imported by their own folder."""
+    if module != "skpd.solvers.select" and not module.startswith(PUBLISHED):
+        assert [other for other in imported(module) if other.startswith(PUBLISHED)] == []
+
+
+def test_rules_name_one_published_algorithm():
+    """Block Frank-Wolfe, which is the fastest over well-conditioned l1 balls."""
+    tree = ast.parse(FILES["skpd.solvers.select"].read_text(encoding="utf-8"))
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    keys = {key for key in METHODS if key in words}
+    assert keys & set(PUBLISHED_METHODS) == {"block-frank-wolfe"}
+    assert set(METHODS) - set(PUBLISHED_METHODS) <= keys
 
 
 def test_no_circle():

@@ -50,7 +50,7 @@ CONTENTS = (
     (
         "5.2, excessive gap; 5.3, the dual without smoothing",
         "``variables='dual', smoothing='none'``, which keeps the excessive gap condition; "
-        "the derivation is in `skpd.solvers.accelerated.dual`",
+        "the derivation is in `skpd.solvers.published.excessive_gap`",
     ),
     ("Algorithms 5 and 6, F1", "``MultivariateSVC(solver='agm')``"),
     ("Algorithms 7 and 8, a box and a hyperplane", "the projection of a free intercept"),

@@ -7,8 +7,8 @@ that method, or 2e-6 above the optimum if that is more: the paper's numbers have
 digits.
 
 The step sizes are alpha_0 rho^k. The paper tunes both for each experiment, and its repository has
-those of Figure 1 (a) and (e) alone; the presets of `skpd.solvers.robust.incremental` are these and
-the others used here.
+those of Figure 1 (a) and (e) alone; the presets of `skpd.solvers.published.incremental` are these
+and the others used here.
 The data sets a2a to a8a and ijcnn1 are not at hand, so that their rows are left out; ``like
 ijcnn1`` is generated, with as many rows and features, and so is ``like a1a`` where a1a is not at
 hand, beside which the paper's numbers are left out.
@@ -31,7 +31,7 @@ from benchmarks.papers import Table
 from benchmarks.papers.admm import gs_admm
 from benchmarks.papers.data import is_at_hand, named
 from skpd import DRSVMClassifier
-from skpd.solvers.robust.incremental import PRESETS
+from skpd.solvers.published.incremental import PRESETS
 
 FIGURE = (
     "The excess of the objective over epochs, on logarithmic axes, for generated data with the "

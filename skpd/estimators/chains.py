@@ -216,7 +216,7 @@ class ChainM3N(WithSolver, _ChainEstimator):
         smoothed by the sum-product algorithm, (46).
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
-        ("fixed", "homotopy"); see `skpd.solvers.structured.agm`.
+        ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`.
     {stopping_of_chains}
 
     {attributes_of_chains}

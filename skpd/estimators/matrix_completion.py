@@ -53,7 +53,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         Whether to fit a bias of each row and of each column, which are not penalised; for "hinge"
         thresholds of each row and a bias of each column, else thresholds that all rows share.
     solver : {"auto", "pdprox-dual"}, default="auto"
-        "pdprox-dual" is the published method, see `skpd.solvers.proximal.pdprox.pdprox_dual`.
+        "pdprox-dual" is the published method, see `skpd.solvers.published.pdprox.pdprox_dual`.
     solver_options : dict, default=None
         Options of the solver.
     {tol}

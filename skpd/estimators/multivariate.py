@@ -85,7 +85,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         gradients on a maximum that is smoothed by dynamic programming, for a few thousand samples.
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
-        ("fixed", "homotopy"); see `skpd.solvers.structured.agm`.
+        ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`.
     {tol}
     max_iter : int, default=10_000
         Iterations at most: problems of cutting planes, or gradients.

@@ -64,7 +64,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     solver : {"auto", "isg", "ippa", "hybrid"}, default="auto"
         "auto" is the fastest method known for the problem, see
         `skpd.solvers.select`. The others are the incremental methods of Li,
-        Chen and So (2020), see `skpd.solvers.robust.incremental`.
+        Chen and So (2020), see `skpd.solvers.published.incremental`.
     solver_options : dict, default=None
         Options of a named solver: ``preset``, the name of an experiment of the paper,
         ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``, ``shuffle``;

@@ -22,10 +22,11 @@ from .frank_wolfe.l1_ball import is_well_conditioned, search_for_multiplier
 from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
-from .methods import ENGINES, PUBLISHED, Method
+from .methods import BALL, ENGINES, Method
 from .newton.settings import SETTINGS as NEWTON
 from .norms import by_slopes
 from .outputs import has_separate_outputs, output_by_output
+from .published.methods import PUBLISHED
 from .robust.settings import SELECTION as ROBUST
 from .run import Run
 from .settings import SETTINGS
@@ -359,8 +360,7 @@ def _cached(problem: Problem, warm: bool) -> list[Attempt]:
 
 # Methods that solve other problems by `auto`, with the problems that they support
 _REDUCTIONS: list[tuple[str, Any, Any, str]] = [
-    ("multiplier-search", search_for_multiplier,
-     lambda p: p.penalty.structure is Structure.BALL, "an l1 ball"),
+    ("multiplier-search", search_for_multiplier, *BALL),
     ("slopes-of-norm", by_slopes,
      lambda p: p.penalty.structure is Structure.OF_NORM, "a function of a norm"),
     ("output by output", output_by_output, has_separate_outputs,

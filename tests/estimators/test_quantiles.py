@@ -18,7 +18,7 @@ from skpd.losses import NonCrossingPinball, Pinball
 from skpd.penalties import L1
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import Monitor, Run
-from skpd.solvers.proximal.pdprox import pdprox_restarted
+from skpd.solvers.proximal.restarted import pdprox_restarted
 from tests.oracles.optima import linear_optimum
 
 THREE = (0.1, 0.5, 0.9)

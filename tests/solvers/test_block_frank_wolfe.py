@@ -21,9 +21,9 @@ from skpd.penalties import L1, L1Ball, Spectral, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import METHODS, Run, select, solve
-from skpd.solvers.frank_wolfe.pdbfw import pdbfw
 from skpd.solvers.frank_wolfe.table import Table
 from skpd.solvers.monitor import Monitor
+from skpd.solvers.published.pdbfw import pdbfw
 
 
 def classes(rng, n, d, layout=np.asarray):

@@ -25,7 +25,7 @@ from skpd.problems.kernel import kernel_machines
 from skpd.problems.output_rows import outputs_problem
 from skpd.problems.robust import robust_problem
 from skpd.solvers import METHODS, Run, solve
-from skpd.solvers.accelerated import agm, dual
+from skpd.solvers.published import agm, excessive_gap
 from tests.oracles.draws import Draws
 
 N = 50
@@ -361,14 +361,14 @@ def algorithm_1_on_the_dual(X, y, lam, mu, L):
 def test_algorithm_1_of_estimate_functions_on_the_dual(smoothing, rng, monkeypatch):
     X, y = classes(rng, 60, 10)
     lam, tol, seen, curvatures = 1e-2, 1e-3, [], set()
-    result = dual.DualObjectives.result
+    result = excessive_gap.DualObjectives.result
 
     def keep(self, iterate, n_averaged):
         curvatures.add(iterate.lipschitz)
         seen.append((iterate.x.copy(), iterate.theta.copy()))
         return result(self, iterate, n_averaged)
 
-    monkeypatch.setattr(dual.DualObjectives, "result", keep)
+    monkeypatch.setattr(excessive_gap.DualObjectives, "result", keep)
     problem = posed(X, y, Hinge(), SquaredL2(), lam)
     options = {"variables": "dual", "smoothing": smoothing, "adaptive": False}
     solve(problem, "agm", tol=tol, max_iter=1000, random_state=np.random.RandomState(0), **options)

@@ -20,7 +20,7 @@ from .models import EntriesModel
 def pdprox_restarted_for_completion(run: Run) -> None:
     """Primal-dual hybrid gradient with restarts for matrix completion, with any loss.
 
-    See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
+    See `skpd.solvers.proximal.restarted.pdprox_restarted`.
     """
     iterate_with_restarts(_Variables(run), run, first_ratio(run.problem))
 

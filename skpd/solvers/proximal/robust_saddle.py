@@ -28,7 +28,7 @@ def hybrid_gradient(run: Run, *, budget: float = np.inf) -> None:
     Parameters
     ----------
     run, budget
-        See `skpd.solvers.proximal.pdprox.pdprox_restarted`.
+        See `skpd.solvers.proximal.restarted.pdprox_restarted`.
     """
     variables = _Variables(run)
     iterate_with_restarts(variables, run, variables.first_weight, budget)

@@ -31,11 +31,11 @@ import numpy as np
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point
+from ..accelerated.estimate_functions import Composite, Iterate
+from ..accelerated.geometry import Euclidean
+from ..accelerated.progress import Result
 from ..run import Run
-from .estimate_functions import Composite, Iterate
-from .geometry import Euclidean
-from .levels import SmoothedObjectives
-from .progress import Result
+from .smoothed_objectives import SmoothedObjectives
 from .smoothing import SmoothedLoss
 
 

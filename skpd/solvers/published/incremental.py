@@ -23,8 +23,8 @@ from ...problems import Point
 from ...problems.robust import RobustTerms, terms_of
 from ..cadence import OF_PASSES, PAUSE_ENTRIES, Cadence
 from ..options import POSITIVE, Count, Flag, Number, OneOf, OrNone
+from ..robust.settings import INCREMENTAL
 from ..run import Run
-from .settings import INCREMENTAL
 
 Scheme = Annotated[str | None, OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))"))]
 Step = Annotated[float | None, OrNone(POSITIVE)]

@@ -30,9 +30,10 @@ from ..._typing import Array
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ..cadence import OF_PASSES, PAUSE_ENTRIES, Cadence
+from ..coordinates.dual import has_square
+from ..methods import has_single_values
 from ..options import Flag, Number
 from ..run import Run
-from .dual import has_square
 
 
 def coordinate_descent(
@@ -90,14 +91,19 @@ def approx(run: Run) -> None:
     _iterate(run, _side(run, kernels.approx, kernels.row_approx))
 
 
-def has_primal_coordinates(problem: Problem) -> bool:
+def _has_primal_coordinates(problem: Problem) -> bool:
     """Whether the methods apply to the coefficients: a smooth loss and a separable penalty."""
     separable = problem.penalty.structure is Structure.SEPARABLE
     return problem.loss.is_compiled and bool(np.isfinite(problem.loss.smoothness)) and separable
 
 
-def has_dual_coordinates(problem: Problem) -> bool:
-    """Whether they apply to the dual variables: a squared l2 penalty, and no intercept."""
+def has_coordinates(problem: Problem) -> bool:
+    """Whether the methods apply to the coefficients, or to the dual variables.
+
+    The latter need a squared l2 penalty, and no intercept.
+    """
+    if not has_single_values(problem) or _has_primal_coordinates(problem):
+        return has_single_values(problem)
     penalty: Any = problem.penalty
     own = problem.loss.is_compiled and not problem.fit_intercept and has_square(penalty)
     return own and penalty.terms[0] == 0.0
@@ -146,7 +152,7 @@ def _side(
     run: Run, of_columns: Callable[..., Any], of_rows: Callable[..., Any]
 ) -> "_Columns | _Rows":
     """The side on which the methods apply, the coefficients if both."""
-    if has_primal_coordinates(run.problem):
+    if _has_primal_coordinates(run.problem):
         return _Columns(run, of_columns)
     return _Rows(run, of_rows)
 

@@ -9,7 +9,7 @@ from ... import kernels
 from ..._floats import EPSILON
 from ..._typing import Array
 from ...problems import Problem
-from .settings import SETTINGS
+from ..accelerated.settings import SETTINGS
 
 
 class SmoothedLoss:

@@ -27,13 +27,13 @@ from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
 from ...problems import Point, Problem
+from ..accelerated.estimate_functions import Composite, Iterate
+from ..accelerated.geometry import Entropic, Euclidean
+from ..accelerated.settings import SETTINGS
 from ..options import Flag, OneOf
 from ..run import Run
-from .dual import DualObjectives
-from .estimate_functions import Composite, Iterate
-from .geometry import Entropic, Euclidean
-from .levels import PrimalObjectives
-from .settings import SETTINGS
+from .excessive_gap import DualObjectives
+from .smoothed_objectives import PrimalObjectives
 from .smoothing import SmoothedLoss, prox_squares
 
 
@@ -57,7 +57,7 @@ def agm(
         An iteration is a gradient.
     variables : {"primal", "dual"}, default="primal"
         Whether the variables are the coefficients, or the dual variables (sections 5.1.2 and 5.3),
-        which needs a penalty with a squared l2 norm; see `skpd.solvers.accelerated.dual`.
+        which needs a penalty with a squared l2 norm; see `skpd.solvers.published.excessive_gap`.
     memory : {"infinite", "one"}, default="infinite"
         "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
     prox : {"euclidean", "entropic"}, default="euclidean"

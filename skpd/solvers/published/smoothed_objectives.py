@@ -8,10 +8,10 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point
+from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
+from ..accelerated.progress import Progress, Result
+from ..accelerated.settings import GRADIENTS, PUBLISHED, SETTINGS
 from ..run import Run
-from .estimate_functions import Composite, Iterate, infinite_memory, one_memory
-from .progress import Progress, Result
-from .settings import GRADIENTS, PUBLISHED, SETTINGS
 
 
 class SmoothedObjectives(ABC):

@@ -19,9 +19,9 @@ from ...losses.structured import Mixture
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
-from ..accelerated.levels import PrimalObjectives
 from ..options import Flag, OneOf
 from ..run import Run
+from .smoothed_objectives import PrimalObjectives
 
 
 def structured_agm(

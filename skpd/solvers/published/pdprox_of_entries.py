@@ -1,7 +1,7 @@
 """The primal-dual prox method for matrix completion, with any loss.
 
-The methods are those of `skpd.solvers.proximal.pdprox`. M is stored as factors, as the prox of the
-trace norm returns a matrix of low rank, and all other large objects are vectors over the rows.
+The methods are those of `skpd.solvers.published.pdprox`. M is stored as factors, as the prox of
+the trace norm returns a matrix of low rank, and all other large objects are vectors over the rows.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 from ..._typing import Array
 from ...problems import Point
+from ..low_rank.factors import Factors, Sum, compressed
+from ..low_rank.models import EntriesModel
 from ..options import Factor, Flag, OneOf
-from ..proximal.pdprox import DualSide, Ratio, dual_iterations, step_sizes
 from ..run import Run
-from .factors import Factors, Sum, compressed
-from .models import EntriesModel
+from .pdprox import DualSide, Ratio, dual_iterations, step_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class _Variables:
 
 
 class _Matrices:
-    """The space of M and the free numbers, as `skpd.solvers.proximal.pdprox.Vectors`."""
+    """The space of M and the free numbers, as `skpd.solvers.published.pdprox.Vectors`."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.problem, self.model = run, run.problem, EntriesModel(run)
@@ -75,7 +75,7 @@ def pdprox_dual_of_entries(
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3, in the double-dual implementation.
 
-    The parameters are those of `skpd.solvers.proximal.pdprox.pdprox_dual`. Averages of matrices
+    The parameters are those of `skpd.solvers.published.pdprox.pdprox_dual`. Averages of matrices
     are also stored as factors, whose rank grows.
     """
     space, rows = _Matrices(run), run.problem.rows

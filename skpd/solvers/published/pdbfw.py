@@ -7,11 +7,11 @@ import numpy as np
 from ... import kernels
 from ...problems import Point, Problem
 from ..cadence import PAUSE_ENTRIES
+from ..frank_wolfe.l1_ball import ridge_of
+from ..frank_wolfe.settings import BLOCKS
 from ..options import POSITIVE, Count, Number, OneOf, OrNone, require_compiled
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..run import Run
-from .l1_ball import ridge_of
-from .settings import BLOCKS
 
 PrimalStep = Annotated[float, Number(0, 1, "(]")]
 DualStep = Annotated[float | None, OrNone(POSITIVE)]

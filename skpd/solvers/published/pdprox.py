@@ -1,4 +1,4 @@
-"""Primal-dual prox methods (Yang, Mahdavi, Jin and Zhu, 2015) and their restarted successor.
+"""Primal-dual prox methods (Yang, Mahdavi, Jin and Zhu, 2015).
 
 With the intercept as one more coefficient, all of them solve
 
@@ -26,7 +26,6 @@ from ..cadence import Cadence, CadenceSettings
 from ..coordinates.dual import has_square
 from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
 from ..run import Run
-from .restarts import HybridGradient, iterate_with_restarts
 
 Implementation = Annotated[str, OneOf("double-primal", "double-dual")]
 Ratio = Annotated[float | None, OrNone(POSITIVE)]
@@ -304,102 +303,3 @@ class _Reports:
                 w, theta = self.sums[0] / t, self.sums[1] / t
             self.run.monitor.check(t, self.space.point(w, theta))
         return self.cadence.is_over
-
-
-def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
-    """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
-
-    The iteration is that of Pdprox-dual in its double-primal form (Chambolle and Pock,
-    2011) as a reflected Halpern iteration that restarts (`skpd.solvers.proximal.restarts`).
-    Step sizes are those of Pock and Chambolle (2011) with exponent 1, the inverse row
-    and column sums of the absolute values, for which the step needs no norm of X.
-
-    One iteration costs one pass over the rows: the gradient of the next step is computed from
-    each row while it is in the cache. With a loss that is not compiled, or several outputs, it
-    costs two products.
-
-    Parameters
-    ----------
-    run : Run
-    budget : float, default=inf
-        A computing limit: the number of multiplications at which the method ends unfinished (see
-        `skpd.designs.newton_cost`).
-    """
-    problem = run.problem
-    is_fused = problem.loss.is_compiled and not problem.rows.of_outputs
-    kind = _FusedVariables if is_fused else _Variables
-    variables = kind(run._replace(start=run.first))
-    iterate_with_restarts(variables, run, variables.first_weight, budget)
-
-
-class _Variables(HybridGradient):
-    """The variables of a problem, with a step size for each."""
-
-    def __init__(self, run: Run) -> None:
-        self.space = Vectors(run)
-        self.problem = self.space.problem
-        self.tau, self.sigma = _diagonal_step_sizes(self.problem)
-        self.dual_metric = self.problem.weights / self.sigma
-        self.first_weight = _first_primal_weight(self.problem, self.tau, self.dual_metric)
-        super().__init__(self.space.start(), run.first_theta)
-
-    def gradient(self, theta: Array) -> Array:
-        return self.space.gradient(theta)
-
-    def prox(self, x: Array, gradient: Array, primal_weight: float) -> Array:
-        return self.space.prox(x, gradient, self.tau / primal_weight)
-
-    def prox_dual(self, theta: Array, x: Array, primal_weight: float) -> Array:
-        sigma = self.sigma * primal_weight
-        return self.problem.prox_dual(theta + sigma * self.problem.matvec(x), sigma)
-
-    def point(self) -> Point:
-        return self.space.point(self.x_prox, self.theta_prox)
-
-    def norms(self, x: Array, theta: Array) -> tuple[float, float]:
-        return np.sqrt(np.sum(x**2 / self.tau)), np.sqrt(np.sum(self.dual_metric * theta**2))
-
-
-class _FusedVariables(_Variables):
-    """The variables of `_Variables`, with both products of a step in one pass over the rows."""
-
-    def dual_step(self, x: Array, primal_weight: float, momentum: float) -> None:
-        problem, slope = self.problem, np.zeros(self.problem.n_coefficients)
-        self.theta, self.theta_prox = self.theta.copy(), np.empty_like(self.theta)
-        dual_sum = problem.design.matrix.reflected_halpern_step(
-            problem.loss.evaluator, problem.y, problem.weights, self.sigma, self.theta_anchor,
-            primal_weight, momentum, *problem.split(x), self.theta, self.theta_prox, slope,
-        )  # fmt: skip
-        self.slope = problem.join(slope, dual_sum)
-
-
-def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> float:
-    """An estimate of the ratio of the distances that dual and primal variables will move.
-
-    The distance of the dual variables is estimated by the gradient of the loss at the best
-    constant. The change of the predictions is estimated by the loss divided by its gradient there,
-    and that of a coefficient by tau_j times this change.
-    """
-    theta = problem.null_point.dual_coef
-    slope = float(problem.weights @ np.abs(theta))
-    distance = problem.null_objective / slope * np.sqrt(np.median(tau)) if slope > 0.0 else 0.0
-    dual_distance = np.sqrt(np.sum(dual_metric * theta**2))
-    ratio = dual_distance / distance if distance > 0.0 else 1.0
-    return float(ratio) if np.isfinite(ratio) and ratio > 0.0 else 1.0
-
-
-def _diagonal_step_sizes(problem: Problem):
-    """The steps tau_j = 1 / sum_i c_i |x_ij| and sigma_i = 1 / sum_j |x_ij|.
-
-    The primal steps are reduced to those that `Penalty.step_sizes` allows.
-    """
-    columns = problem.design.column_sums(problem.weights)
-    rows = problem.design.row_sums()
-    if problem.fit_intercept:
-        rows = rows + 1.0
-    # the step of a zero row or column has no effect
-    largest = float(np.max(columns, initial=0.0)) or 1.0
-    tau = 1.0 / np.where(columns > 0.0, columns, largest)
-    tau = problem.penalty.step_sizes(tau)
-    sigma = 1.0 / np.where(rows > 0.0, rows, 1.0)
-    return problem.join(tau, 1.0), sigma

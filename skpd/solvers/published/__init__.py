@@ -1,0 +1,1 @@
+"""Algorithms as their papers print them, which a user selects by name."""

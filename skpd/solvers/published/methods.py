@@ -1,0 +1,67 @@
+"""The algorithms as published, and the problems that they support."""
+
+from functools import partial
+from math import isfinite
+
+from ...problems import Problem
+from ..equivalent import in_model
+from ..frank_wolfe.settings import BALL as SETTINGS
+from ..frank_wolfe.trace_norm import block_frank_wolfe
+from ..methods import (
+    BALL,
+    ENTRIES,
+    ROBUST,
+    SCORES,
+    VALUES,
+    Method,
+    Supported,
+    has_single_values,
+    has_trace_norm_ball,
+)
+from .agm import agm
+from .incremental import hybrid, ippa, isg
+from .pdbfw import pdbfw
+from .pdprox import pdprox_dual, pdprox_primal
+from .pdprox_of_entries import pdprox_dual_of_entries
+from .random_coordinates import approx, coordinate_descent, has_coordinates
+from .structured_agm import structured_agm
+
+
+def _is_smooth_over_trace_norm(problem: Problem) -> bool:
+    loss = problem.loss
+    smooth_loss = isfinite(loss.smoothness) and loss.piecewise_quadratic
+    centred = loss.constant_curvature or not problem.fit_intercept
+    return smooth_loss and not loss.couples_outputs and centred and has_trace_norm_ball(problem)
+
+
+_SINGLE_VALUES: Supported = has_single_values, "X in memory and a single output"
+_COORDINATES: Supported = (
+    has_coordinates,
+    "a smooth loss of skpd.losses (squared, Huber, logistic, squared or smoothed hinge) with a "
+    "penalty of single coefficients (an l1 or squared l2 norm, bounds), or penalty='l2' without "
+    "an intercept",
+)
+
+PUBLISHED: dict[str, Method] = {
+    "pdprox-dual": Method("pdprox-dual", in_model(pdprox_dual), *VALUES),
+    "pdprox-dual of entries": Method("pdprox-dual", pdprox_dual_of_entries, *ENTRIES),
+    "pdprox-primal": Method("pdprox-primal", in_model(pdprox_primal), *VALUES),
+    "cd": Method("cd", coordinate_descent, *_COORDINATES),
+    "approx": Method("approx", approx, *_COORDINATES),
+    "agm": Method("agm", agm, *_SINGLE_VALUES),
+    "agm of scores": Method("agm", structured_agm, *SCORES),
+    "frank-wolfe": Method(
+        "frank-wolfe", block_frank_wolfe, _is_smooth_over_trace_norm,
+        "a radius, and a loss that is smooth and strongly convex wherever it is not linear: the "
+        "squared loss, or a smoothed hinge without an intercept",
+    ),
+    "pdbfw": Method("pdbfw", pdbfw, *_SINGLE_VALUES),
+    # the one that "auto" tries: over well-conditioned balls it is the fastest
+    "block-frank-wolfe": Method(
+        "block-frank-wolfe",
+        partial(pdbfw, step_size="line-search", patience=SETTINGS.block_passes), *BALL,
+    ),
+    "isg": Method("isg", isg, *ROBUST),
+    "ippa": Method("ippa", ippa, *ROBUST),
+    "hybrid": Method("hybrid", hybrid, *ROBUST),
+}  # fmt: skip
