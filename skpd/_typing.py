@@ -4,13 +4,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import sparray
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Interval = tuple[float, float]
 Numbers = Array | float  # one for each entry, or the same for all
 Scales = tuple[float, ...]
 Sum = tuple[float, float]  # a value and a bound on its rounding error
+Table = np.ndarray | sparray
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -1,13 +1,13 @@
 """Upper and lower bounds on the optimal objective value."""
 
 from math import inf, isnan
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array
-from ..penalties import Penalty, Structure
+from .._typing import Array, Numbers
+from ..penalties import Norm, Penalty, Structure
 from .certificate import Certificate, DualBound
 from .coefficients import evidence_of
 from .objective import Objective
@@ -18,7 +18,7 @@ ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the op
 
 
 def primal_objective(
-    objective: Objective, coef: Array, intercept: Any, accuracy: float = 0.0
+    objective: Objective, coef: Array, intercept: Numbers, accuracy: float = 0.0
 ) -> float:
     """The objective value P(w, b), rounded up; inf where it is NaN.
 
@@ -48,7 +48,7 @@ def dual_bound(
     ----------
     objective : Objective
     theta : ndarray of shape (n_samples,)
-        Any dual point; it is moved to the domain of the conjugate loss first.
+        A dual point; it is moved to the domain of the conjugate loss first.
     upper : float
         The objective value of any model.
     accuracy : float, default=0.0
@@ -89,7 +89,7 @@ def dual_bound(
     first = objective.null_objective if objective.null_is_allowed else inf
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
-    penalty: Any = objective.penalty.of_reduced
+    penalty = objective.penalty.of_reduced
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
     repairs = Repairs(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
@@ -109,7 +109,11 @@ def _has_l1(penalty: Penalty) -> bool:
 
 
 def dual_estimate(
-    objective: Objective, value: float, gradient: Array, upper: float, penalty: Any = None
+    objective: Objective,
+    value: float,
+    gradient: Array,
+    upper: float,
+    penalty: Penalty | None = None,
 ) -> float:
     """An estimate of `dual_bound` from sums that a solver has computed, which proves nothing.
 
@@ -130,7 +134,7 @@ def dual_estimate(
     alpha = objective.alpha
     upper = min(upper, objective.null_objective)
     if penalty.is_norm:
-        norm = penalty.dual_norm(-gradient)
+        norm = cast(Norm, penalty).dual_norm(-gradient)
         best = value - (upper / alpha) * max(norm - alpha, 0.0)
         # l* is convex with l*(0) = 0, so that the value at s theta is at least s times that
         best = max(best, alpha / max(norm, alpha) * value)
@@ -140,8 +144,9 @@ def dual_estimate(
 
 
 def certify_point(
-    objective: Objective, coef: Array, intercept: float, theta: Array, **options: Any
-) -> tuple[Certificate, Array]:
+    objective: Objective, coef: Array, intercept: float, theta: Array, *,
+    accuracy: float = 0.0, lipschitz: str = "monotone", scaling: bool = True,
+) -> tuple[Certificate, Any]:  # fmt: skip
     """The certificate of a primal and a dual point, and the repaired dual point.
 
     Parameters
@@ -150,8 +155,8 @@ def certify_point(
     coef : ndarray of shape (n_features,)
     intercept : float
     theta : ndarray of shape (n_samples,)
-    **options
-        ``accuracy``, ``lipschitz`` and ``scaling`` of `dual_bound`.
+    accuracy, lipschitz, scaling
+        See `dual_bound`.
 
     Returns
     -------
@@ -160,14 +165,16 @@ def certify_point(
         The dual-feasible point from which the bound follows.
     """
     primal = primal_objective(objective, coef, intercept)
-    bound = dual_bound(objective, theta, primal, coef=coef, **options)
+    bound = dual_bound(
+        objective, theta, primal, accuracy, coef=coef, lipschitz=lipschitz, scaling=scaling
+    )
     return certificate_of(objective, primal, bound, (coef, intercept))
 
 
 def certificate_of(
     objective: Objective, primal: float, bound: DualBound,
-    model: tuple[Array, Any] | None = None,
-) -> tuple[Certificate, Array]:  # fmt: skip
+    model: tuple[Array, Numbers] | None = None,
+) -> tuple[Certificate, Any]:  # fmt: skip
     """The certificate of an objective value and a dual bound, and the bound's dual point.
 
     ``model`` are the coefficients and the intercept with that value, if decisions are asked for.

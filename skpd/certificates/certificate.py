@@ -3,13 +3,17 @@
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log10
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Mask
 from .digits import rounded
+from .objective import DualVector
 from .row_evidence import NOTHING, RowEvidence
+
+if TYPE_CHECKING:
+    from .coefficients import Evidence
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 SHOWN = 5  # features that are listed
@@ -98,7 +102,7 @@ class Certificate:
     radius: float
     intercept_radius: float
     radius_kind: str = "monotone"
-    evidence: Any = field(default=None, compare=False)
+    evidence: "Evidence | None" = field(default=None, compare=False)
     coef_shape: tuple[int, ...] = field(default=(0,), compare=False)
     row_evidence: RowEvidence = field(default=NOTHING, compare=False)
     left_out: tuple[int, ...] = ()
@@ -109,7 +113,7 @@ class Certificate:
         return np.tile([-inf, inf], (*self.coef_shape, 1)) if bounds is None else bounds
 
     @property
-    def proven_zero(self) -> Array:
+    def proven_zero(self) -> Mask:
         zeros = None if self.evidence is None else self.evidence.zeros
         return np.zeros(self.coef_shape, dtype=bool) if zeros is None else zeros
 
@@ -122,7 +126,7 @@ class Certificate:
         return self.row_evidence.decisions
 
     @property
-    def proven_inactive_rows(self) -> Array:
+    def proven_inactive_rows(self) -> Mask:
         inactive = self.row_evidence.inactive
         return np.zeros(0, dtype=bool) if inactive is None else inactive
 
@@ -173,10 +177,10 @@ class DualBound(NamedTuple):
 
     value: float
     kind: str
-    theta: Any
+    theta: DualVector | None
     radius: float = inf
     intercept_radius: float = inf
     radius_kind: str = "monotone"
     by_free_sums: float = 0.0
     conjugate: float = 0.0
-    slopes: Any = None
+    slopes: tuple[Array, Array] | None = None

@@ -15,11 +15,10 @@ Fercoq, Gramfort and Salmon, 2017, Gap safe screening rules for sparsity enforci
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Mask
 from ..penalties import Penalty
 from ..penalties.intervals import Slopes
 from .certificate import DualBound
@@ -54,7 +53,7 @@ class Evidence:
     shape: tuple[int, ...]
 
     @property
-    def zeros(self) -> Any:
+    def zeros(self) -> Mask | None:
         """The attribute ``proven_zero`` of `Certificate`; None where there is no rule."""
         zeros = self._zeros()
         return None if zeros is None else self._table(zeros)
@@ -70,13 +69,13 @@ class Evidence:
             intervals[zeros] = 0.0
         return np.stack([self._table(end) for end in intervals.T], axis=-1)
 
-    def _zeros(self) -> Any:
+    def _zeros(self) -> Mask | None:
         if self.distances is None:
             return None
         v, error, alpha = self.slopes
         return self.penalty.zeros(Slopes(v, error + self.distances, alpha))
 
-    def _table(self, numbers: Any) -> Any:
+    def _table(self, numbers: np.ndarray) -> np.ndarray:
         """A vector of numbers for coefficients in the shape of ``coef_``, (n_outputs, n_features).
 
         Entries after these belong to unknowns that are not coefficients, and are left out.

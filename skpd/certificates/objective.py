@@ -12,13 +12,19 @@ and the sums over the free coordinates. So it works in the same way wherever the
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
-from .._typing import Array
+from .._typing import Array, Indices, Mask, Numbers
 from ..losses import Loss
 from ..penalties import Penalty
 
 Interval = tuple[float, float]
 Sum = tuple[float, float]  # a value and a bound on its rounding error
 NOTHING = (0.0, 0.0)  # a sum that vanishes in exact arithmetic, or the interval {0}
+
+
+class DualVector(Protocol):
+    """A vector with a number for each row: an array, or what stands for it elsewhere."""
+
+    def __rmul__(self, scale: float, /) -> "DualVector": ...
 
 
 class DualPoint(ABC):
@@ -75,8 +81,6 @@ class Objective(Protocol):
 
     Attributes
     ----------
-    design : Design
-        The data X of shape (n_samples, n_features).
     loss : Loss
         The loss of a row, or of all rows together.
     penalty : Penalty
@@ -97,11 +101,10 @@ class Objective(Protocol):
         The largest of the abs(y_i).
     table_shape : tuple of int
         The shape of ``coef_``; (0,) for models without coefficients of features.
-    left_out : sequence of int
+    left_out : ndarray of int
         Coefficients that are fixed at 0, as others imply their columns up to rounding.
     """
 
-    design: Any
     loss: Loss
     penalty: Penalty
     alpha: float
@@ -112,9 +115,9 @@ class Objective(Protocol):
     n_samples: int
     largest_target: float
     table_shape: tuple[int, ...]
-    left_out: Any
+    left_out: Indices
 
-    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, coef: Array, free: Numbers, accuracy: float) -> float:
         """The mean loss sum_i c_i l_i of a model, rounded up.
 
         ``free`` are the free coordinates: a float where there is only an intercept. Products with
@@ -127,7 +130,7 @@ class Objective(Protocol):
             If there is an intercept in a problem without one.
         """
 
-    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(self, coef: Array, free: Numbers) -> tuple[float, float]:
         """An upper bound on the mean loss from precise products, and its value without bounds.
 
         The products are computed in twice the working precision. The second number does not
@@ -148,7 +151,7 @@ class Objective(Protocol):
         losses with kinks.
         """
 
-    def turning_costs(self, coef: Array, free: Any, theta: Any) -> Array | None:
+    def turning_costs(self, coef: Array, free: Numbers, theta: DualVector | None) -> Array | None:
         """Lower bounds on the shares of the gap of a model and theta that decisions may take.
 
         The entry of a row is how much of the gap it takes that the decisions of the model and of
@@ -156,23 +159,23 @@ class Objective(Protocol):
         """
 
     def prediction_intervals(
-        self, coef: Array, free: Any, gap: float
+        self, coef: Array, free: Numbers, gap: float
     ) -> tuple[Array, Array] | None:
         """The ends of intervals of every optimal model's predictions; None if not known."""
 
-    def inactive_rows(self, lower: Array, upper: Array) -> Array:
+    def inactive_rows(self, lower: Array, upper: Array) -> Mask:
         """A mask of the rows whose theta is 0 at every optimum, from those intervals.
 
         It is empty for losses for which there can be none.
         """
 
-    def plain_dual(self, theta: Any) -> Any:
+    def plain_dual(self, theta: DualVector) -> DualVector:
         """The dual vector theta as a contiguous array of floats, or the problem's own type."""
 
-    def zero_dual(self, theta: Any) -> Any:
+    def zero_dual(self, theta: DualVector) -> DualVector:
         """The dual vector 0, of the type and shape of theta."""
 
-    def feasible_point(self, theta: Any) -> DualPoint | None:
+    def feasible_point(self, theta: DualVector) -> DualPoint | None:
         """The point nearest to theta in the domain of the conjugate losses; None if it is 0."""
 
     def projected(self, point: DualPoint) -> DualPoint:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from math import inf, isfinite, isnan
-from typing import Any
+from typing import cast
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
+from ..penalties import Norm
 from .certificate import DualBound
 from .objective import NOTHING, DualPoint, Interval, Objective, Sum
 
@@ -51,7 +52,7 @@ class Repairs:
         self, objective: Objective, upper: float, ball: Ball, scaling: bool, accuracy: float
     ) -> None:
         self.objective, self.upper, self.ball = objective, upper, ball
-        self.penalty: Any = objective.penalty.of_reduced
+        self.penalty = objective.penalty.of_reduced
         self.scaling, self.accuracy = scaling, accuracy
         self.radius = upper / objective.alpha
         self.intervals = objective.free_intervals(upper)
@@ -138,8 +139,8 @@ class Repairs:
         bounds = [float(self.ball(x, alpha, self.radius)) for x in (widest, v)]
         losses = [bounds[0] - bounds[1]]
         if self.penalty.is_norm:
-            norms = self.penalty.dual_norm(widest) - self.penalty.dual_norm(v)
-            losses.append(self.radius * float(norms))
+            norm = cast(Norm, self.penalty).dual_norm
+            losses.append(self.radius * float(norm(widest) - norm(v)))
         return max(losses)
 
     def _from_free(self, sums: list[Sum]) -> float:
@@ -184,7 +185,7 @@ class Repairs:
                 )  # fmt: skip
 
             if penalty.is_norm:
-                norm = penalty.dual_norm(v)
+                norm = cast(Norm, penalty).dual_norm(v)
                 largest = alpha / norm if norm > 0.0 else inf
                 if largest > 1.0:
                     largest = min(largest, point.largest_scale())

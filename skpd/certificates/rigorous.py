@@ -29,15 +29,15 @@ weights and alpha
 
 from dataclasses import dataclass, field
 from math import log2
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Numbers
 from .bounds import bound_below, relative_gap
 from .certificate import Certificate, DualBound
-from .objective import NOTHING, DualPoint, Interval, Objective
+from .objective import NOTHING, DualPoint, DualVector, Interval, Objective
 from .repairs import WORTH, Repairs, least_linear
 from .row_evidence import row_evidence
 
@@ -61,7 +61,10 @@ class RigorousCertificate(Certificate):
 
 
 def rigorous_certificate(
-    objective: Objective, model: tuple[Array, Any], best: tuple[Array, Any], bound: DualBound
+    objective: Objective,
+    model: tuple[Array, Numbers],
+    best: tuple[Array, Numbers],
+    bound: DualBound,
 ) -> RigorousCertificate:
     """The certificate of a model with every rounding error bounded separately.
 
@@ -77,7 +80,7 @@ def rigorous_certificate(
     """
     primal, above = rigorous_primal(objective, *model)
     upper = min(primal, rigorous_primal(objective, *best)[0])
-    dual, below = rigorous_dual(objective, bound.theta, upper, best[0])
+    dual, below = rigorous_dual(objective, cast(DualVector, bound.theta), upper, best[0])
     dual = bound_below(objective, dual, primal)
     gap = primal - dual
     lowest, highest = _intervals(objective, upper)[0]
@@ -106,7 +109,7 @@ def of_coefficients(n_features: int) -> float:
     return (64.0 + n_features) * EPSILON
 
 
-def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[float, float]:
+def rigorous_primal(objective: Objective, coef: Array, intercept: Numbers) -> tuple[float, float]:
     """An upper bound on P(w, b), and its difference from the value without error bounds."""
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     loss, about = objective.precise_mean_loss(coef, intercept)
@@ -119,7 +122,7 @@ def rigorous_primal(objective: Objective, coef: Array, intercept: Any) -> tuple[
 
 
 def rigorous_dual(
-    objective: Objective, theta: Array, upper: float, coef: Array | None = None
+    objective: Objective, theta: DualVector, upper: float, coef: Array | None = None
 ) -> tuple[float, float]:
     """A lower bound on the optimal value, and its difference from the value without error bounds.
 

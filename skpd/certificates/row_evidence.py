@@ -26,14 +26,14 @@ predictions are in `skpd.problems.prediction_intervals`, only rows whose interva
 boundary can differ.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf, sqrt
-from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from .objective import Objective
+from .._typing import Array, Mask, Numbers
+from .objective import DualVector, Objective
 
 ROUNDED = 1.0 + 1e-12  # above the relative rounding errors of sums of costs and of roots
 
@@ -62,7 +62,7 @@ class RowEvidence:
     of: str = ""
     decisions: int | None = None
     n_decisions: int = 0
-    inactive: Any = None
+    inactive: Mask | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
     def without_decisions(self, reason: str) -> "RowEvidence":
@@ -74,7 +74,7 @@ class RowEvidence:
         """The bound on the root mean square distance of predictions, for a gap."""
         return None if self.factor is None else self.factor * sqrt(gap) * ROUNDED
 
-    def sentences(self, gap: float, shown: Any) -> list[str]:
+    def sentences(self, gap: float, shown: Callable[[float], str]) -> list[str]:
         """What is known, in words; nothing that would be true of any model."""
         found, distance = [], self.distance(gap)
         trivial = 1.0 if self.of == "predicted probabilities" else inf
@@ -96,7 +96,7 @@ NOTHING = RowEvidence(
 
 
 def row_evidence(
-    objective: Objective, gap: float, model: tuple[Array, Any] | None, theta: Any
+    objective: Objective, gap: float, model: tuple[Array, Numbers] | None, theta: DualVector | None
 ) -> RowEvidence:
     """The evidence on predictions of a model, from its gap and a dual point.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._floats import EPSILON, sum_and_rest
+from .._typing import Array, Numbers
 
 
 class BoundedSum:
@@ -20,7 +21,7 @@ class BoundedSum:
     high, low, error : float or ndarray
     """
 
-    def __init__(self, high: Any, error: Any = 0.0, low: Any = 0.0) -> None:
+    def __init__(self, high: Numbers, error: Numbers = 0.0, low: Numbers = 0.0) -> None:
         self.high, self.error, self.low = high, error, low
 
     def __add__(self, other: "BoundedSum") -> "BoundedSum":
@@ -41,7 +42,7 @@ class BoundedSum:
 class Largest:
     """A number whose "sum" with another is the maximum of both."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: float) -> None:
         self.value = value
 
     def __add__(self, other: "Largest") -> "Largest":
@@ -51,11 +52,15 @@ class Largest:
 class RowFactor:
     """The triangular factor R of rows of a table, whose "sum" is that of all of these rows."""
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Array) -> None:
         self.R = np.linalg.qr(rows, mode="r")
 
     def __add__(self, other: "RowFactor") -> "RowFactor":
         return RowFactor(np.vstack([self.R, other.R]))
+
+
+Summand = float | Array | BoundedSum | Largest | RowFactor
+Sums = dict[str, Summand]  # by name
 
 
 def halves(first: int, last: int) -> tuple[tuple[int, int], tuple[int, int]]:

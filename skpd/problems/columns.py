@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -77,8 +77,8 @@ class Columns:
 
     def restored(self, coef: Array) -> Array:
         """Coefficients near feasible ones of the penalty that satisfy the constraints too."""
-        constraints: Any = self.constraints
-        restored: Array = constraints.restored(coef)
+        constraints = cast(LinearConstraints, self.constraints)
+        restored = constraints.restored(coef)
         if restored is not coef:
             restored = self.penalty.feasible(restored)
         if constraints.model is not None and not constraints.hold(restored):

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from math import fsum, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,13 +10,19 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .._values import attribute_of_part
-from ..certificates.objective import NOTHING, DualPoint, Sum
+from ..certificates.objective import NOTHING, DualPoint, DualVector, Sum
+
+if TYPE_CHECKING:
+    from .balance import Balance
+    from .problem import Problem
 
 
 class RowPoint(DualPoint):
     """A dual point in the box of the conjugate losses."""
 
-    def __init__(self, problem: Any, theta: Any) -> None:
+    theta: Any
+
+    def __init__(self, problem: "Problem", theta: Any) -> None:
         self.problem, self.theta = problem, theta
         self.linear = problem.loss.linear_conjugate
         self.quadratic = problem.loss.quadratic_conjugate
@@ -96,8 +102,8 @@ class BalancedPoint(DualPoint):
     """
 
     def __init__(
-        self, problem: Any, point: DualPoint, towards: DualPoint, change: DualPoint, balance: Any,
-        *, only_precise: bool = True,
+        self, problem: "Problem", point: DualPoint, towards: DualPoint, change: DualPoint,
+        balance: "Balance", *, only_precise: bool = True,
     ) -> None:  # fmt: skip
         self.only_precise = only_precise
         self.problem, self.theta, self.balance = problem, point.theta, balance
@@ -148,7 +154,7 @@ class PointOf(DualPoint):
         The dual vector of this point.
     """
 
-    def __init__(self, inner: DualPoint, theta: Any) -> None:
+    def __init__(self, inner: DualPoint, theta: DualVector) -> None:
         self.inner, self.theta = inner, theta
 
     linear = attribute_of_part("inner.linear")

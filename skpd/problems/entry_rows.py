@@ -9,13 +9,12 @@ rows and columns of M, or thresholds (`skpd.problems.free_groups`). M is represe
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.objective import DualPoint
 from ..designs import EntriesDesign
 from ..designs.largest_singular import estimated_largest_singular_value
@@ -76,11 +75,11 @@ class RowsOfEntries(Rows):
         return float(np.max(self.design.of_rows(self.weights)))
 
     @cached_property
-    def largest_target(self) -> float:  # type: ignore[override]
+    def largest_target(self) -> float:
         return kernels.max_abs(self.y)
 
     @cached_property
-    def is_connected(self) -> Any:
+    def is_connected(self) -> Mask:
         """Whether each row is in a cycle of the graph of the groups."""
         assert self.groups is not None
         return self.groups.connected(*self.loss.dual_bounds(self.y))
@@ -90,15 +89,15 @@ class RowsOfEntries(Rows):
 
     # Predictions
 
-    def spread(self, free: Array) -> Array | float:
-        return 0.0 if self.groups is None else self.groups.values(free)
+    def spread(self, free: Numbers) -> Numbers:
+        return 0.0 if self.groups is None else self.groups.values(np.asarray(free))
 
-    def predictions(self, coef: Array, free: Array) -> tuple[Array, Array]:
+    def predictions(self, coef: Array, free: Numbers) -> tuple[Array, Array]:
         """The predictions of all rows, and bounds on their rounding errors."""
         z, error = self.design.matvec_bounded(coef)
         if self.groups is None:
             return z, error
-        added = self.groups.values(free)
+        added = self.groups.values(np.asarray(free))
         error = error + 2.0 * EPSILON * (np.abs(added) + np.abs(z + added))
         return z + added, error
 
@@ -110,7 +109,7 @@ class RowsOfEntries(Rows):
         table[self.order] = dual_coef
         return table
 
-    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> Array:
         return self.loss.gradient(self.y, self.predictions(coef, intercept)[0])
 
     # The best constant prediction
@@ -125,9 +124,9 @@ class RowsOfEntries(Rows):
         return Point(coef, free, self.dual_point_of(coef, free))
 
     @cached_property
-    def null(self) -> NullModel:  # type: ignore[override]
+    def null(self) -> NullModel:
         coef, free = np.zeros(self.coef_shape), self._best_constants
-        objective = self.mean_loss(None, coef, free, 0.0)
+        objective = self._mean_loss(coef, free)
         point = Point(coef, free, None)
         return NullModel(point, objective, 64.0 * EPSILON * objective, objective)
 
@@ -148,7 +147,7 @@ class RowsOfEntries(Rows):
         """The gradient in the observed entries of M at the best constant prediction."""
         return self.design.of_rows(self.weights * self.null_point.dual_coef)
 
-    def null_may_be_optimal(self, problem: Any) -> bool:
+    def null_may_be_optimal(self, problem: Problem) -> bool:
         """Whether the zero matrix may be optimal, by an estimate of a largest singular value.
 
         With free groups the answer is always True.
@@ -161,16 +160,21 @@ class RowsOfEntries(Rows):
 
     # Sums over the rows
 
-    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
+        return self._mean_loss(coef, free)
+
+    def _mean_loss(self, coef: Array, free: Numbers) -> float:
         z, error = self.predictions(coef, free)
         return self.loss.largest_mean(self.y, self.weights, z, 0.0, error)
 
-    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(
+        self, problem: Problem, coef: Array, free: Numbers
+    ) -> tuple[float, float]:
         z, error = self.predictions(coef, free)
         about = float(self.weights @ self.loss.value(self.y, z))
         return self.loss.largest_mean(self.y, self.weights, z, 0.0, error), about
 
-    def feasible_point(self, problem: Any, theta: Array) -> DualPoint | None:
+    def feasible_point(self, problem: Problem, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         return EntryPoint(problem, theta) if theta.any() else None
 

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from math import fsum, inf, nan
-from typing import Any
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 from ..certificates.objective import NOTHING, DualPoint, Interval
 from ..certificates.repairs import least_linear
 from ..losses.strata import Stratum
@@ -24,6 +23,7 @@ from .balance import balance_exactly
 from .dual_points import BalancedPoint
 from .free import Free
 from .free_features import Dependence, dependence, project_onto_free
+from .problem import Problem
 
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
@@ -44,7 +44,9 @@ def proven(lower: float, upper: float) -> Interval:
 class FreeDirections(Free):
     """The intercept, the level and the free coefficients of rows with scalar losses."""
 
-    _last: Any = None  # the last arguments and result of `intervals`
+    _last: tuple[Interval, list[Interval]] | None = (
+        None  # the last arguments and result of `intervals`
+    )
 
     @property
     def columns(self) -> Indices:
@@ -95,7 +97,7 @@ class FreeDirections(Free):
         fixed = np.isin(self.columns, self.left_out)
         return np.where(fixed, 0.0, lower), np.where(fixed, 0.0, upper)
 
-    def restricted(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+    def restricted(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         w = coef[self.left_out]
         if not np.any(w):
             return coef, intercept
@@ -105,12 +107,7 @@ class FreeDirections(Free):
         coef[self.columns[kept]] += factors[1:] @ w
         return coef, intercept + float(factors[0] @ w)
 
-    @property
-    def has_level(self) -> bool:
-        """Whether R(w + m) = R(w) for every constant m."""
-        return self.penalty.free_level
-
-    def sums(self, gradient: Array, slope: Any) -> list[float]:
+    def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         """The sums of a dual point theta over the free directions.
 
         Parameters
@@ -120,7 +117,7 @@ class FreeDirections(Free):
         slope : float
             weights . theta.
         """
-        sums = [slope, float(np.sum(gradient))] if self.has_level else [slope]
+        sums = [float(slope), float(np.sum(gradient))] if self.has_level else [float(slope)]
         return sums + gradient[self.columns].tolist() if len(self.columns) else sums
 
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
@@ -257,7 +254,7 @@ class FreeDirections(Free):
 
     # Estimates for solvers
 
-    def largest_alpha(self, problem: Any) -> float:
+    def largest_alpha(self, problem: Problem) -> float:
         if self.has_level or len(self.columns):
             return nan
         return self.penalty.largest_alpha(-problem.null_gradient)
@@ -269,7 +266,7 @@ class FreeDirections(Free):
         scale = LIKELY * self.rows.null.prediction_scale
         return (scale / np.sqrt(np.maximum(squares, TINY))).tolist()
 
-    def likely_cost(self, gradient: Array, slope: Any, alpha: float, upper: float) -> float:
+    def likely_cost(self, gradient: Array, slope: Numbers, alpha: float, upper: float) -> float:
         """An estimate of the reduction of a bound by the free `sums` of a dual point."""
         if not (self.rows.fit_intercept or self.has_level or len(self.columns)):
             return 0.0
@@ -285,11 +282,11 @@ class FreeDirections(Free):
 
     # Dual points
 
-    def projected(self, problem: Any, point: Any) -> DualPoint:
+    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
         theta = self._projected(problem, point.theta)
         return point if theta is point.theta else problem.row_point(theta)
 
-    def _projected(self, problem: Any, theta: Array) -> Array:
+    def _projected(self, problem: Problem, theta: Array) -> Array:
         """The projection onto the box and the hyperplanes of the free directions."""
         rows = self.rows
         if self.outnumber_rows:
@@ -301,7 +298,7 @@ class FreeDirections(Free):
         lower, upper = rows.loss.dual_bounds(rows.y)
         return kernels.project_box_hyperplane(theta, lower, upper, rows.weights, rows.weights, 0.0)
 
-    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
         if self.outnumber_rows:
             return point
         theta, balance = point.theta, None

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask
 from ..designs.conjugate_gradients import conjugate_gradients
 
 SMALL_WEIGHT = 1e-6  # rows with less than this times the largest weight do not connect groups
@@ -91,7 +91,7 @@ class FreeGroups:
         counts = np.bincount(self.left, minlength=self.n_left)
         return order, self.right[order], np.append(0, np.cumsum(counts))
 
-    def _between(self, h: Array) -> Any:
+    def _between(self, h: Array) -> sp.csr_array:
         """The sums of h over the rows of each pair of groups, of shape (n_left, n_right)."""
         order, right, starts = self._pattern
         return sp.csr_array((h[order], right, starts), shape=(self.n_left, self.n_right))
@@ -209,7 +209,7 @@ class FreeGroups:
         )
         return np.clip(theta + self.values(free), lower, upper)
 
-    def connected(self, lower: Array, upper: Array) -> Any:
+    def connected(self, lower: Array, upper: Array) -> Mask:
         """A mask of the rows whose two groups are in one strongly connected component."""
         strong = self.weights > SMALL_WEIGHT * np.max(self.weights, initial=0.0)
         up, down = strong & (upper > 0.0), strong & (lower < 0.0)

@@ -94,15 +94,17 @@ class AllStumps(Hypotheses):
         places = np.argmax(sizes, axis=1)
         largest = np.take_along_axis(sizes, places[:, np.newaxis], axis=1)[:, 0]
         features = np.argsort(-largest, kind="stable")[:count]
-        stumps = [self._stump(feature, places[feature], edges) for feature in features.tolist()]
+        stumps = [
+            self._stump(feature, int(places[feature]), edges) for feature in features.tolist()
+        ]
         # partial sums of n terms: an error of (n - 1) EPSILON times their sizes in each of three
         rounding = 4.0 * (len(signed) + 4) * EPSILON * float(np.sum(np.abs(signed)))
         edge = float(largest[features[0]]), rounding
         return [(stump, stump.predict(self.X)) for stump in stumps], edge
 
-    def _stump(self, feature: int, place: Any, edges: Array) -> DecisionStump:
+    def _stump(self, feature: int, place: int, edges: Array) -> DecisionStump:
         sign = 1.0 if edges[feature, place] >= 0.0 else -1.0
-        return DecisionStump(feature, self._threshold(feature, int(place)), sign)
+        return DecisionStump(feature, self._threshold(feature, place), sign)
 
     def _threshold(self, feature: int, place: int) -> float:
         """The threshold halfway between a value and the next in the order; inf after the last."""

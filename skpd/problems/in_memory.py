@@ -4,18 +4,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
-from typing import Any, Self
+from typing import Self, cast
 
 import numpy as np
 
 from .. import kernels
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
+from ..designs.outputs_gram import OutputsGram
 from ..designs.sampling import uniform_by_place
 from ..losses import Loss
 from ..losses.strata import Stratum
+from ..losses.worst_case import WorstCaseHinge
 from ..penalties import Penalty
 from .columns import Columns
 from .dual_points import RowPoint
@@ -53,13 +55,15 @@ class RowsInMemory(Rows):
         default.
     """
 
-    design: Any
-    y: Any
-    weights: Any
+    design: Design
+    y: Array
+    weights: Array
     loss: Loss
     fit_intercept: bool = True
     total_weight: float | None = None
-    original: Any = field(default=None, repr=False)  # the same rows in another layout
+    original: "RowsInMemory | None" = field(
+        default=None, repr=False
+    )  # the same rows in another layout
     keeps_predictions = True
 
     def __post_init__(self) -> None:
@@ -67,11 +71,11 @@ class RowsInMemory(Rows):
             object.__setattr__(self, "total_weight", float(self.design.shape[0]))
 
     @cached_property
-    def largest_target(self) -> float:  # type: ignore[override]
+    def largest_target(self) -> float:
         return float(np.max(np.abs(self.y), initial=0.0))
 
     @cached_property
-    def squares(self) -> Array:  # type: ignore[override]
+    def squares(self) -> Array:
         if self.original is not None:
             return self.original.squares
         squares: Array = self.design.column_norms(self.weights) ** 2
@@ -79,18 +83,18 @@ class RowsInMemory(Rows):
         return np.append(squares, self.weights_of_free) if self.fit_intercept else squares
 
     @property
-    def weights_of_free(self) -> Any:
+    def weights_of_free(self) -> Numbers:
         """The weight of the rows of each free number, which is 1 for a single one."""
         return 1.0
 
     @cached_property
-    def n_coefficients(self) -> int:  # type: ignore[override]
+    def n_coefficients(self) -> int:
         """The number of penalised coefficients, of which a radius of the losses is the last."""
         return int(self.design.shape[1]) + self.loss.has_radius
 
     # Subsets and other forms
 
-    def with_design(self, design: Any) -> Self:
+    def with_design(self, design: Design) -> Self:
         """The rows with other data in place of X."""
         return replace(self, design=design, original=None)
 
@@ -125,7 +129,7 @@ class RowsInMemory(Rows):
         return self._subset(rows, share, float(self.total_weight or self.n_samples) * share)
 
     @cached_property
-    def n_weighty(self) -> int:  # type: ignore[override]
+    def n_weighty(self) -> int:
         return int(np.count_nonzero(self.weights > 0.0))
 
     def random_sample(self, size: int) -> Self:
@@ -153,7 +157,7 @@ class RowsInMemory(Rows):
         kind = DualProductsOfPath if of_path else DualProducts
         return kind(self.design, self.weights)
 
-    def new_gram(self, penalty: Penalty) -> Any:
+    def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram:
         return WeightedGram(bool(self.fit_intercept))
 
     # Free numbers
@@ -183,10 +187,10 @@ class RowsInMemory(Rows):
     # The best constant prediction
 
     @cached_property
-    def null(self) -> NullModel:  # type: ignore[override]
+    def null(self) -> NullModel:
         return self.original.null if self.original is not None else null_model(self)
 
-    def predictions_of_constant(self, free: Any) -> Array:
+    def predictions_of_constant(self, free: Numbers) -> Array:
         """The predictions without coefficients, of shape (n_samples,)."""
         return np.full(self.n_samples, free)
 
@@ -210,7 +214,7 @@ class RowsInMemory(Rows):
             theta = self._balanced_between(theta, np.minimum(*ends), np.maximum(*ends))
         return Point(np.zeros(self.n_coefficients), b, theta)
 
-    def _constant(self) -> Any:
+    def _constant(self) -> Numbers:
         """The best intercept, or 0 if that is infinite or none is fitted."""
         b = self.loss.best_constant(self.y, self.weights) if self.fit_intercept else 0.0
         return b if np.isfinite(b) else 0.0
@@ -224,7 +228,7 @@ class RowsInMemory(Rows):
         return theta
 
     @cached_property
-    def null_gradient(self) -> Array:  # type: ignore[override]
+    def null_gradient(self) -> Array:
         if self.original is not None:
             return self.original.null_gradient
         return self.design.rmatvec(self.weights * self.null_point.dual_coef)
@@ -234,7 +238,7 @@ class RowsInMemory(Rows):
         """The derivative of the mean loss in the intercept at the best constant."""
         return kernels.dot(self.weights, self.null_point.dual_coef)
 
-    def features_say_nothing(self, problem: Any) -> bool:
+    def features_say_nothing(self, problem: Problem) -> bool:
         gradient = problem.null_gradient
         if not self.design.leaves_features_out:
             return no_gradient(problem, gradient)
@@ -244,11 +248,11 @@ class RowsInMemory(Rows):
 
     # Models
 
-    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+    def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
         return self.design.matvec_bounded(self._of_features(coef), float(intercept))
 
-    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
+    def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
         """The predictions X w + b as a sum of high and low, and a bound on their errors."""
         return self.design.matvec_compensated(self._of_features(coef), float(intercept))
 
@@ -260,7 +264,7 @@ class RowsInMemory(Rows):
         """The loss of a row for the radius of a model."""
         return self.loss.at_radius(float(coef[-1])) if self.loss.has_radius else self.loss
 
-    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
         self.require_no_intercept(free)
         if kernels.max_abs(coef) == 0.0 and np.all(free == self.null_point.intercept):
             return self.null.objective
@@ -273,13 +277,15 @@ class RowsInMemory(Rows):
         precise = problem.precise_predictions(coef, free)
         return loss.largest_mean(self.y, self.weights, *precise)
 
-    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(
+        self, problem: Problem, coef: Array, free: Numbers
+    ) -> tuple[float, float]:
         z, low, error = problem.precise_predictions(coef, free)
         loss = self.loss_at(coef)
         about = float(np.sum(self.weights * loss.value(self.y, z, low)))
         return loss.largest_mean(self.y, self.weights, z, low, error), about
 
-    def estimated_gap(self, problem: Any, point: Point) -> float:
+    def estimated_gap(self, problem: Problem, point: Point) -> float:
         if self.loss.has_radius:
             return 0.0
         theta = point.dual_coef
@@ -293,14 +299,16 @@ class RowsInMemory(Rows):
         value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
         return upper - dual_estimate(problem, value, gradient, upper)
 
-    def turning_costs(self, problem: Any, coef: Array, free: Any, theta: Array) -> Array | None:
+    def turning_costs(
+        self, problem: Problem, coef: Array, free: Numbers, theta: Array
+    ) -> Array | None:
         if not self.loss.has_decisions:
             return None
         z, error = problem.predictions(coef, free)
         return self.loss.turning_costs(self.y, self.weights, z, error, theta)
 
     def prediction_intervals(
-        self, problem: Any, coef: Array, free: Any, gap: float
+        self, problem: Problem, coef: Array, free: Numbers, gap: float
     ) -> tuple[Array, Array] | None:
         # without flat or linear parts of the loss decisions are known well without intervals
         if self.of_outputs or self.loss.has_radius or not self.loss.piecewise_quadratic:
@@ -309,12 +317,12 @@ class RowsInMemory(Rows):
 
     # Dual points
 
-    def dual_point_of(self, coef: Array, intercept: Any) -> Array:
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> Array:
         z = self.design.matvec(self._of_features(np.ascontiguousarray(coef)))
         z = z + self.spread(intercept) if self.fit_intercept else z
         return self.loss.gradient(self.y, z)
 
-    def feasible_point(self, problem: Any, theta: Array) -> DualPoint | None:
+    def feasible_point(self, problem: Problem, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         if not theta.any():
             return None
@@ -322,7 +330,7 @@ class RowsInMemory(Rows):
             return problem.free.point_of(problem, theta)
         return problem.row_point(kernels.without_negligible(theta, SMALLEST))
 
-    def row_point(self, problem: Any, theta: Array) -> DualPoint:
+    def row_point(self, problem: Problem, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
         return RowPoint(problem, theta)
 
@@ -330,13 +338,16 @@ class RowsInMemory(Rows):
         """The products X' diag(c) theta of a dual point, followed by that with a radius."""
         if not self.loss.has_radius:
             return self.design.rmatvec(self.weights * theta)
-        loss: Any = self.loss
         p, r = theta
-        of_radius = -loss.kappa * kernels.dot(self.weights, r) if r.any() else 0.0
+        of_radius = (
+            -cast(WorstCaseHinge, self.loss).kappa * kernels.dot(self.weights, r)
+            if r.any()
+            else 0.0
+        )
         return np.append(self.design.rmatvec(self.weights * self.y * (r - p)), of_radius)
 
 
-def no_gradient(problem: Any, gradient: Array, flat: float = FLAT) -> bool:
+def no_gradient(problem: Problem, gradient: Array, flat: float = FLAT) -> bool:
     """Whether the given gradient at the best constant prediction is 0 up to rounding errors."""
     null = problem.null
     if null.objective < null.unit:

@@ -42,7 +42,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -55,7 +54,7 @@ from ..penalties.kernel_norm import SquaredKernelNorm
 from .columns import Columns
 from .in_memory import RowsInMemory
 from .problem import Problem
-from .solution import Point
+from .solution import Point, Solution
 
 PenaltyOf = Callable[[Indices], Penalty]
 # The largest reduction of a bound by the residuals, as a share of the requested gap
@@ -132,7 +131,7 @@ class KernelMachine:
 
     # Functions
 
-    def expanded(self, point: Any, accuracy: float = 0.0) -> ExpandedModel:
+    def expanded(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
         """The model of a point as sums over the rows.
 
         Its objective value is recomputed, in twice the working precision where rounding errors are
@@ -141,7 +140,7 @@ class KernelMachine:
         weights = self.problem.design.weights_of_rows(point.coef)
         return self._expansion(weights, point.intercept, accuracy)
 
-    def expanded_by_dual(self, point: Any, accuracy: float = 0.0) -> ExpandedModel:
+    def expanded_by_dual(self, point: Point, accuracy: float = 0.0) -> ExpandedModel:
         """The model f_k = -scale_k sum_i c_i theta_i k_k(x_i, .) of a dual point.
 
         Its weights are sparse where the dual point is, up to rounding: the projections of a
@@ -192,7 +191,7 @@ class KernelMachine:
         """The penalty of functions with one coefficient each, their norms."""
         return self.penalty_of(np.arange(len(self.matrices))).bind(len(self.matrices))
 
-    def scales_of(self, point: Any) -> Array:
+    def scales_of(self, point: Point | Solution) -> Array:
         """The ratios scale_k = ||f_k|| / ||v_k||.
 
         At the optimum f_k = -scale_k sum_i c_i theta_i k_k(x_i, .).
@@ -216,7 +215,7 @@ class KernelMachine:
         factors = tuple(matrix.factor(trace) for matrix, trace in pairs)
         return self.with_design(KernelFeatures(self.matrices, factors))
 
-    def start_at(self, coarser: "KernelMachine", point: Any) -> Point:
+    def start_at(self, coarser: "KernelMachine", point: Point | Solution) -> Point:
         """A starting point: the functions of a dual point for a problem with coarser factors."""
         x = self.problem.weights * point.dual_coef
         parts = []

@@ -1,11 +1,16 @@
 """Problems in more variables than the coefficients of their models (`Lift`)."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from .._typing import Array
+import numpy as np
+
+from .._typing import Array, Numbers
 from .columns import Columns
 from .null_model import NullModel
+
+if TYPE_CHECKING:
+    from .problem import Problem, SomeRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +34,11 @@ class Lift:
     n_more: ClassVar[int] = 0
     same_predictions: ClassVar[bool] = True
 
-    def of_model(self, variables: Array) -> Array:
+    def of_model(self, variables: np.ndarray) -> np.ndarray:
         """The coefficients of the model, or other numbers for each of them."""
         return variables[: -self.n_more] if self.n_more else variables
 
-    def completed(self, problem: Any, variables: Array, intercept: Any) -> Array:
+    def completed(self, problem: "Problem", variables: Array, intercept: Numbers) -> Array:
         """The variables of the problem, with the best values of those beside the coefficients.
 
         ``variables`` are those of the problem, or the coefficients of the model only.
@@ -44,20 +49,19 @@ class Lift:
         """The columns of the problem for another alpha than that of the given ones."""
         return replace(columns, alpha=alpha)
 
-    def null(self, rows: Any, alpha: float) -> NullModel:
+    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
         """The best constant prediction."""
-        null: NullModel = rows.null
-        return null
+        return rows.null
 
-    def largest_alpha(self, problem: Any) -> float:
+    def largest_alpha(self, problem: "Problem") -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
         return float(problem.free.largest_alpha(problem))
 
-    def problem_of_model(self, problem: Any) -> Any:
+    def problem_of_model(self, problem: "Problem") -> "Problem | None":
         """The problem in the coefficients of the model alone; None where it has no such form."""
         return None
 
-    def in_domain(self, rows: Any, theta: Array) -> Array:
+    def in_domain(self, rows: "SomeRows", theta: Array) -> Array:
         """A dual point near theta that obeys what the optimal values of the variables imply."""
         return theta
 

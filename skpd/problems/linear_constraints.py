@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, diags_array, vstack
 from scipy.sparse.linalg import lsqr
 
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Indices, Numbers
 from ..certificates.objective import NOTHING, Sum
 
 ROUNDS = 30  # most rounds of corrections, as one may violate constraints that others repaired
@@ -51,7 +51,7 @@ class LinearConstraints:
     matrix: csr_array
     lower: Array
     upper: Array
-    exponents: Any = 0
+    exponents: Indices | int = 0
     model: Any = None
 
     @np.errstate(over="ignore", under="ignore")
@@ -157,7 +157,7 @@ class LinearConstraints:
             coef = coef + np.sqrt(scale) * (unit * change)
         return coef
 
-    def with_model(self, lower: Any, upper: Any) -> "LinearConstraints":
+    def with_model(self, lower: Numbers, upper: Numbers) -> "LinearConstraints":
         """The constraints with a feasible model between the given bounds as ``model``.
 
         The attribute is None if the model found is not feasible because of rounding.

@@ -1,7 +1,5 @@
 """Certificates of models of least squares from second moments of the data (`Moments`)."""
 
-from typing import Any
-
 import numpy as np
 
 from .._floats import EPSILON
@@ -11,6 +9,7 @@ from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import Evidence
 from ..certificates.row_evidence import row_evidence
 from ..penalties.intervals import Slopes
+from .problem import Problem
 
 # With norms of columns below 1 / TINY and positive weights above TINY no product overflows, and
 # what underflows is far below the bounds on rounding errors, for which norms are at least TINY^2
@@ -35,7 +34,7 @@ class Moments:
         coordinates except an intercept.
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem, h, y = problem, problem.weights, problem.y
         columns, sums = np.arange(problem.n_coefficients), -problem.rmatvec(h * y)
         gram = problem.design.gram(h, columns, problem.fit_intercept)

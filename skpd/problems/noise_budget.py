@@ -15,13 +15,13 @@ is therefore an ordinary problem with an additional feature, y itself, whose pen
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Numbers
 from ..losses import Hinge
 from ..penalties.weighted import with_coefficient
 from .columns import Columns
@@ -51,7 +51,7 @@ class NoiseBudget(Lift):
     columns: Columns
     n_features: int
 
-    def completed(self, problem: Any, variables: Array, intercept: Any) -> Array:
+    def completed(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
         """The variables (w, t), with the least t so that margins below 1 - t weigh at most nu."""
         coef = variables[: self.n_features]
         z = problem.predictions(np.append(coef, 0.0), intercept)[0]
@@ -74,7 +74,7 @@ class NoiseBudget(Lift):
         constraints = None if own.constraints is None else own.constraints.with_zero_column()
         return Columns(penalty, alpha, constraints)
 
-    def null(self, rows: Any, alpha: float) -> NullModel:
+    def null(self, rows: RowsInMemory, alpha: float) -> NullModel:
         """The best constant: that of the hinge loss with t = 0, or 0 with t = 1 if nu is less."""
         null = rows.null
         # the sum of the multipliers, which is the mean loss of the best constant
@@ -89,10 +89,10 @@ class NoiseBudget(Lift):
             point, objective, unit=max(objective, EPSILON), prediction_scale=objective
         )
 
-    def largest_alpha(self, problem: Any) -> float:
+    def largest_alpha(self, problem: Problem) -> float:
         return self.columns.penalty.largest_alpha(-self.of_model(problem.null_gradient))
 
-    def in_domain(self, rows: Any, theta: Array) -> Array:
+    def in_domain(self, rows: RowsInMemory, theta: Array) -> Array:
         """The nearest dual point in the box whose multipliers are within the noise budget."""
         found: Array = rows.loss.project_dual(rows.y, theta)
         return _within_budget(found, -rows.y * found, rows.y, rows.weights, self.share)

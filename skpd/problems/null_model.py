@@ -1,12 +1,15 @@
 """The best constant prediction of rows, which fixes the unit of relative gaps (`NullModel`)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._floats import EPSILON
 from .solution import Point
+
+if TYPE_CHECKING:
+    from .in_memory import RowsInMemory
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class NullModel:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def null_model(rows: Any) -> NullModel:
+def null_model(rows: "RowsInMemory") -> NullModel:
     """The null model of rows in memory."""
     y, weights, loss, point = rows.y, rows.weights, rows.loss, rows.best_constant
     z = rows.predictions_of_constant(point.intercept)

@@ -2,17 +2,21 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Numbers
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
 from .in_memory import RowsInMemory
+from .problem import Problem
+
+if TYPE_CHECKING:
+    from .problem import SomeRows
 
 BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
 RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
@@ -21,7 +25,7 @@ RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curv
 class OutputsPoint(RowPoint):
     """A dual point of several outputs, with a free sum for each."""
 
-    problem: Any  # an `OutputsProblem`
+    problem: Problem  # an `OutputsProblem`
 
     @cached_property
     def _spread(self) -> Array | None:
@@ -62,7 +66,7 @@ class FreeOutputs(FreeDirections):
 
     left_out = np.empty(0, dtype=np.int64)
 
-    def sums(self, gradient: Array, slope: Any) -> list[float]:
+    def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
         return sums + gradient[self.columns].tolist()
 
@@ -114,7 +118,7 @@ class FreeOutputs(FreeDirections):
 
     # Dual points
 
-    def projected(self, problem: Any, point: Any) -> DualPoint:
+    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
         rows = self.rows
         if not rows.fit_intercept:
             return point
@@ -125,7 +129,7 @@ class FreeOutputs(FreeDirections):
             theta = on_intervals(rows, point.theta, *bounds)
         return OutputsPoint(problem, rows.loss.project_dual(rows.y, theta))
 
-    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
         return self.projected(problem, point)
 
 
@@ -147,7 +151,7 @@ def on_intervals(given: Any, theta: Array, lower: Array, upper: Array) -> Array:
     return found
 
 
-def _balanced_rows(rows: Any, theta: Array) -> Array:
+def _balanced_rows(rows: "SomeRows", theta: Array) -> Array:
     """The approximate projection of theta onto the dual points whose sums vanish.
 
     The result is the projection of theta - mu onto the dual domain, with a number mu_k for
@@ -156,7 +160,7 @@ def _balanced_rows(rows: Any, theta: Array) -> Array:
     """
     mu = np.zeros(rows.n_outputs)
 
-    def at(mu: Array) -> tuple[Array, Array, Any]:
+    def at(mu: Array) -> tuple[Array, Any, tuple[Array, Array]]:
         x, d, e = rows.loss.projection(rows.y, theta - rows.spread(mu))
         return x, rows.sums(rows.weights * x), (d, e)
 

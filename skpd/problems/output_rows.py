@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 from .._values import attribute_of_part
 from ..certificates.objective import DualPoint
 from ..designs import Design, DualProducts
@@ -74,7 +74,7 @@ class RowsOfOutputs(RowsInMemory):
         far = FAR if penalty.structure.in_parts else FAR_FOR_GRADIENTS
         return self.design.shift_of_columns(self.weights, far)
 
-    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+    def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Array:
         moved = np.sum((shift * coef).reshape(-1, self.n_outputs), axis=0)
         return np.asarray(intercept) + moved
 
@@ -125,7 +125,7 @@ class RowsOfOutputs(RowsInMemory):
     def n_free(self) -> int:
         return self.fit_intercept * self.n_outputs
 
-    def spread(self, free: Any) -> Array:
+    def spread(self, free: Numbers) -> Array:
         """The intercept of the output of each row, of shape (n_rows,)."""
         return self.design.spread(np.broadcast_to(free, self.n_outputs))
 
@@ -149,14 +149,14 @@ class RowsOfOutputs(RowsInMemory):
 
     # Predictions
 
-    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+    def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         z, error = self.design.matvec_bounded(coef, 0.0)
         if not np.any(intercept):
             return z, error
         z = z + self.spread(intercept)
         return z, error + EPSILON * np.abs(z)
 
-    def precise_predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array, Array]:
+    def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
         if kernels.max_abs(coef) == 0.0:
             nothing = np.zeros(self.n_samples)
             return self.spread(intercept), nothing, nothing
@@ -165,7 +165,7 @@ class RowsOfOutputs(RowsInMemory):
         both = low + rest
         return total, both, error + EPSILON * np.abs(both)
 
-    def in_order(self, coef: Array, intercept: Any) -> Any:
+    def in_order(self, coef: Array, intercept: Numbers) -> Numbers:
         if not self.loss.of_quantiles:
             return intercept
         coef, counted = np.ascontiguousarray(coef, dtype=np.float64), np.flatnonzero(self.weights)
@@ -176,7 +176,7 @@ class RowsOfOutputs(RowsInMemory):
 
     # The best constants
 
-    def _constant(self) -> Any:
+    def _constant(self) -> Numbers:
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
         found = self.loss.best_constants(self.y, self.weights, self.places)
@@ -186,16 +186,16 @@ class RowsOfOutputs(RowsInMemory):
     def _balanced_between(self, theta: Array, lower: Array, upper: Array) -> Array:
         return on_intervals(self, theta, lower, upper)
 
-    def predictions_of_constant(self, free: Any) -> Array:
+    def predictions_of_constant(self, free: Numbers) -> Array:
         return self.spread(free)
 
     # Dual points
 
-    def feasible_point(self, problem: Any, theta: Array) -> DualPoint | None:
+    def feasible_point(self, problem: Problem, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         return OutputsPoint(problem, theta) if theta.any() else None
 
-    def row_point(self, problem: Any, theta: Array) -> DualPoint:
+    def row_point(self, problem: Problem, theta: Array) -> DualPoint:
         return OutputsPoint(problem, theta)
 
 

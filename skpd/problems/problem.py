@@ -2,28 +2,72 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask, Numbers
 from .._values import attribute_of_part
 from ..certificates.objective import DualPoint, Interval, Objective
 from ..certificates.rigorous import rigorous_primal
-from ..designs import DualProducts
+from ..designs import Design, DualProducts
+from ..losses import Loss
 from ..penalties import Penalty
 from .columns import Columns
 from .constrained_points import ConstrainedPoint
-from .lifts import IN_COEFFICIENTS
+from .free import Free
+from .lifts import IN_COEFFICIENTS, Lift
 from .null_model import NullModel
 from .prediction_intervals import inactive_rows
 from .rows import Rows
 from .solution import Point
 from .workspace import Workspace
 
+if TYPE_CHECKING:  # parts are of kinds that have attributes of their own beside these
+
+    class SomeDesign(Design, Any): ...
+
+    class SomeLoss(Loss, Any):
+        def add_cones(self, cones: Any) -> None: ...
+
+    class SomePenalty(Penalty, Any):
+        def add_cones(self, cones: Any, alpha: float) -> None: ...
+        def value(self, w: Numbers) -> float: ...
+
+    class SomeRows(Rows, Any):
+        loss: SomeLoss
+
+    class SomeFree(Free, Any): ...
+
+
+class PartsByName(Objective):
+    """What the parts of a problem say, by the names of the mathematics."""
+
+    design: "SomeDesign" = attribute_of_part("rows.design")
+    y: Array = attribute_of_part("rows.y")
+    weights: Array = attribute_of_part("rows.weights")
+    loss: "SomeLoss" = attribute_of_part("rows.loss")
+    fit_intercept: bool = attribute_of_part("rows.fit_intercept")
+    total_weight: float = attribute_of_part("rows.total_weight")
+    penalty: "SomePenalty" = attribute_of_part("columns.penalty")
+    alpha: float = attribute_of_part("columns.alpha")
+    constraints: Any = attribute_of_part("columns.constraints")
+    n_samples: int = attribute_of_part("rows.n_samples")
+    n_coefficients: int = attribute_of_part("rows.n_coefficients")
+    n_outputs: int = attribute_of_part("rows.n_outputs")
+    largest_target: float = attribute_of_part("rows.largest_target")
+    squares: Array = attribute_of_part("rows.squares")
+    null_objective: float = attribute_of_part("null.objective")
+    null_rounding: float = attribute_of_part("null.rounding")
+    null_is_allowed: bool = attribute_of_part("columns.allow_zero")
+    prediction_scale: float = attribute_of_part("null.prediction_scale")
+    free_columns: Indices = attribute_of_part("penalty.free_features.columns")
+    has_free_level: bool = attribute_of_part("penalty.free_level")
+    left_out: Indices = attribute_of_part("free.left_out")
+
 
 @dataclass(frozen=True, eq=False)
-class Problem(Objective):
+class Problem(PartsByName):
     """The problem of minimising the mean loss plus alpha R(w) over w and free numbers f.
 
     The model is a choice of parts. The methods that return a new problem share what is known of
@@ -48,11 +92,18 @@ class Problem(Objective):
         If the penalty or the constraints do not fit the rows.
     """
 
-    rows: Any  # of the class `Rows`, whose kinds have attributes of their own
+    rows: "SomeRows"
     columns: Columns
     workspace: Workspace | None = field(default=None, repr=False)
-    free: Any = field(default=None, repr=False)
-    lift: Any = IN_COEFFICIENTS  # of the class `Lift`, whose kinds have attributes of their own
+    free: "SomeFree" = field(default=cast("SomeFree", None), repr=False)
+    lift: Any = IN_COEFFICIENTS  # of the class `Lift`, whose kinds have parameters of their own
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, rows: Rows, columns: Columns, workspace: Workspace | None = None,
+            free: Free | None = None, lift: Lift = IN_COEFFICIENTS,
+        ) -> None: ...  # fmt: skip
 
     def __post_init__(self) -> None:
         # dataclasses.replace copies what belongs to another problem
@@ -64,36 +115,9 @@ class Problem(Objective):
             self._fix("free", rows.free_of(self.penalty))
         self.columns.require_consistent()
 
-    def _fix(self, name: str, value: Any) -> None:
+    def _fix(self, name: str, value: "Workspace | Columns | Free | None") -> None:
         """Set an attribute of a new problem during its initialisation."""
         object.__setattr__(self, name, value)
-
-    # What the parts say, by the names of the mathematics
-    design: ClassVar[Any] = attribute_of_part("rows.design")  # type: ignore[misc]
-    y: ClassVar[Any] = attribute_of_part("rows.y")
-    weights: ClassVar[Any] = attribute_of_part("rows.weights")
-    loss: ClassVar[Any] = attribute_of_part("rows.loss")  # type: ignore[misc]
-    fit_intercept: ClassVar[Any] = attribute_of_part("rows.fit_intercept")
-    total_weight: ClassVar[Any] = attribute_of_part("rows.total_weight")
-    penalty: ClassVar[Any] = attribute_of_part("columns.penalty")  # type: ignore[misc]
-    alpha: ClassVar[Any] = attribute_of_part("columns.alpha")  # type: ignore[misc]
-    constraints: ClassVar[Any] = attribute_of_part("columns.constraints")
-    n_samples: ClassVar[Any] = attribute_of_part("rows.n_samples")  # type: ignore[misc]
-    n_coefficients: ClassVar[Any] = attribute_of_part("rows.n_coefficients")
-    n_outputs: ClassVar[Any] = attribute_of_part("rows.n_outputs")
-    largest_target: ClassVar[Any] = attribute_of_part("rows.largest_target")  # type: ignore[misc]
-    squares: ClassVar[Any] = attribute_of_part("rows.squares")
-    null_objective: ClassVar[Any] = attribute_of_part("null.objective")  # type: ignore[misc]
-    null_rounding: ClassVar[Any] = attribute_of_part("null.rounding")  # type: ignore[misc]
-    null_is_allowed: ClassVar[Any] = attribute_of_part("columns.allow_zero")  # type: ignore[misc]
-    prediction_scale: ClassVar[Any] = attribute_of_part("null.prediction_scale")
-    precise_predictions: ClassVar[Any] = attribute_of_part("rows.precise_predictions")
-    dual_point_of: ClassVar[Any] = attribute_of_part("rows.dual_point_of")
-    plain_dual: ClassVar[Any] = attribute_of_part("rows.plain_dual")
-    free_columns: ClassVar[Any] = attribute_of_part("penalty.free_features.columns")
-    has_free_level: ClassVar[Any] = attribute_of_part("penalty.free_level")
-    left_out: ClassVar[Any] = attribute_of_part("free.left_out")  # type: ignore[misc]
-    of_model: ClassVar[Any] = attribute_of_part("lift.of_model")
 
     # Problems that share parts with this one
 
@@ -105,7 +129,7 @@ class Problem(Objective):
         """The problem with another penalty and alpha, for the same rows."""
         return replace(self, columns=replace(self.columns, penalty=penalty, alpha=alpha))
 
-    def of_rows(self, rows: Rows) -> Self:
+    def of_rows(self, rows: "SomeRows") -> Self:
         """The problem with other rows, or another form of the same rows."""
         return replace(self, rows=rows)
 
@@ -128,10 +152,13 @@ class Problem(Objective):
 
     # Models
 
-    def completed(self, coef: Array, intercept: Any) -> Array:
+    def completed(self, coef: Array, intercept: Numbers) -> Array:
         """The variables of a model, with the best values of those beside its coefficients."""
-        variables: Array = self.lift.completed(self, coef, intercept)
-        return variables
+        return self.lift.completed(self, coef, intercept)
+
+    def of_model(self, variables: np.ndarray) -> np.ndarray:
+        """The coefficients of the model, or other values for each of them."""
+        return self.lift.of_model(variables)
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients of the model in the shape of ``coef_``."""
@@ -152,7 +179,7 @@ class Problem(Objective):
         coef = variables[: self.n_coefficients]
         return coef, self.rows.free_part(variables[self.n_coefficients :])
 
-    def join(self, coef: Array, intercept: Any) -> Array:
+    def join(self, coef: Array, intercept: Numbers) -> Array:
         """The vector of primal variables of (coef, intercept)."""
         variables = np.empty(self.n_variables)
         variables[: self.n_coefficients] = coef
@@ -163,18 +190,22 @@ class Problem(Objective):
     def matvec(self, variables: Array) -> Array:
         """The predictions z = X w + b."""
         coef, intercept = self.split(variables)
-        z: Array = self.design.matvec(np.ascontiguousarray(coef))
+        z = self.design.matvec(np.ascontiguousarray(coef))
         return z + self.rows.spread(intercept) if self.fit_intercept else z
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec` applied to a vector of the rows."""
-        product: Array = self.design.rmatvec(rows)
+        product = self.design.rmatvec(rows)
         return np.append(product, self.rows.sums(rows)) if self.fit_intercept else product
 
-    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+    def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
         keeper = self.workspace if self.rows.keeps_predictions and self.workspace else self.rows
         return keeper.predictions(np.ascontiguousarray(coef), intercept)
+
+    def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
+        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
+        return self.rows.precise_predictions(coef, intercept)
 
     def prox(self, variables: Array, step: Array | float) -> Array:
         """The proximal operator of step alpha R(w), which does not change the intercept.
@@ -187,7 +218,7 @@ class Problem(Objective):
         out[:d] = self.penalty.prox(np.ascontiguousarray(variables[:d]), coef_step)
         return out
 
-    def feasible_model(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+    def feasible_model(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         """A model nearby with a finite objective value, whose coefficients the penalty allows.
 
         The given model is returned, up to rounding, if its objective value is finite.
@@ -202,12 +233,12 @@ class Problem(Objective):
         intercept = self.rows.in_order(feasible, intercept)
         return self.completed(feasible, intercept), intercept
 
-    def mean_loss(self, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, coef: Array, free: Numbers, accuracy: float) -> float:
         if not self.columns.hold(coef):
             return np.inf
         return float(self.rows.mean_loss(self, coef, free, accuracy))
 
-    def precise_mean_loss(self, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(self, coef: Array, free: Numbers) -> tuple[float, float]:
         if not self.columns.hold(coef):
             return np.inf, np.inf
         return self.rows.precise_mean_loss(self, coef, free)
@@ -270,7 +301,7 @@ class Problem(Objective):
     # Dual points
 
     @property
-    def products(self) -> Any:
+    def products(self) -> DualProducts:
         """The products X' diag(c) theta of dual points, with bounds on their errors."""
         if self.workspace is None:
             return DualProducts(self.design, self.weights)
@@ -285,6 +316,13 @@ class Problem(Objective):
     def prox_dual(self, theta: Array, step: Array | float) -> Array:
         """The prox of ``step`` times the conjugate loss, for every dual variable."""
         return self.loss.prox_conjugate(self.y, theta, step)
+
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> Any:
+        """The dual point of a model: the gradient of the losses at its predictions."""
+        return self.rows.dual_point_of(coef, intercept)
+
+    def plain_dual(self, theta: Any) -> Any:
+        return self.rows.plain_dual(theta)
 
     def dual_table(self, dual_coef: Any) -> Any:
         """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
@@ -304,24 +342,22 @@ class Problem(Objective):
             return None  # there is no bound on the optimal multipliers, on which slopes depend
         return self.rows.distances_of_slopes(self, gap)
 
-    def turning_costs(self, coef: Array, free: Any, theta: Any) -> Array | None:
+    def turning_costs(self, coef: Array, free: Numbers, theta: Any) -> Array | None:
         if not self.lift.same_predictions:
             return None
         theta = self.lift.in_domain(self.rows, self._of_rows(theta))
         coef = np.ascontiguousarray(coef, dtype=np.float64)
-        costs: Array | None = self.rows.turning_costs(self, coef, free, theta)
-        return costs
+        return self.rows.turning_costs(self, coef, free, theta)
 
     def prediction_intervals(
-        self, coef: Array, free: Any, gap: float
+        self, coef: Array, free: Numbers, gap: float
     ) -> tuple[Array, Array] | None:
         if not (self.lift.same_predictions and gap < np.inf):
             return None
         coef = np.ascontiguousarray(coef, dtype=np.float64)
-        found: tuple[Array, Array] | None = self.rows.prediction_intervals(self, coef, free, gap)
-        return found
+        return self.rows.prediction_intervals(self, coef, free, gap)
 
-    def inactive_rows(self, lower: Array, upper: Array) -> Array:
+    def inactive_rows(self, lower: Array, upper: Array) -> Mask:
         return inactive_rows(self, lower, upper)
 
     def free_intervals(self, upper: float) -> list[Interval]:
@@ -333,7 +369,7 @@ class Problem(Objective):
 
     def feasible_point(self, theta: Any) -> DualPoint | None:
         of_rows = self.lift.in_domain(self.rows, self._of_rows(theta))
-        point: DualPoint | None = self.rows.feasible_point(self, of_rows)
+        point = self.rows.feasible_point(self, of_rows)
         if self.constraints is None:
             return point
         mu = np.zeros(len(self.constraints))
@@ -343,13 +379,15 @@ class Problem(Objective):
             point = self.row_point(np.zeros(self.n_samples))
         return None if point is None else ConstrainedPoint(self.constraints, point, mu)
 
-    def projected(self, point: Any) -> DualPoint:
+    def projected(self, point: DualPoint) -> DualPoint:
         if self.constraints is not None:
-            return point.with_rows(self.free.projected(self, point.inner))
+            of_both = cast(ConstrainedPoint, point)
+            return of_both.with_rows(self.free.projected(self, of_both.inner))
         return self.free.projected(self, point)
 
-    def balanced(self, point: Any, near: Array | None) -> DualPoint:
+    def balanced(self, point: DualPoint, near: Array | None) -> DualPoint:
         if self.constraints is not None:
             # optimal products by coefficients near the optimum do not include the multipliers
-            return point.with_rows(self.free.balanced(self, point.inner, None))
+            of_both = cast(ConstrainedPoint, point)
+            return of_both.with_rows(self.free.balanced(self, of_both.inner, None))
         return self.free.balanced(self, point, near)

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 from ..designs import Design
 from ..losses import Hinge
 from ..losses.worst_case import WorstCaseHinge
@@ -69,7 +69,7 @@ class RobustTerms(NamedTuple):
         return multipliers if self.epsilon else -y * (multipliers[0] - multipliers[1])
 
 
-def terms_of(problem: Any) -> RobustTerms:
+def terms_of(problem: Problem) -> RobustTerms:
     """The numbers of the robust SVM that a problem with a radius stands for."""
     penalty = problem.penalty
     return RobustTerms(
@@ -99,14 +99,14 @@ class Radius(Lift):
     order: Indices | None = None
     free: FreeFeatures = NO_FEATURES
 
-    def of_model(self, variables: Array) -> Array:
+    def of_model(self, variables: np.ndarray) -> np.ndarray:
         if self.order is None:
             return super().of_model(variables)
         coef = np.empty(len(self.order), dtype=variables.dtype)
         coef[self.order] = variables[:-1]
         return coef
 
-    def completed(self, problem: Any, variables: Array, intercept: Any) -> Array:
+    def completed(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
         """The variables (w, lam), with the least lam that minimises the objective."""
         if self.order is not None and len(variables) == len(self.order):
             variables = variables[self.order]
@@ -115,11 +115,11 @@ class Radius(Lift):
         size = NORMS[self.q]().value(coef[: len(coef) - len(self.free.columns)])
         return np.append(coef, best_radius(problem, margins, size))
 
-    def columns_at(self, columns: Any, alpha: float) -> Columns:
+    def columns_at(self, columns: Columns | None, alpha: float) -> Columns:
         weight = self.ridge / alpha if alpha > 0.0 else 0.0  # see `plain_problem` for alpha = 0
         return Columns(NormEpigraph(self.q, weight, self.free), alpha)
 
-    def null(self, rows: Any, alpha: float) -> NullModel:
+    def null(self, rows: RowsInMemory, alpha: float) -> NullModel:
         """The best constant prediction, with multipliers that prove that it is the best.
 
         With the shares c+ >= c- of the classes, it is b = 0 with the value 1, or the sign of the
@@ -146,7 +146,7 @@ class Radius(Lift):
             prediction_scale=scale_of(objective, slope),
         )  # fmt: skip
 
-    def largest_alpha(self, problem: Any) -> float:
+    def largest_alpha(self, problem: Problem) -> float:
         """An epsilon at and above which lam = 0, and so w = 0, is optimal.
 
         At this epsilon there are feasible multipliers with p_i + r_i = 1, which prove the optimal
@@ -177,7 +177,7 @@ def null_pieces(problem: Problem) -> list[tuple[float, float]]:
     return pieces
 
 
-def _classes(rows: Any) -> tuple[float, float, float]:
+def _classes(rows: RowsInMemory) -> tuple[float, float, float]:
     """The sign of the larger class, its share of the weights, and the other class's share."""
     shares = {sign: float(np.sum(rows.weights[rows.y == sign])) for sign in (1.0, -1.0)}
     sign = max(shares, key=lambda side: shares[side])
@@ -268,7 +268,7 @@ def robust_problem(
     return Problem(rows, lift.columns_at(None, float(epsilon)), lift=lift)
 
 
-def best_radius(problem: Any, margins: Array, norm: float) -> float:
+def best_radius(problem: Problem, margins: Array, norm: float) -> float:
     """The least lam >= norm that minimises the objective at these margins.
 
     The loss of a row decreases with slope -kappa up to the kink lam = min(2 m, 1 + m) / kappa. The

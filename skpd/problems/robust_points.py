@@ -6,7 +6,7 @@ The multipliers of a row are in the triangle p, r >= 0, p + r <= 1 (`skpd.proble
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -22,13 +22,16 @@ from .dual_points import PointOf
 from .free_directions import FreeDirections, Support
 from .problem import Problem
 
+if TYPE_CHECKING:
+    from .problem import SomeRows
+
 
 class TrianglePoint(DualPoint):
     """A dual point of multipliers p and r whose sums and differences are exact."""
 
     linear, quadratic, only_precise = True, False, True
 
-    def __init__(self, rows: Any, theta: Array, columns: Indices) -> None:
+    def __init__(self, rows: "SomeRows", theta: Array, columns: Indices) -> None:
         self.rows, self.theta, self.columns = rows, theta, columns
 
     def value(self, scale: float) -> Sum:
@@ -99,25 +102,27 @@ class FreeWithRadius(FreeDirections):
         """Whether dual points are those of the hinge loss and the norm of all coefficients."""
         return self.rows.loss.kappa == inf and not len(self.columns)
 
-    def point_of(self, problem: Any, theta: Array) -> DualPoint:
+    def point_of(self, problem: Problem, theta: Array) -> DualPoint:
         """The dual point of multipliers in the triangle; without flips that of a hinge loss."""
         if not self._is_hinge:
             return TrianglePoint(self.rows, theta, self.columns)
-        inner: Any = self._hinge(problem).feasible_point(-self.rows.y * theta[0])
-        return HingePoint(self.rows.y, inner)
+        inner = self._hinge(problem).feasible_point(-self.rows.y * theta[0])
+        return HingePoint(self.rows.y, cast(DualPoint, inner))
 
-    def _hinge(self, problem: Any) -> Problem:
+    def _hinge(self, problem: Problem) -> Problem:
         """The problem of the hinge loss and the norm, whose dual points are those with r = 0."""
         if self._last_hinge is None or self._last_hinge.alpha != problem.alpha:
             rows = replace(self.rows, loss=Hinge())
             self._last_hinge = Problem(rows, Columns(problem.penalty.norm, problem.alpha))
         return self._last_hinge
 
-    def projected(self, problem: Any, point: Any) -> Any:
+    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
         """The point with the nearest p on the grid for which s is 0, or nearly 0."""
         rows = self.rows
         if self._is_hinge:
-            return HingePoint(rows.y, self._hinge(problem).projected(point.inner))
+            return HingePoint(
+                rows.y, self._hinge(problem).projected(cast(HingePoint, point).inner)
+            )
         if not rows.fit_intercept:
             return point
         normal, (p, r) = rows.weights * rows.y, point.theta
@@ -130,9 +135,10 @@ class FreeWithRadius(FreeDirections):
             return point
         return TrianglePoint(rows, np.stack([np.floor(p * GRID) / GRID, r]), self.columns)
 
-    def balanced(self, problem: Any, point: Any, near: Array | None) -> Any:
+    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
         if not self._is_hinge:
             return point
         # optimal products by coefficients near the optimum do not include the ridge
         near = near[:-1] if near is not None and problem.penalty.weight == 0.0 else None
-        return HingePoint(self.rows.y, self._hinge(problem).balanced(point.inner, near))
+        inner = self._hinge(problem).balanced(cast(HingePoint, point).inner, near)
+        return HingePoint(self.rows.y, inner)

@@ -2,17 +2,20 @@
 
 from abc import ABC, abstractmethod
 from math import inf, sqrt
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from .._typing import Array
-from .._values import attribute_of_part
+from .._typing import Array, Numbers
 from ..certificates.objective import DualPoint
 from ..losses import Loss
 from ..penalties import Penalty
 from .free import Free
+from .null_model import NullModel
 from .solution import Point
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
 NEAR = 0.5  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
@@ -32,8 +35,6 @@ class Rows(ABC):
         The loss of a row, or of all rows together.
     fit_intercept : bool
         Whether there is a free number in the prediction of each row.
-    null : NullModel
-        The best constant prediction.
     squares : ndarray of shape (n_features + n_free,) or None
         sum_i c_i x_ij^2, and the weights of the rows of each free number; None where columns of X
         are not features of single coefficients.
@@ -44,10 +45,6 @@ class Rows(ABC):
         together. Otherwise a row has one prediction of its own.
     keeps_predictions : bool
         Whether the last predictions of a run are kept for the certificate that follows.
-    absorbs_shifts : bool
-        Whether features may be shifted, as there is an intercept or constants do not matter.
-    largest_target : float
-        The largest of the abs(y_i).
     """
 
     design: Any
@@ -59,9 +56,17 @@ class Rows(ABC):
     of_entries: ClassVar[bool] = False
     of_scores: ClassVar[bool] = False
     keeps_predictions: ClassVar[bool] = False
-    absorbs_shifts: Any = attribute_of_part("fit_intercept")
     total_weight: float | None = None
-    largest_target: Any
+
+    @property
+    def absorbs_shifts(self) -> bool:
+        """Whether features may be shifted, as there is an intercept or constants do not matter."""
+        return self.fit_intercept
+
+    @property
+    @abstractmethod
+    def largest_target(self) -> float:
+        """The largest of the abs(y_i)."""
 
     # Shapes
 
@@ -123,11 +128,11 @@ class Rows(ABC):
         """The number of free numbers."""
         return int(self.fit_intercept)
 
-    def spread(self, free: Any) -> Any:
+    def spread(self, free: Numbers) -> Numbers:
         """The free number in the prediction of each row."""
         return free
 
-    def sums(self, rows: Array) -> Any:
+    def sums(self, rows: Array) -> Numbers:
         """The sum over the rows of each free number."""
         return rows.sum()
 
@@ -139,14 +144,17 @@ class Rows(ABC):
     def free_of(self, penalty: Penalty) -> Free:
         """The coordinates that a penalty leaves free."""
 
-    def require_no_intercept(self, free: Any) -> None:
+    def require_no_intercept(self, free: Numbers) -> None:
         """Raise a ValueError if there is an intercept although none is fitted."""
         if not self.fit_intercept and np.any(np.abs(free) > 0.0):
             raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
 
     # The best constant prediction
 
-    null: Any
+    @property
+    @abstractmethod
+    def null(self) -> NullModel:
+        """The best constant prediction."""
 
     @property
     def null_point(self) -> Point:
@@ -158,39 +166,41 @@ class Rows(ABC):
     def null_gradient(self) -> Array:
         """The gradient of the mean loss in the coefficients at the best constant prediction."""
 
-    def null_may_be_optimal(self, problem: Any) -> bool:
+    def null_may_be_optimal(self, problem: "Problem") -> bool:
         """Whether the best constant prediction may be optimal, so that a certificate is tried."""
         if problem.penalty.is_quadratic or len(problem.free_columns):
             return False
         return not problem.alpha < NEAR * problem.largest_alpha
 
-    def features_say_nothing(self, problem: Any) -> bool:
+    def features_say_nothing(self, problem: "Problem") -> bool:
         """Whether the gradient at the best constant prediction is 0 up to rounding errors."""
         return False
 
     # Sums over the rows
 
     @abstractmethod
-    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, problem: "Problem", coef: Array, free: Numbers, accuracy: float) -> float:
         """The mean loss of a model, rounded up (`Objective.mean_loss`)."""
 
     @abstractmethod
-    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(
+        self, problem: "Problem", coef: Array, free: Numbers
+    ) -> tuple[float, float]:
         """An upper bound on the mean loss from precise products, and its value without bounds."""
 
     @abstractmethod
-    def feasible_point(self, problem: Any, theta: Any) -> DualPoint | None:
+    def feasible_point(self, problem: "Problem", theta: Any) -> DualPoint | None:
         """The point nearest to theta in the domain of the conjugate losses; None if it is 0."""
 
     @abstractmethod
-    def dual_point_of(self, coef: Array, intercept: Any) -> Any:
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> Any:
         """The dual point of a model: the gradient of the losses at its predictions."""
 
-    def estimated_gap(self, problem: Any, point: Point) -> float:
+    def estimated_gap(self, problem: "Problem", point: Point) -> float:
         """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known."""
         return 0.0
 
-    def distances_of_slopes(self, problem: Any, gap: float) -> Array | None:
+    def distances_of_slopes(self, problem: "Problem", gap: float) -> Array | None:
         """The bounds sqrt(2 L gap sum_i c_i x_ij^2) for L-smooth losses; None for others.
 
         They follow from sum_i c_i (theta_i - theta_i*)^2 <= 2 L gap by Cauchy and Schwarz.
@@ -201,23 +211,25 @@ class Rows(ABC):
         norms = np.sqrt(problem.squares[: self.n_coefficients])
         return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
-    def turning_costs(self, problem: Any, coef: Array, free: Any, theta: Any) -> Array | None:
+    def turning_costs(
+        self, problem: "Problem", coef: Array, free: Numbers, theta: Any
+    ) -> Array | None:
         """The shares of a gap that different decisions take; None where they are not known."""
         return None
 
     def prediction_intervals(
-        self, problem: Any, coef: Array, free: Any, gap: float
+        self, problem: "Problem", coef: Array, free: Numbers, gap: float
     ) -> tuple[Array, Array] | None:
         """Intervals of the predictions of optimal models; None where they are not known."""
         return None
 
-    def in_order(self, coef: Array, intercept: Any) -> Any:
+    def in_order(self, coef: Array, intercept: Numbers) -> Numbers:
         """The intercept changed so that the predictions are in the domain of the loss."""
         return intercept
 
     # The caches of a run
 
-    def expect(self, problem: Any, point: Point) -> None:  # noqa: B027 (most rows need nothing)
+    def expect(self, problem: "Problem", point: Point) -> None:  # noqa: B027 (most rows need nothing)
         """Prepare for a certificate of a point, whose sums may need one pass over the rows."""
 
     def new_products(self, of_path: bool) -> Any:
@@ -236,6 +248,6 @@ class Rows(ABC):
         """The shift of features whose mean is far from 0; None if there are none."""
         return None
 
-    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+    def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Numbers:
         """The intercept that gives the same predictions for features minus a shift."""
         return float(intercept) + float(shift @ coef)

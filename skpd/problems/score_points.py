@@ -1,7 +1,7 @@
 """Mixtures of labelings as dual points, and the intercept of losses of all scores."""
 
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..losses.structured import Mixture
 from .free_directions import FreeDirections, proven
+from .problem import Problem
 
 SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
 
@@ -29,10 +30,10 @@ class FreeConstant(FreeDirections):
             low, high = (max(low, -end), high) if slope < 0.0 else (low, min(high, end))
         return [proven(low, high)]
 
-    def projected(self, problem: Any, point: Any) -> DualPoint:
+    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
         """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""
         rows = self.rows
-        if not rows.fit_intercept or point.is_balanced:
+        if not rows.fit_intercept or cast(StructuredPoint, point).is_balanced:
             return point
         slope, _ = rows.slope_of(point.theta)
         for other in rows.loss.opposed:
@@ -43,7 +44,7 @@ class FreeConstant(FreeDirections):
                 return StructuredPoint(rows, mixed, abs(beyond))
         return point
 
-    def balanced(self, problem: Any, point: Any, near: Array | None) -> DualPoint:
+    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
         return self.projected(problem, point)
 
 
@@ -59,6 +60,7 @@ class StructuredPoint(DualPoint):
         Shares that differ by at most 4 units in the last place give a sum of exactly 0.
     """
 
+    theta: Mixture
     quadratic = False
 
     def __init__(self, rows: Any, mixture: Mixture, beyond: float = 0.0) -> None:

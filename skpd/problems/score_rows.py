@@ -22,11 +22,11 @@ from typing import Any, Self
 import numpy as np
 
 from .. import kernels
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 from .._values import attribute_of_part
 from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint, Sum
-from ..designs import WeightedGram
+from ..designs import Design, WeightedGram
 from ..designs.sampling import uniform_by_place
 from ..losses.structured import Mixture, StructuredLoss
 from ..penalties import Penalty
@@ -90,13 +90,13 @@ class RowsOfScores(Rows):
         return replace(self, design=self.design.rows(rows), loss=loss)
 
     @property
-    def absorbs_shifts(self) -> bool:  # type: ignore[override]
+    def absorbs_shifts(self) -> bool:
         return bool(self.loss.ignores_constants)
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         return self.design.shift_of_columns(self.loss.weights)
 
-    def with_design(self, design: Any) -> Self:
+    def with_design(self, design: Design) -> Self:
         """The scores with another matrix A."""
         return replace(self, design=design)
 
@@ -104,10 +104,10 @@ class RowsOfScores(Rows):
         """The scores for features from which numbers are subtracted."""
         return self.with_design(self.design.shifted(shift))
 
-    def shifted_intercept(self, intercept: Any, shift: Array, coef: Array) -> Any:
+    def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Numbers:
         return intercept
 
-    def new_gram(self, penalty: Penalty) -> Any:
+    def new_gram(self, penalty: Penalty) -> WeightedGram | None:
         return WeightedGram(bool(self.fit_intercept)) if self.loss.has_curvature else None
 
     def rows_of(self, samples: Indices) -> Indices:
@@ -135,7 +135,7 @@ class RowsOfScores(Rows):
         z: Array = self.design.matvec(np.ascontiguousarray(coef))
         return z + intercept if intercept else z
 
-    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
         self.require_no_intercept(free)
         z, error = self.design.matvec_bounded(np.ascontiguousarray(coef), float(free))
         if not np.isfinite(z).all():
@@ -146,7 +146,9 @@ class RowsOfScores(Rows):
             return min(value + rounding, self.precise_mean_loss(problem, coef, free)[0])
         return value + rounding
 
-    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(
+        self, problem: Problem, coef: Array, free: Numbers
+    ) -> tuple[float, float]:
         self.require_no_intercept(free)
         z, low, error = self.design.matvec_compensated(np.ascontiguousarray(coef), float(free))
         if not np.isfinite(z).all():
@@ -157,7 +159,7 @@ class RowsOfScores(Rows):
     # The best constant
 
     @cached_property
-    def null(self) -> NullModel:  # type: ignore[override]
+    def null(self) -> NullModel:
         point = self._null_point
         value, rounding = self.loss.value(self.scores(point.coef, point.intercept))
         return NullModel(point, value + rounding, rounding, value + rounding)
@@ -192,7 +194,7 @@ class RowsOfScores(Rows):
     def _mixture_at(self, constant: float) -> Mixture:
         return self.loss.mixture(np.full(self.loss.n_scores, constant), 0.0)[1]
 
-    def null_may_be_optimal(self, problem: Any) -> bool:
+    def null_may_be_optimal(self, problem: Problem) -> bool:
         return True
 
     @cached_property
@@ -206,7 +208,7 @@ class RowsOfScores(Rows):
         """The derivative of the loss in the intercept at the best constant."""
         return self.slope_of(self.null_point.dual_coef)[0]
 
-    def estimated_gap(self, problem: Any, point: Point) -> float:
+    def estimated_gap(self, problem: Problem, point: Point) -> float:
         mixture, gradient = point.dual_coef, self.null_gradient
         if mixture is not self.null_point.dual_coef:
             gradient = self.design.rmatvec(self.loss.weights * mixture.theta)
@@ -214,7 +216,7 @@ class RowsOfScores(Rows):
         upper += problem.alpha * problem.penalty.value(point.coef)
         return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)
 
-    def distances_of_slopes(self, problem: Any, gap: float) -> Array | None:
+    def distances_of_slopes(self, problem: Problem, gap: float) -> Array | None:
         distances = self._distances
         return None if distances is None else sqrt(max(gap, 0.0)) * (1.0 + MARGIN) * distances
 
@@ -222,21 +224,21 @@ class RowsOfScores(Rows):
     def _distances(self) -> Array | None:
         return self.loss.distances_of_slopes(self.design)
 
-    def dual_point_of(self, coef: Array, intercept: Any) -> Mixture:
-        return self.loss.mixture(self.scores(coef, intercept), 0.0)[1]
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> Mixture:
+        return self.loss.mixture(self.scores(coef, float(intercept)), 0.0)[1]
 
     # Dual points
 
-    def dual_table(self, dual_coef: Any) -> Array:
+    def dual_table(self, dual_coef: Mixture) -> Array:
         return dual_coef.theta
 
-    def plain_dual(self, theta: Any) -> Any:
+    def plain_dual(self, theta: Mixture) -> Mixture:
         return theta
 
-    def zero_dual(self, theta: Any) -> Any:
+    def zero_dual(self, theta: Mixture) -> Mixture:
         return self.loss.truth
 
-    def feasible_point(self, problem: Any, theta: Any) -> DualPoint | None:
+    def feasible_point(self, problem: Problem, theta: Mixture) -> DualPoint | None:
         return StructuredPoint(self, theta)
 
     def slope_of(self, mixture: Mixture) -> Sum:

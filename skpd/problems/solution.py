@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Array
 from ..certificates import Certificate
 
 
@@ -14,7 +18,7 @@ class Point:
     For several outputs coef is a matrix, with an intercept for each output.
     """
 
-    coef: Any
+    coef: Array
     intercept: Any
     dual_coef: Any
 
@@ -47,13 +51,13 @@ class Solution:
         The relative gap before coefficients were rounded to float32; infinite if they were not.
     """
 
-    coef: Any
+    coef: Array
     intercept: Any
     dual_coef: Any
     certificate: Certificate
     n_iter: int
     converged: bool
-    history: Any
+    history: NDArray[np.void]
     interrupted: bool = False
     stopped: bool = False
     method: str = ""

@@ -1,13 +1,17 @@
 """The cache of one run of a solver, or of the runs along a path (`Workspace`)."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from .. import kernels
-from .._typing import Array
+from .._typing import Array, Numbers
 from ..penalties import Penalty
 from .rows import Rows
+
+if TYPE_CHECKING:
+    from .problem import SomeRows
+    from .shards.known import KnownSums
 
 
 class Workspace:
@@ -45,16 +49,18 @@ class Workspace:
     """
 
     def __init__(self, rows: Rows, penalty: Penalty, of_path: bool = False) -> None:
-        self.rows, self.of_path = rows, of_path
+        self.rows, self.of_path = cast("SomeRows", rows), of_path
         self.products = rows.new_products(of_path)
         self.gram = rows.new_gram(penalty)
         self.centred: Any = None
         self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
-        self.known: Any = None
-        self._predictions: Any = None  # the last predictions, and their model
+        self.known: KnownSums | None = None
+        self._predictions: tuple[Numbers, Array, tuple[Array, Array]] | None = (
+            None  # the last predictions, and their model
+        )
 
-    def predictions(self, coef: Array, intercept: Any) -> tuple[Array, Array]:
+    def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors.
 
         The last ones are cached, as a solver and then a certificate use the same predictions.
@@ -62,8 +68,7 @@ class Workspace:
         last = self._predictions
         if last is not None and last[0] == intercept and kernels.equal(last[1], coef):
             return last[2]
-        rows: Any = self.rows
-        found: tuple[Array, Array] = rows.predictions(coef, intercept)
+        found: tuple[Array, Array] = self.rows.predictions(coef, intercept)
         for part in found:
             part.flags.writeable = False
         self._predictions = intercept, np.array(coef), found

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
 from ... import kernels
 from ..._floats import EPSILON
-from ..._typing import Array, Indices
+from ..._typing import Array, Indices, Numbers
 from ...designs import Design
-from ...designs.sums import BoundedSum, Largest, RowFactor
+from ...designs.sums import BoundedSum, Largest, RowFactor, Sums
 from ...losses import Loss
 from ...losses.strata import Strata
 from .recipes import Change, DualRecipe, null_ends
@@ -23,7 +22,7 @@ LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest va
 
 
 @summed(with_data=False)
-def target_sums(shard: Shard, block: Block) -> dict[str, Any]:
+def target_sums(shard: Shard, block: Block) -> Sums:
     """The weights of all rows, and the least, the mean and the largest target."""
     _, _, y, weights = block
     heavy, strata = weights > 0.0, shard.loss.strata(y, weights)
@@ -45,9 +44,9 @@ def target_sums(shard: Shard, block: Block) -> dict[str, Any]:
     }
 
 
-def _sums_of_strata(strata: Strata) -> dict[str, Any]:
+def _sums_of_strata(strata: Strata) -> Sums:
     """The totals of the strata, and their centres times these."""
-    found: dict[str, Any] = {}
+    found: Sums = {}
     for k, stratum in enumerate(strata):
         moment = stratum.centre * stratum.total
         error = stratum.error * stratum.total + EPSILON * abs(moment)
@@ -60,7 +59,7 @@ def _sums_of_strata(strata: Strata) -> dict[str, Any]:
 
 
 @summed(with_data=False)
-def constant_sums(shard: Shard, block: Block, constant: float) -> dict[str, Any]:
+def constant_sums(shard: Shard, block: Block, constant: float) -> Sums:
     """The mean loss of a constant prediction, and a subgradient."""
     _, _, y, weights = block
     z = np.full(len(y), constant)
@@ -71,7 +70,7 @@ def constant_sums(shard: Shard, block: Block, constant: float) -> dict[str, Any]
 
 
 @summed(with_data=False)
-def null_sums(shard: Shard, block: Block, constant: float, near: bool) -> dict[str, Any]:
+def null_sums(shard: Shard, block: Block, constant: float, near: bool) -> Sums:
     """Sums of the best constant prediction: losses, slopes and ranges of dual variables."""
     _, _, y, weights = block
     z, loss = np.full(len(y), constant), shard.loss
@@ -97,7 +96,7 @@ def null_sums(shard: Shard, block: Block, constant: float, near: bool) -> dict[s
 
 
 @summed()
-def survey(shard: Shard, block: Block, null: DualRecipe, name: str) -> dict[str, Any]:
+def survey(shard: Shard, block: Block, null: DualRecipe, name: str) -> Sums:
     """Sums over the columns of X, of all rows and of the rows of each stratum.
 
     Raises
@@ -136,21 +135,20 @@ def _product(design: Design, weights: Array, rows: Array, precise: bool) -> Boun
 def point_sums(
     shard: Shard, block: Block, model: tuple[Array, float] | None, dual: DualRecipe | None,
     precise: bool,
-) -> dict[str, Any]:  # fmt: skip
+) -> Sums:  # fmt: skip
     """The sums of a model and of a dual point, of which one may be None, from one pass."""
     found = {} if model is None else _loss_sums(shard.loss, block, model, precise)
     return found if dual is None else found | _dual_sums(shard, block, dual, precise)
 
 
-def _loss_sums(
-    loss: Loss, block: Block, model: tuple[Array, float], precise: bool
-) -> dict[str, Any]:
+def _loss_sums(loss: Loss, block: Block, model: tuple[Array, float], precise: bool) -> Sums:
     """The mean loss of a model, rounded up, and sums of the errors of its predictions."""
     _, design, y, weights = block
+    low: Numbers = 0.0
     if precise:
         z, low, error = design.matvec_compensated(*model)
     else:
-        (z, error), low = design.matvec_bounded(*model), 0.0
+        z, error = design.matvec_bounded(*model)
     return {
         "loss": BoundedSum(loss.largest_mean(y, weights, z, low, error)),
         "loss_about": kernels.dot(weights, np.ascontiguousarray(loss.value(y, z, low))),
@@ -159,7 +157,7 @@ def _loss_sums(
     }
 
 
-def _dual_sums(shard: Shard, block: Block, dual: DualRecipe, precise: bool) -> dict[str, Any]:
+def _dual_sums(shard: Shard, block: Block, dual: DualRecipe, precise: bool) -> Sums:
     """The sums of a dual point, including its change, that a certificate uses."""
     rows, design, y, weights = block
     loss, theta = shard.loss, dual.of(shard.kept, shard.loss, rows, y)
@@ -178,23 +176,21 @@ def _dual_sums(shard: Shard, block: Block, dual: DualRecipe, precise: bool) -> d
     return found | _values_and_scale(loss, y, weights, towards, "towards_")
 
 
-def _values_and_scale(
-    loss: Loss, y: Array, weights: Array, theta: Array, prefix: str
-) -> dict[str, Any]:
+def _values_and_scale(loss: Loss, y: Array, weights: Array, theta: Array, prefix: str) -> Sums:
     """Minus the sums of the conjugate losses at some scales, and minus the largest scale."""
     scales = (1.0, 0.5) if loss.quadratic_conjugate else (1.0,)
     values = loss.dual_values(y, weights, theta, scales)
-    found: dict[str, Any] = {f"{prefix}value_{k}": BoundedSum(*v) for k, v in enumerate(values)}
+    found: Sums = {f"{prefix}value_{k}": BoundedSum(*v) for k, v in enumerate(values)}
     return found | {f"{prefix}minus_scale": Largest(-loss.largest_scale(y, theta))}
 
 
-def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> dict[str, Any]:
+def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> Sums:
     """Minus the sums of the conjugate losses at multiples of a dual point.
 
     If the dual point has a change, the multiples are those of theta + change / share.
     """
 
-    def of_block(block: Block) -> dict[str, Any]:
+    def of_block(block: Block) -> Sums:
         rows, _, y, weights = block
         theta = dual.of(shard.kept, shard.loss, rows, y)
         if dual.change is not None:
@@ -207,11 +203,11 @@ def dual_values(shard: Shard, dual: DualRecipe, scales: Sequence[float]) -> dict
     return shard.sums(of_block, with_data)
 
 
-def keep_gradient(shard: Shard, model: tuple[Array, float], key: int) -> dict[str, Any]:
+def keep_gradient(shard: Shard, model: tuple[Array, float], key: int) -> Sums:
     """Keep the derivatives of the losses at a model."""
     vector = shard.new_vector(key)
 
-    def of_block(block: Block) -> dict[str, Any]:
+    def of_block(block: Block) -> Sums:
         z = block.design.matvec(model[0]) + model[1]
         vector[block.rows] = shard.loss.gradient(block.y, z)
         return {}
@@ -219,9 +215,7 @@ def keep_gradient(shard: Shard, model: tuple[Array, float], key: int) -> dict[st
     return shard.sums(of_block)
 
 
-def keep_repaired(
-    shard: Shard, model: tuple[Array, float], key: int, new_key: int
-) -> dict[str, Any]:
+def keep_repaired(shard: Shard, model: tuple[Array, float], key: int, new_key: int) -> Sums:
     """Keep a copy of a vector, or, if it is lost, the derivatives of the losses at a model."""
     if key not in shard.kept:
         return keep_gradient(shard, model, new_key)
@@ -255,7 +249,7 @@ def _change_of(loss: Loss, block: Block, theta: Array, change: Change) -> Array:
 
 
 @summed()
-def free_factor(shard: Shard, block: Block, columns: Indices, ones: bool) -> dict[str, Any]:
+def free_factor(shard: Shard, block: Block, columns: Indices, ones: bool) -> Sums:
     """The triangular factor of some columns, after ones, and the precision of the data."""
     table = block.design.table(columns)[block.weights > 0.0]
     parts = [np.ones((len(table), 1)), table] if ones else [table]
@@ -264,12 +258,12 @@ def free_factor(shard: Shard, block: Block, columns: Indices, ones: bool) -> dic
     }  # fmt: skip
 
 
-def box_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
+def box_sums(shard: Shard, dual: DualRecipe) -> Sums:
     """The Gram matrix of the free directions times room, with weights, and their free sums."""
     change = dual.change
     assert change is not None
 
-    def of_block(block: Block) -> dict[str, Any]:
+    def of_block(block: Block) -> Sums:
         weights, theta = block.weights, dual.of(shard.kept, shard.loss, block.rows, block.y)
         room, directions = _room_and_directions(shard.loss, block, theta, change)
         scaled = (np.sqrt(weights) * room)[:, np.newaxis] * directions
@@ -288,12 +282,12 @@ def _sums_with(weights: Array, theta: Array, table: Array) -> BoundedSum:
     return BoundedSum(found[:, 0], found[:, 1])
 
 
-def balance_sums(shard: Shard, dual: DualRecipe) -> dict[str, Any]:
+def balance_sums(shard: Shard, dual: DualRecipe) -> Sums:
     """The remaining free sums after a change, and sums that bound their effect."""
     change = dual.change
     assert change is not None
 
-    def of_block(block: Block) -> dict[str, Any]:
+    def of_block(block: Block) -> Sums:
         rows, _, y, weights = block
         loss, theta = shard.loss, dual.of(shard.kept, shard.loss, rows, y)
         room, directions = _room_and_directions(loss, block, theta, change)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ..solution import Point
 from .points import DualSums
 
@@ -57,6 +57,6 @@ class SharedData:
         length = self.n_entries / max(self.shape[0], 1)
         return n_bytes / max(length * (8.0 if self.dense else 12.0), 1.0)
 
-    def work_on(self, columns: Any) -> float:
+    def work_on(self, columns: Indices) -> float:
         """The relative time of a gradient over some columns, 1 as all rows have to be read."""
         return 1.0

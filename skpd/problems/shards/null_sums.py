@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import brentq
@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from ..._floats import EPSILON
 from ...losses import Loss
 from ...losses.numerical import constant_between
+from ...losses.shifted import Shifted
 from ...losses.strata import Stratum
 from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
@@ -124,7 +125,7 @@ class NullSums:
         constant = _best_constant(shards, loss, targets) if fit_intercept else 0.0
         constant = constant if np.isfinite(constant) else 0.0
         near = fit_intercept and loss.has_kinks
-        found: dict[str, Any] = shards.sums(null_sums, constant, near)
+        found = shards.sums(null_sums, constant, near)
         low, high = found["low"], found["high"]
         share = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
         return cls(
@@ -143,8 +144,7 @@ class NullSums:
 def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
     """The constant with nearly the least mean loss."""
     if loss.has_offset:
-        shifted: Any = loss
-        constant = _best_constant(shards, shifted.inner, targets)
+        constant = _best_constant(shards, cast(Shifted, loss).inner, targets)
         return constant_between(
             constant, targets.offsets, lambda b: float(shards.sums(constant_sums, b)["slope"])
         )

@@ -8,10 +8,13 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.objective import NOTHING, Sum
+from ...designs.sums import Sums
 from ..dual_points import RowPoint
+from ..problem import Problem
 from .bounds import dual_values, point_sums
 from .recipes import DualRecipe, SharedVector
 from .shard import Block, Shard
+from .shards import Shards
 
 
 class DualSums:
@@ -31,12 +34,15 @@ class DualSums:
         What `skpd.problems.shards.balance` has found for the dual point, None if nothing yet.
     """
 
-    def __init__(self, shards: Any, recipe: DualRecipe, plain: Any = None) -> None:
-        self.recipe, self.balanced = recipe, None
-        self._shards, self._found = shards, {False: plain, True: None}
+    def __init__(
+        self, shards: Shards, recipe: DualRecipe, plain: dict[str, Any] | None = None
+    ) -> None:
+        self.recipe, self._shards = recipe, shards
+        self.balanced: Any = None
+        self._found: dict[bool, dict[str, Any]] = {} if plain is None else {False: plain}
 
     def __call__(self, precise: bool) -> dict[str, Any]:
-        if self._found[precise] is None:
+        if precise not in self._found:
             self._found[precise] = self._shards.sums(point_sums, None, self.recipe, precise)
         return self._found[precise]
 
@@ -54,7 +60,7 @@ class PartOfPoint(RowPoint):
     """
 
     def __init__(
-        self, problem: Any, theta: SharedVector, given: "DualSums", prefix: str = ""
+        self, problem: Problem, theta: SharedVector, given: "DualSums", prefix: str = ""
     ) -> None:
         super().__init__(problem, theta)
         self.given, self._sums, self._prefix = given, given(False), prefix
@@ -100,7 +106,7 @@ class SharedPoint(PartOfPoint):
     given : DualSums
     """
 
-    def __init__(self, problem: Any, theta: SharedVector, given: DualSums) -> None:
+    def __init__(self, problem: Problem, theta: SharedVector, given: DualSums) -> None:
         super().__init__(problem, theta, given)
         self.largest = float(self._sums["largest"].value)
 
@@ -109,7 +115,7 @@ def gathered_part(shard: Shard, recipe: DualRecipe) -> Array:
     """The part of a dual point that belongs to the rows of a shard."""
     found = np.empty(shard.n_rows)
 
-    def of_block(block: Block) -> dict[str, Any]:
+    def of_block(block: Block) -> Sums:
         found[block.rows] = recipe.of(shard.kept, shard.loss, block.rows, block.y)
         return {}
 

@@ -1,6 +1,7 @@
 """Dual points that stay with the rows, and recipes that compute them block by block."""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ class DualRecipe(NamedTuple):
     scale: float = 1.0
     change: Change | None = None
 
-    def of(self, vectors: Any, loss: Loss, rows: slice, y: Array) -> Array:
+    def of(self, vectors: Mapping[int, Array], loss: Loss, rows: slice, y: Array) -> Array:
         """The dual point on some rows, without the change."""
         if self.key is not None:
             theta = vectors[self.key][rows]

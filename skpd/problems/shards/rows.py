@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log2, sqrt
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from ..._floats import EPSILON
-from ..._typing import Array, Indices
+from ..._typing import Array, Indices, Numbers
 from ..._values import attribute_of_part
 from ...certificates import dual_estimate
 from ...designs import Design
@@ -20,8 +20,10 @@ from ...penalties import Penalty
 from ..free import Free
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..null_model import NullModel, scale_of
+from ..problem import Problem
 from ..rows import Rows
 from ..solution import Point
+from ..workspace import Workspace
 from .balance import SharedFreeDirections
 from .bounds import keep_gradient, keep_repaired, point_sums, survey
 from .known import KnownSums, SharedData
@@ -92,12 +94,12 @@ class RowsInShards(Rows):
         return self.shards.sums(survey, self.null_sums.recipe, self.name)
 
     @cached_property
-    def design(self) -> SharedData:  # type: ignore[override]
+    def design(self) -> SharedData:
         shards = self.shards
         return SharedData(shards.shape, shards.dense, self.survey["n_entries"], shards.n_shards)
 
     @cached_property
-    def null(self) -> NullModel:  # type: ignore[override]
+    def null(self) -> NullModel:
         found, unit = self.null_sums, self.null_sums.objective
         if found.constant != 0.0:
             unit = max(unit, EPSILON * found.distant)
@@ -115,15 +117,15 @@ class RowsInShards(Rows):
         """The derivative of the mean loss in the intercept at the best constant."""
         return self.null_sums.slope_of_dual
 
-    def features_say_nothing(self, problem: Any) -> bool:
+    def features_say_nothing(self, problem: Problem) -> bool:
         return no_gradient(problem, self.null_gradient)
 
     @property
-    def largest_target(self) -> float:  # type: ignore[override]
+    def largest_target(self) -> float:
         return max(abs(self.targets.least), abs(self.targets.largest))
 
     @cached_property
-    def squares(self) -> Array:  # type: ignore[override]
+    def squares(self) -> Array:
         squares: Array = self.survey["squares"]
         return np.append(squares, 1.0) if self.fit_intercept else squares
 
@@ -187,7 +189,7 @@ class RowsInShards(Rows):
 
     # Models and dual points
 
-    def expect(self, problem: Any, point: Point) -> None:
+    def expect(self, problem: Problem, point: Point) -> None:
         """Compute the sums of a new model and dual point in one pass over the rows."""
         recipe = point.dual_coef.recipe
         if problem.workspace is None or point.dual_coef.is_zero:
@@ -199,7 +201,7 @@ class RowsInShards(Rows):
             of_dual = DualSums(self.shards, recipe, sums)
             problem.workspace.known = KnownSums(*model, sums, of_dual)
 
-    def mean_loss(self, problem: Any, coef: Array, free: Any, accuracy: float) -> float:
+    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
         self.require_no_intercept(free)
         if not coef.any() and free == self.null_sums.constant:
             return self.null.objective
@@ -209,14 +211,16 @@ class RowsInShards(Rows):
         else:
             found = self.shards.sums(point_sums, (coef, float(free)), None, False)
             if known is not None:  # the model of single precision is looked at twice
-                model = np.array(coef), float(free)
-                problem.workspace.known = KnownSums(*model, found, known.of_dual)
+                known = KnownSums(np.array(coef), float(free), found, known.of_dual)
+                cast(Workspace, problem.workspace).known = known
         most: float = found["loss"].bounded[0]
         if self._loss_by_errors(most, found) <= max(PLAIN * most, accuracy):
             return most
         return self.precise_mean_loss(problem, coef, free)[0]
 
-    def precise_mean_loss(self, problem: Any, coef: Array, free: Any) -> tuple[float, float]:
+    def precise_mean_loss(
+        self, problem: Problem, coef: Array, free: Numbers
+    ) -> tuple[float, float]:
         found = self.shards.sums(point_sums, (coef, float(free)), None, True)
         return found["loss"].bounded[0], found["loss_about"]
 
@@ -228,7 +232,7 @@ class RowsInShards(Rows):
             return sqrt(2.0 * self.loss.smoothness * value * found["squared_error"])
         return value - float(found["loss_about"])
 
-    def estimated_gap(self, problem: Any, point: Point) -> float:
+    def estimated_gap(self, problem: Problem, point: Point) -> float:
         self.expect(problem, point)
         found = self.feasible_point(problem, point.dual_coef)
         if found is None:
@@ -242,14 +246,14 @@ class RowsInShards(Rows):
         )
         return upper - dual_estimate(problem, value, gradient, upper)
 
-    def dual_point_of(self, coef: Array, intercept: Any) -> Any:
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> SharedVector:
         kept = self.shards.new()
         model = np.ascontiguousarray(coef, dtype=np.float64), float(intercept)
         self.shards.sums(keep_gradient, model, kept.key)
         variables = np.append(model[0], [model[1]] * self.n_free)
         return SharedVector(DualRecipe(kept.key), self.n_samples, kept, variables)
 
-    def feasible_point(self, problem: Any, theta: SharedVector) -> SharedPoint | None:
+    def feasible_point(self, problem: Problem, theta: SharedVector) -> SharedPoint | None:
         if theta.is_zero:
             return None
         known, sums = _known(problem), DualSums(self.shards, theta.recipe)
@@ -260,10 +264,10 @@ class RowsInShards(Rows):
 
     # Vectors of dual variables
 
-    def zero_dual(self, theta: Any) -> SharedVector:
+    def zero_dual(self, theta: SharedVector) -> SharedVector:
         return SharedVector(DualRecipe(), self.n_samples)
 
-    def plain_dual(self, theta: Any) -> SharedVector:
+    def plain_dual(self, theta: SharedVector | Array) -> SharedVector:
         """The dual point as a `SharedVector`; an array is sent to the shards."""
         if isinstance(theta, SharedVector):
             return theta
@@ -284,7 +288,7 @@ class RowsInShards(Rows):
         recipe = theta.recipe._replace(key=kept.key)
         return SharedVector(recipe, self.n_samples, kept, theta.model)
 
-    def dual_table(self, dual_coef: Any) -> Any:
+    def dual_table(self, dual_coef: SharedVector | Array) -> Array:
         """The dual point in the form of ``dual_coef_``, gathered from the shards."""
         theta = self.plain_dual(dual_coef)
         while True:
@@ -294,6 +298,6 @@ class RowsInShards(Rows):
                 theta = self.repaired(theta)
 
 
-def _known(problem: Any) -> KnownSums | None:
+def _known(problem: Problem) -> KnownSums | None:
     """The sums of the last model and dual point of a run."""
     return None if problem.workspace is None else problem.workspace.known

@@ -8,15 +8,17 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..._compat import _openmp_effective_n_threads
-from ..._typing import Array, Indices
+from ..._typing import Array, Indices, Table
 from ...designs import Design, RowBlocks
-from ...designs.sums import added
+from ...designs.sums import Sums, added
 from ...losses import Loss
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,12 @@ class Targets:
         Offsets of the predictions, as a second column of the targets (`skpd.losses.shifted`).
     """
 
-    y: Any
-    sample_weight: Any = None
+    y: Array
+    sample_weight: Array | None = None
     positive: Any = None
-    class_weight: tuple[Any, Array] | None = None
+    class_weight: tuple[np.ndarray, Array] | None = None
     total: float = 1.0
-    offset: Any = None
+    offset: Array | None = None
 
     def of(self, rows: slice | Indices) -> tuple[Array, Array]:
         """The targets and the weights of some rows, as float64."""
@@ -78,20 +80,20 @@ class Block(NamedTuple):
     """
 
     rows: slice
-    design: Any
+    design: Design
     y: Array
     weights: Array
 
 
-def summed(with_data: bool = True) -> Callable[[Any], Any]:
+def summed(with_data: bool = True) -> Callable[[Callable[..., Sums]], Callable[..., Sums]]:
     """Make a function of a shard and one of its blocks one of the shard alone, by sums.
 
     ``with_data`` is whether the blocks have their rows of X.
     """
 
-    def decorate(of_block: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    def decorate(of_block: Callable[..., Sums]) -> Callable[..., Sums]:
         @wraps(of_block)
-        def sums(shard: "Shard", *arguments: Any) -> dict[str, Any]:
+        def sums(shard: "Shard", *arguments: Any) -> Sums:
             return shard.sums(lambda block: of_block(shard, block, *arguments), with_data)
 
         return sums
@@ -142,11 +144,11 @@ class Shard:
     def n_rows(self) -> int:
         return self.blocks.shape[0]
 
-    def sums(self, of_block: Callable[[Block], dict[str, Any]], with_data: bool = True) -> Any:
+    def sums(self, of_block: Callable[[Block], Sums], with_data: bool = True) -> Sums:
         """The sums of the results of a function for the blocks, added in their order."""
         return added(self.map(of_block, with_data))
 
-    def map(self, of_block: Callable[[Block], Any], with_data: bool = True) -> Iterator[Any]:
+    def map(self, of_block: Callable[[Block], T], with_data: bool = True) -> Iterator[T]:
         """The results of a function for the blocks, in their order.
 
         Several threads read and process blocks at the same time.
@@ -154,9 +156,9 @@ class Shard:
         slices, n_threads = list(self.blocks.slices()), self._n_threads
         n_parallel = self.n_parallel * (n_threads if len(slices) > 1 else 1)
 
-        def found(k: int) -> Any:
+        def found(k: int) -> T:
             y, weights = self.targets.of(slices[k])
-            design = None
+            design: Any = None
             if with_data:
                 design = Design(self.blocks.block(k), n_parallel=n_parallel)
                 design = design if self.shift is None else design.shifted(self.shift)
@@ -209,7 +211,7 @@ class Shard:
         other.shift = shift if self.shift is None else self.shift + shift
         return other
 
-    def of_rows(self, block: Any, y: Array, weights: Array) -> "Shard":
+    def of_rows(self, block: Table, y: Array, weights: Array) -> "Shard":
         """A shard of a subset of the rows in memory, with their data, targets and weights."""
         targets = Targets(y, weights)
         return Shard(

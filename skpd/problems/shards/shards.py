@@ -4,12 +4,14 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from ..._typing import Array
-from ...designs.sums import added
+from ...designs.sums import Sums, added
 from .recipes import Kept
 from .shard import Shard
+
+T = TypeVar("T")
 
 
 class RowsLostError(Exception):
@@ -48,7 +50,7 @@ class Shards(ABC):
         """The keys released since the last call."""
         return [self._released.popleft() for _ in range(len(self._released))]
 
-    def sums(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    def sums(self, function: Callable[..., Sums], *arguments: Any) -> dict[str, Any]:
         """The sums of the results of a function for the shards, added in their order.
 
         Parameters
@@ -59,7 +61,7 @@ class Shards(ABC):
         return added(part for part in self.each(function, *arguments) if part is not None)
 
     @abstractmethod
-    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]:
         """The results of a function for the shards, in their order."""
 
     def divide_weights(self, total: float) -> None:
@@ -77,7 +79,7 @@ class Shards(ABC):
         return ChildShards(self, kept, self.shape[0], same_rows=True)
 
     @abstractmethod
-    def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Any:
+    def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Array:
         """A vector of all rows, whose parts a function computes for the shards."""
 
 
@@ -92,7 +94,7 @@ class LocalShards(Shards):
     def __del__(self) -> None:
         self._shard.kept.clear()  # breaks reference cycles with shards that share this dict
 
-    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]:
         self._shard.release(self.released())
         return [function(self._shard, *arguments)]
 
@@ -113,16 +115,16 @@ class ChildShards(Shards):
         if same_rows:  # vectors are kept in the parent's dict
             self._released = parent._released
 
-    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]:
         return self._parent.each(_of_child, *self._question(function, arguments))
 
-    def sums(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    def sums(self, function: Callable[..., Sums], *arguments: Any) -> dict[str, Any]:
         return self._parent.sums(_of_child, *self._question(function, arguments))
 
     def _question(self, function: Callable[..., Any], arguments: tuple) -> tuple:
         return self.kept.key, self.released(), function, arguments
 
-    def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Any:
+    def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Array:
         raise NotImplementedError("Vectors of some of the rows stay where they are.")
 
 

@@ -1,15 +1,15 @@
 """Sums of smoothed losses over the rows of a shard, for the method of multipliers."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from ..._typing import Array, Indices
+from ..._typing import Array, Indices, Table
 from ...designs import Design
 from ...designs.row_blocks import stacked
 from ...designs.sampling import uniform_by_place
-from ...designs.sums import Largest
+from ...designs.sums import Largest, Sums
 from ...kernels import dot
 from .recipes import DualRecipe
 from .shard import Block, Shard, summed
@@ -52,7 +52,7 @@ class _Smoothed:
         )  # fmt: skip
 
     @property
-    def sums(self) -> dict[str, Any]:
+    def sums(self) -> Sums:
         weights, z, curved = self.weights, self.z, self.h > 0.0
         return {
             "loss": self.loss,
@@ -66,7 +66,7 @@ class _Smoothed:
         }
 
 
-def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) -> dict[str, Any]:
+def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) -> Sums:
     """Sums of the losses and their gradient; the derivatives are kept under the key.
 
     With ``moved``, the largest change of a prediction is returned as well.
@@ -76,7 +76,7 @@ def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) ->
         before = shard.predictions_at(moved.before)
     with shard.new_predictions(at.variables) as room:
 
-        def of_block(block: Block) -> dict[str, Any]:
+        def of_block(block: Block) -> Sums:
             found = _Smoothed(shard, at, block)
             kept[block.rows] = found.derivative
             sums = found.sums
@@ -99,7 +99,7 @@ class Moved(NamedTuple):
     child_key: int
 
 
-def _furthest(shard: Shard, rows: slice, change: Array, child_key: int) -> dict[str, Any]:
+def _furthest(shard: Shard, rows: slice, change: Array, child_key: int) -> Sums:
     far, child = np.abs(change), shard.kept.get(child_key)
     if child is not None:
         first, last = np.searchsorted(child.places, [rows.start, rows.stop])
@@ -107,11 +107,11 @@ def _furthest(shard: Shard, rows: slice, change: Array, child_key: int) -> dict[
     return {"moved": Largest(float(np.max(far, initial=0.0)))}
 
 
-def curvature(shard: Shard, at: At, columns: Indices, ones: bool) -> dict[str, Any]:
+def curvature(shard: Shard, at: At, columns: Indices, ones: bool) -> Sums:
     """The matrix X_W' diag(h) X_W for the second derivatives h, over some columns W."""
     z = shard.predictions_at(at.variables)
 
-    def of_block(block: Block) -> dict[str, Any]:
+    def of_block(block: Block) -> Sums:
         found = _Smoothed(shard, at, block, z)
         return {"matrix": found.design.gram(found.h, columns, ones)}
 
@@ -119,9 +119,7 @@ def curvature(shard: Shard, at: At, columns: Indices, ones: bool) -> dict[str, A
 
 
 @summed()
-def slopes(
-    shard: Shard, block: Block, at: At, direction: Array, lengths: Sequence[float]
-) -> dict[str, Any]:
+def slopes(shard: Shard, block: Block, at: At, direction: Array, lengths: Sequence[float]) -> Sums:
     """The derivatives of the mean loss along a direction, at several lengths."""
     rows, design, y, weights = block
     z, along = (predictions(design, u) for u in (at.variables, direction))
@@ -131,7 +129,7 @@ def slopes(
 
 
 @summed(with_data=False)
-def dual_range(shard: Shard, block: Block, reach: float) -> dict[str, Any]:
+def dual_range(shard: Shard, block: Block, reach: float) -> Sums:
     """The length of the longest interval of a dual variable within [-reach, reach]."""
     _, _, y, _ = block
     lower, upper = shard.loss.dual_bounds(y)
@@ -139,16 +137,14 @@ def dual_range(shard: Shard, block: Block, reach: float) -> dict[str, Any]:
     return {"range": Largest(float(np.max(lengths)))}
 
 
-def put(shard: Shard, key: int, dual_coef: Array) -> dict[str, Any]:
+def put(shard: Shard, key: int, dual_coef: Array) -> Sums:
     """Keep this shard's part of a dual point of all rows."""
     vector = shard.new_vector(key)
     vector[:] = dual_coef[shard.first : shard.first + shard.n_rows]
     return {}
 
 
-def near_rows(
-    shard: Shard, at: At, key: int, radius: float, most: float, heaviest: float
-) -> dict[str, Any]:
+def near_rows(shard: Shard, at: At, key: int, radius: float, most: float, heaviest: float) -> Sums:
     """Keep the rows whose smoothed loss is not linear within a radius as a child shard.
 
     Returns the number and the total weight of these rows. No child is created if they are more
@@ -194,14 +190,14 @@ class _Picked:
         """The parts of all blocks, concatenated, and the data before the targets."""
         places, *vectors = map(np.concatenate, zip(*self._parts, strict=True))
 
-        def of_block(block: Block) -> Any:
+        def of_block(block: Block) -> Table:
             own = slice(*np.searchsorted(places, [block.rows.start, block.rows.stop]))
             return block.design.rows_as_they_are(places[own] - block.rows.start)
 
         data = [part for part in self._shard.map(of_block) if part.shape[0]]
         return places, stacked(data), *vectors
 
-    def keep(self, key: int) -> dict[str, Any]:
+    def keep(self, key: int) -> Sums:
         """Keep the child shard under a key; it keeps the multipliers under the same key."""
         if self.n_rows == 0 or self.too_many:
             return {"n_rows": self.n_rows, "weight": 0.0 if self.n_rows == 0 else np.inf}
@@ -214,15 +210,15 @@ class _Picked:
 
 def merge_multipliers(
     shard: Shard, base: DualRecipe, child_key: int, of_child: DualRecipe, key: int
-) -> dict[str, Any]:
+) -> Sums:
     """Keep a copy of a dual point with the multipliers of a child shard for its rows."""
     vector, child = shard.new_vector(key), cast(Shard | None, shard.kept.get(child_key))
 
-    def of_block(block: Block) -> dict[str, Any]:
+    def of_block(block: Block) -> Sums:
         vector[block.rows] = base.of(shard.kept, shard.loss, block.rows, block.y)
         return {}
 
-    def of_child_block(block: Block) -> dict[str, Any]:
+    def of_child_block(block: Block) -> Sums:
         assert child is not None
         places = child.places[block.rows]
         vector[places] = of_child.of(child.kept, shard.loss, block.rows, block.y)
@@ -232,7 +228,7 @@ def merge_multipliers(
     return child.sums(of_child_block, with_data=False) if child is not None else {}
 
 
-def sample(shard: Shard, key: int, share: float) -> dict[str, Any]:
+def sample(shard: Shard, key: int, share: float) -> Sums:
     """Keep a reproducible sample of about a given share of the rows as a child shard.
 
     The sample does not depend on the distribution of the rows over shards.
