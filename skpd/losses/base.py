@@ -279,7 +279,7 @@ class Loss(Value, ABC):
 
     def raises_in_order(
         self, z: Array, z_low: Array, error: Array, rounded: Array, size: float
-    ) -> Any:
+    ) -> Numbers:
         """The least amounts by which to raise intercepts so that predictions are in the domain.
 
         Parameters
@@ -312,7 +312,7 @@ class Loss(Value, ABC):
         An infinite value where the infimum is only approached.
         """
 
-    def distant_constant(self, best: Any) -> Any:
+    def distant_constant(self, best: Numbers) -> Numbers:
         """A constant whose loss in EPSILON is a rounding error of the loss of the best constant.
 
         Rounding errors of residuals are relative to the targets, as the loss of the constant 0 is.

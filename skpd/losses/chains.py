@@ -14,7 +14,7 @@ by Nesterov's accelerated gradient methods.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import xlogy
@@ -153,9 +153,9 @@ class ChainLogMixture(Mixture):
         The largest relative error of these probabilities, up to absolute errors of `NEGLIGIBLE`.
     """
 
-    loss: Any = None
-    nodes: Any = None
-    edges: Any = None
+    loss: "ChainLogLoss" = cast("ChainLogLoss", None)
+    nodes: Array = cast(Array, None)
+    edges: Array = cast(Array, None)
     relative_error: float = 0.0
 
     is_linear: ClassVar[bool] = False

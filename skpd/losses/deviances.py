@@ -1,7 +1,7 @@
 """Half the unit deviances of counts and costs, whose mean is the exponential of the prediction."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import expm1, inf, log
 from typing import Any, ClassVar
 
@@ -52,7 +52,7 @@ class Deviance(Loss):
             allowed = "0 or greater" if self.zeros else "greater than 0"
             raise ValueError(f"y must be {allowed} for the loss {self!r}, got {least:.6g}.")
 
-    def distant_constant(self, best: Any) -> Any:
+    def distant_constant(self, best: Numbers) -> Numbers:
         return best + 1.0  # of a mean that is e times as large: that of 0 may be any number
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
@@ -255,7 +255,7 @@ class Poisson(PowerDeviance):
     array([0., 1.])
     """
 
-    power: ClassVar[float] = 1.0  # type: ignore[misc]
+    power: float = field(default=1.0, init=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class Gamma(PowerDeviance):
     array([0., 0.])
     """
 
-    power: ClassVar[float] = 2.0  # type: ignore[misc]
+    power: float = field(default=2.0, init=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy.special import expit
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .._values import number
+from .._values import attribute_of_part, number
 from .base import Piece, ScalarLoss, _depth
 from .cones import LossCones
 from .multipliers import Multipliers
@@ -263,9 +263,7 @@ class SmoothedHinge(_QuadraticHinge):
     quadratic_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
 
-    @property
-    def conjugate_curvature(self) -> float:  # type: ignore[override]
-        return self.mu
+    conjugate_curvature = attribute_of_part("mu")
 
     def _phi(self, t: Array) -> Array:
         slack = np.maximum(1.0 - t, 0.0)

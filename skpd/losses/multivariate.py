@@ -17,14 +17,13 @@ the maximum, and the recursions of `skpd.losses.labelings` find its smooth count
 from abc import abstractmethod
 from functools import cached_property
 from math import ceil, log, sqrt
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, gammaln
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Sum
+from .._typing import Array, Mask, Numbers, Sum
 from .._values import attribute_of_part
 from .labelings import best_flips, marginals
 from .structured import Mixture, StructuredLoss
@@ -58,7 +57,7 @@ class MultivariateLoss(StructuredLoss):
         self.y = y
         self.positives, self.negatives = np.flatnonzero(y > 0.0), np.flatnonzero(y < 0.0)
 
-    def _theta(self, positives: Any, negatives: Any) -> Array:
+    def _theta(self, positives: Numbers, negatives: Numbers) -> Array:
         """The vector with these numbers for the positive and the negative samples."""
         theta = np.zeros(len(self.y))
         theta[self.positives], theta[self.negatives] = positives, negatives
@@ -83,11 +82,11 @@ class ContingencyLoss(MultivariateLoss):
         self.weights, self.largest_theta = np.full(n, 1.0 / n), np.full(n, 2.0)
 
     @abstractmethod
-    def delta(self, b: Any, c: Any) -> Any:
+    def delta(self, b: np.ndarray | float, c: np.ndarray | float) -> Numbers:
         """One minus the score of labels with b false negatives and c false positives."""
 
     @abstractmethod
-    def allowed(self, b: Any, c: Any) -> Any:
+    def allowed(self, b: np.ndarray | float, c: np.ndarray | float) -> Mask | bool:
         """Whether the maximum of the loss includes labelings with these numbers."""
 
     @abstractmethod
@@ -182,11 +181,11 @@ class FBeta(ContingencyLoss):
         self.beta = float(beta)
         self.entropy_range = len(self.y) * log(2.0)
 
-    def delta(self, b: Any, c: Any) -> Any:
+    def delta(self, b: np.ndarray | float, c: np.ndarray | float) -> Numbers:
         squared, n_pos = self.beta**2, len(self.positives)
         return (squared * b + c) / (squared * n_pos + (n_pos - b) + c)
 
-    def allowed(self, b: Any, c: Any) -> Any:
+    def allowed(self, b: np.ndarray | float, c: np.ndarray | float) -> Mask | bool:
         return True
 
     @cached_property
@@ -252,11 +251,11 @@ class _AtK(ContingencyLoss):
     def _most(self) -> int:
         """The denominator of the score, whose numerator is the number of true positives."""
 
-    def delta(self, b: Any, c: Any) -> Any:
+    def delta(self, b: np.ndarray | float, c: np.ndarray | float) -> Numbers:
         true = len(self.positives) - b
         return np.where((b == 0) & (c == 0), 0.0, 1.0 - true / self._most)
 
-    def allowed(self, b: Any, c: Any) -> Any:
+    def allowed(self, b: np.ndarray | float, c: np.ndarray | float) -> Mask | bool:
         return (len(self.positives) - b + c == self.k) | ((b == 0) & (c == 0))
 
     def best_counts(self, gains: tuple[Array, Array], sums: tuple[Array, Array]) -> tuple:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask
 
 HALVINGS = 64  # bisections, after which an interval is a rounding error of its first length
 MOST_HALVINGS = 256  # bisections, after which the ends differ by their rounding errors
@@ -142,7 +142,7 @@ def root_of_slope(slope: Callable[[Array], Array], points: Array) -> float:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _last_that(
-    holds: Callable[[Array], Any], points: Array, nowhere: float, everywhere: float
+    holds: Callable[[Array], Mask], points: Array, nowhere: float, everywhere: float
 ) -> float:
     """The last number at which a condition holds that holds before it, by bisection.
 

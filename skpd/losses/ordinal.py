@@ -19,13 +19,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log, sqrt
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Sum
+from ..designs import Design
 from .base import _depth
 from .margin import MarginLoss
 from .structured import LossOfRows, Mixture
@@ -48,8 +49,8 @@ class ThresholdMixture(Mixture):
         The s_ik theta_ik of the rows with positive weights.
     """
 
-    loss: Any = None
-    table: Any = None
+    loss: "OrdinalLoss" = cast("OrdinalLoss", None)
+    table: Array = cast(Array, None)
 
     is_linear: ClassVar[bool] = False
 
@@ -84,10 +85,11 @@ class OrdinalLoss(LossOfRows):
         n, self.n_thresholds = len(labels), int(np.max(labels))
         self.inner, self._given = inner, (labels, sample_weight, offset)
         self.thresholds: Array | None = None  # given ones, in place of the best
-        self.is_smooth = self.has_curvature = not inner.has_kinks  # type: ignore[misc]
-        self.has_kinks = inner.has_kinks  # type: ignore[misc]
+        kinks = inner.has_kinks
+        vars(self).update(has_kinks=kinks, is_smooth=not kinks, has_curvature=not kinks)
         self.weights = np.full(n, 1.0 / n)
         self.places = np.flatnonzero(sample_weight > 0.0)
+        self.n_exchangeable = len(self.places)
         own = sample_weight[self.places]
         self.shares = own / float(np.sum(own))
         self.offset = None if offset is None else np.ascontiguousarray(offset[self.places])
@@ -105,7 +107,7 @@ class OrdinalLoss(LossOfRows):
         # the last scores and their thresholds, from which the next search starts
         at_null = np.array([-inner._best_constant(*own) for own in self.masses])
         self._last = np.empty(0), at_null
-        self._expanded: tuple[Array, Any, list] = self._last[0], None, []
+        self._expanded: tuple[Array, Array | None, list] = self._last[0], None, []
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"
@@ -115,10 +117,6 @@ class OrdinalLoss(LossOfRows):
         other = copy(self)
         other.thresholds = thresholds
         return other
-
-    @property
-    def n_exchangeable(self) -> int:  # type: ignore[override]
-        return len(self.places)
 
     def sample(self, rows: Indices) -> tuple[Indices, "OrdinalLoss"]:
         labels, sample_weight, offset = self._given
@@ -227,7 +225,7 @@ class OrdinalLoss(LossOfRows):
         values, first, second = zip(*self._at_thresholds(self._shifted(z)), strict=True)
         return sum(values), self._rows(sum(first)), self._rows(sum(second))
 
-    def hessian(self, z: Array, design: Any, columns: Indices) -> Array | None:
+    def hessian(self, z: Array, design: Design, columns: Indices) -> Array | None:
         """The Hessian of the loss in the coefficients of some columns.
 
         Each threshold follows the mean of the rows, weighted by their curvature, which takes a
@@ -244,7 +242,7 @@ class OrdinalLoss(LossOfRows):
 
     # Dual points
 
-    def distances_of_slopes(self, design: Any) -> Array | None:
+    def distances_of_slopes(self, design: Design) -> Array | None:
         """See `StructuredLoss.distances_of_slopes`.
 
         For smooth margin losses sum_ik c_i (theta_ik - theta_ik*)^2 <= 2 smoothness gap; the

@@ -15,7 +15,6 @@ to [-epsilon, epsilon], which attain the maximum at the best scale.
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class ScaledHuber(StructuredLoss):
     """
 
     y: Array
-    weights: Any
+    weights: Array
     epsilon: float
     scale: float | None = None
 

@@ -25,13 +25,15 @@ def with_offset(loss: Loss, y: Array, offset: Array | None) -> tuple[Array, Loss
     return y if offset is None else np.asfortranarray(np.column_stack([y, offset])), loss
 
 
-def separate_offset(loss: Loss, y: Any, offset: Any) -> tuple[Any, Any, Loss]:
+def separate_offset(
+    loss: Loss, y: Array, offset: Array | None
+) -> tuple[Array, Array | None, Loss]:
     """Targets, the offsets that are not part of them (or None), and the loss for both."""
     posed = posed_with(loss, offset)
     return (y, offset, posed) if posed.has_offset or offset is None else (y - offset, None, posed)
 
 
-def posed_with(loss: Loss, offset: Any) -> Loss:
+def posed_with(loss: Loss, offset: Array | None) -> Loss:
     """The loss of `separate_offset`.
 
     Raises
@@ -171,7 +173,7 @@ class Shifted(Loss):
         y, offset = _columns(y)
         return self.inner.constant_beside(y, weights, offset)
 
-    def distant_constant(self, best: Any) -> Any:
+    def distant_constant(self, best: Numbers) -> Numbers:
         return self.inner.distant_constant(best)
 
     def strata(self, y: Array, weights: Array) -> Strata:

@@ -20,12 +20,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum, inf
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array, Indices, Sum
+from ..designs import Design
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +182,7 @@ class StructuredLoss(ABC):
         """The true labeling."""
         return Mixture(np.zeros(self.n_scores), 0.0)
 
-    def mixed(self, shares: Array, mixtures: Sequence[Any]) -> Any:
+    def mixed(self, shares: Array, mixtures: Sequence[Mixture]) -> Mixture:
         """The mixture of several: `Mixture.mixed` for the class of mixtures of this loss."""
         return Mixture.mixed(shares, mixtures)
 
@@ -189,7 +190,7 @@ class StructuredLoss(ABC):
         """The indices of some rows, perhaps with a few others, and the loss of these rows."""
         raise NotImplementedError
 
-    def distances_of_slopes(self, design: Any) -> Array | None:
+    def distances_of_slopes(self, design: Design) -> Array | None:
         """Bounds on the distances of the entries of A' diag(c) theta from those at an optimum.
 
         They are to be multiplied by the root of a gap, for a dual point whose dual value is at

@@ -24,14 +24,15 @@ event, or the events with their weights if there are several.
 
 from dataclasses import dataclass, replace
 from math import log, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
-from .._typing import Array, Indices, Sum
+from .._typing import Array, Indices, Numbers, Sum
+from ..designs import Design
 from .structured import LossOfRows, Mixture
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
@@ -54,11 +55,11 @@ class RiskMixture(Mixture):
         The share of these distributions; that of the events is the rest.
     """
 
-    loss: Any = None
-    scores: Any = None
-    log_sums: Any = None
-    entropies: Any = None
-    of_offsets: Any = None
+    loss: "PartialLikelihood" = cast("PartialLikelihood", None)
+    scores: Array = cast(Array, None)
+    log_sums: Array = cast(Array, None)
+    entropies: tuple[float, float] = (0.0, 0.0)
+    of_offsets: tuple[float, float] = (0.0, 0.0)
     share: float = 1.0
 
     is_linear: ClassVar[bool] = False
@@ -148,7 +149,7 @@ class PartialLikelihood(LossOfRows):
         counts = np.diff(self._first, append=len(values))
         return np.repeat(np.add.reduceat(values, self._first) / counts, counts)
 
-    def _centred(self, z: Array) -> tuple[Array, Any]:
+    def _centred(self, z: Array) -> tuple[Array, Numbers]:
         """The scores of the rows with weights, with offsets, less the means of their strata.
 
         The second result is these means. The scores have a relative error of at most EPSILON.
@@ -203,7 +204,7 @@ class PartialLikelihood(LossOfRows):
         marginals = self.sets.marginals(u, log_sums)
         return value, self._rows(marginals - self.shares), self._rows(marginals)
 
-    def hessian(self, z: Array, design: Any, columns: Indices) -> Array | None:
+    def hessian(self, z: Array, design: Design, columns: Indices) -> Array | None:
         """The Hessian of the loss in the coefficients of some columns.
 
         It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
@@ -240,7 +241,7 @@ class PartialLikelihood(LossOfRows):
 
     # Dual points
 
-    def distances_of_slopes(self, design: Any) -> Array | None:
+    def distances_of_slopes(self, design: Design) -> Array | None:
         """See `StructuredLoss.distances_of_slopes`.
 
         The dual value is smaller than the optimal one by the sum over the terms of c times a

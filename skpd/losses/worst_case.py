@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -69,7 +69,9 @@ class WorstCaseHinge(Hinge):
     def at_radius(self, radius: float) -> Loss:
         return Hinge() if self.kappa == inf else FlippedHinge(self.kappa * radius)
 
-    def turning_costs(self, y: Array, weights: Array, z: Array, error: Array, theta: Any) -> Array:
+    def turning_costs(
+        self, y: Array, weights: Array, z: Array, error: Array, theta: Array
+    ) -> Array:
         """See `Loss.turning_costs`: 1 - p - r for rows that are predicted right.
 
         For a margin m <= 0 and any radius h(m, lam) - p (1 - m) - r (1 + m - kappa lam) is at
@@ -79,7 +81,7 @@ class WorstCaseHinge(Hinge):
         costs = np.maximum(1.0 - p - r - 4.0 * EPSILON, 0.0)
         return np.where(y * z > error, weights * costs, 0.0)
 
-    def project_dual(self, y: Array, theta: Any) -> Array:
+    def project_dual(self, y: Array, theta: Array) -> Array:
         """Multipliers in the triangle whose sums and differences are exact.
 
         A dual point of the hinge loss, of shape (n_samples,), is one with r = 0.

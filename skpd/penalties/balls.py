@@ -45,9 +45,7 @@ class _OnL1Ball(Penalty):
     structure: ClassVar[Structure] = Structure.BALL
     has_cones: ClassVar[bool] = True
 
-    @property
-    def l1_radius(self) -> float:  # type: ignore[override]
-        return self.radius
+    l1_radius = attribute_of_part("radius")
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         size = float(np.sum(np.abs(w)))

@@ -1,9 +1,9 @@
 """The interface from penalties to conic programmes (`PenaltyCones`)."""
 
 from math import inf
-from typing import Any, Protocol
+from typing import Protocol
 
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 
 
 class PenaltyCones(Protocol):
@@ -21,7 +21,9 @@ class PenaltyCones(Protocol):
 
     n_coefficients: int
 
-    def add_separable(self, l1: Any = 0, l2: Any = 0, lower: Any = -inf, upper: Any = inf) -> None:
+    def add_separable(
+        self, l1: Numbers = 0, l2: Numbers = 0, lower: Numbers = -inf, upper: Numbers = inf
+    ) -> None:
         """Add l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j] for every coefficient."""
 
     def add_group_norms(self, starts: Indices, weights: Array) -> None:

@@ -185,9 +185,7 @@ class FunctionOfNorm(Penalty):
             )
         return bound
 
-    @property
-    def is_quadratic(self) -> bool:  # type: ignore[override]
-        return bool(self.function.is_square)
+    is_quadratic = attribute_of_part("function.is_square")
 
     def value(self, w: Array) -> float:
         norm = self.norm.value(w)
@@ -221,7 +219,7 @@ class FunctionOfNorm(Penalty):
     def support(self, v: Array, radius: float) -> float:
         return self.support_by_radius(v)(radius)
 
-    def support_by_radius(self, v: Array) -> Any:
+    def support_by_radius(self, v: Array) -> Callable[[float], float]:
         size = self.norm.dual_norm(v)
         return lambda radius: _product(self.function.inverse(radius), size)
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from .. import kernels
 from .._checks import check_array
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, ArrayLike, Table
 from .chains import Chained
 from .cones import PenaltyCones
 
@@ -35,7 +35,7 @@ class _OfCombinations(Chained):
 
     @property
     @abstractmethod
-    def combinations(self) -> Any:
+    def combinations(self) -> Table:
         """D, as a sparse array."""
 
     @cached_property
@@ -57,7 +57,7 @@ class _OfCombinations(Chained):
             )
         return SAFE * float(values[rank - 1])
 
-    def bind(self, n_features: int) -> Any:
+    def bind(self, n_features: int) -> Self:
         if n_features != self.combinations.shape[1]:
             raise ValueError(
                 f"{type(self).__name__} is of {self.combinations.shape[1]} features, got "
@@ -170,7 +170,7 @@ class GeneralizedLasso(_OfCombinations):
         _ = self._least_singular  # raises if the null space is not allowed
 
     @cached_property
-    def combinations(self) -> Any:
+    def combinations(self) -> Table:
         given = self.matrix.toarray() if sp.issparse(self.matrix) else self.matrix
         table = np.asarray(given, dtype=np.float64)
         if table.ndim != 2 or 0 in table.shape or not np.isfinite(table).all():
@@ -209,8 +209,8 @@ class GraphTotalVariation(_OfCombinations):
     2.0
     """
 
-    edges: Any
-    weights: Any = None
+    edges: ArrayLike
+    weights: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         parts, _ = connected_components(abs(self.combinations.T) @ abs(self.combinations))
@@ -223,7 +223,7 @@ class GraphTotalVariation(_OfCombinations):
         _ = self._least_singular
 
     @cached_property
-    def combinations(self) -> Any:
+    def combinations(self) -> Table:
         pairs = np.asarray(self.edges)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             raise ValueError(

@@ -9,12 +9,12 @@ Mahdavi, Jin and Zhu (2015), section 3, and the penalty of scikit-learn's `Multi
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
-from .._typing import Array
+from .._typing import Array, Indices
 from .._values import number
 from .base import Norm, Penalty, Structure, _half_square, _product
 from .cones import PenaltyCones
@@ -49,7 +49,7 @@ def _threshold_of_square(sizes: Array, step: Array) -> Array:
 class _Tabular(_Partitioned):
     """Groups as the rows of a table."""
 
-    def _table(self, w: Array) -> tuple[Array, Any]:
+    def _table(self, w: Array) -> tuple[Array, tuple[Indices, Indices] | None]:
         """The coefficients as a table, and their places (row, column) in it.
 
         Each row of the table has the coefficients of a group, followed by zeros.
@@ -62,7 +62,7 @@ class _Tabular(_Partitioned):
         table[rows, place] = w[partition.order]
         return table, (rows, place)
 
-    def _from_table(self, table: Array, places: Any) -> Array:
+    def _from_table(self, table: Array, places: tuple[Indices, Indices] | None) -> Array:
         w = np.empty(len(self._partition.order))
         w[self._partition.order] = table[places]
         return w

@@ -4,13 +4,13 @@ from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .. import kernels
 from .._checks import shown
-from .._typing import Array, Indices
+from .._typing import Array, ArrayLike, Indices, Mask
 from .._values import number
 from .base import FreeFeatures, Norm, Structure
 from .cones import PenaltyCones
@@ -28,7 +28,7 @@ class _Partitioned:
     _partition: Any = field(default=None, init=False, repr=False)
     has_cones_of_outputs: ClassVar[bool] = True
 
-    def bind(self, n_features: int) -> Any:
+    def bind(self, n_features: int) -> Self:
         bound = copy(self)
         object.__setattr__(bound, "_partition", Partition.of(self.groups, n_features))
         return bound
@@ -39,12 +39,12 @@ class _Partitioned:
         return self._partition
 
     @property
-    def labels(self) -> Any:
+    def labels(self) -> Indices:
         """The group of each feature."""
         return self._partition.labels
 
     @property
-    def _penalised(self) -> Any:
+    def _penalised(self) -> np.ndarray:
         """The weights of the groups, 0 for groups without a penalty."""
         return np.ones(self._partition.n_groups)
 
@@ -66,7 +66,7 @@ class _Partitioned:
     def group_order(self) -> Indices | None:
         return self.penalised_first[0]
 
-    def _bound(self, w: Array) -> Any:
+    def _bound(self, w: Array) -> Self:
         return self if self._partition is not None else self.bind(len(w))
 
     def step_sizes(self, step: Array) -> Array:
@@ -77,10 +77,10 @@ class _Partitioned:
 class _Weighted(_Partitioned):
     """The base class of penalties with a weight for each group, which may be 0."""
 
-    weights: Any = None
+    weights: ArrayLike | None = None
     _weights: Any = field(default=None, init=False, repr=False)
 
-    def bind(self, n_features: int) -> Any:
+    def bind(self, n_features: int) -> Self:
         bound = super().bind(n_features)
         partition = bound._partition
         if self.weights is None:
@@ -117,12 +117,12 @@ class _Weighted(_Partitioned):
         return FreeFeatures(free, np.full(len(free), -np.inf), np.full(len(free), np.inf))
 
     @property
-    def _free_groups(self) -> Any:
+    def _free_groups(self) -> Mask:
         """A mask of the groups without a penalty."""
         return self._weights == 0.0
 
     @property
-    def _penalised(self) -> Any:
+    def _penalised(self) -> np.ndarray:
         return self._weights
 
 
@@ -144,7 +144,7 @@ class _Grouped(_Weighted, Norm):
         most += others + ROUNDING * (abs(most) + others)
         return intervals_of_groups(self._partition, self.group_terms, slopes, most, radius)
 
-    def zeros(self, slopes: Slopes) -> Any:
+    def zeros(self, slopes: Slopes) -> Mask | None:
         return zeros_of_groups(self._partition, self.group_terms, slopes)
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
@@ -160,12 +160,12 @@ class _Grouped(_Weighted, Norm):
         cones.add_group_norms(starts, alpha * weights)
 
     @property
-    def _free_groups(self) -> Any:
+    def _free_groups(self) -> Mask:
         l1, weights = self.group_terms
         return (weights == 0.0) & (l1 == 0.0)
 
     @property
-    def _penalised(self) -> Any:
+    def _penalised(self) -> np.ndarray:
         return self.group_terms[1]
 
 

@@ -7,12 +7,13 @@ thereby its coefficients.
 """
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
+from .partition import Partition
 
 ROUNDING = 64.0 * EPSILON  # relative rounding error of the few operations for an interval
 
@@ -60,7 +61,7 @@ class _Side(NamedTuple):
 
 
 def intervals_of_terms(
-    terms: tuple[Any, Any, Any, Any], free: Indices, slopes: Slopes, most: float, radius: float
+    terms: tuple[Numbers, ...], free: Indices, slopes: Slopes, most: float, radius: float
 ) -> Array:
     """Intervals of coefficients for R(w) = sum_j l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
 
@@ -105,7 +106,11 @@ def intervals_of_terms(
 
 
 def intervals_of_groups(
-    partition: Any, group_terms: tuple[float, Array], slopes: Slopes, most: float, radius: float
+    partition: Partition,
+    group_terms: tuple[float, Array],
+    slopes: Slopes,
+    most: float,
+    radius: float,
 ) -> Array:
     """Intervals of coefficients for R(w) = l1 ||w||_1 + sum_g weight_g ||w_g||_2.
 
@@ -127,7 +132,7 @@ def intervals_of_groups(
     return _wider(np.column_stack([-largest, largest]))
 
 
-def zeros_of_terms(terms: tuple[Any, Any, Any, Any], free: Indices, slopes: Slopes) -> np.ndarray:
+def zeros_of_terms(terms: tuple[Numbers, ...], free: Indices, slopes: Slopes) -> np.ndarray:
     """A mask of the coefficients at which alpha R(w) - v.w increases on both sides of w_j = 0.
 
     R is a sum of l1 |w_j| + l2 w_j^2 / 2 on [lower, upper]; a side outside of the bounds counts
@@ -142,7 +147,7 @@ def zeros_of_terms(terms: tuple[Any, Any, Any, Any], free: Indices, slopes: Slop
 
 
 def zeros_of_groups(
-    partition: Any, group_terms: tuple[float, Array], slopes: Slopes
+    partition: Partition, group_terms: tuple[float, Array], slopes: Slopes
 ) -> np.ndarray:
     """A mask of the coefficients that are 0 at every minimiser of alpha R(w) - v.w.
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from .._typing import Array
+from .._typing import Array, ArrayLike, Indices
 
 
-def _holds_integers(values: Any) -> bool:
+def _holds_integers(values: ArrayLike) -> bool:
     """Whether this is a non-empty list of whole numbers."""
     try:
         array = np.asarray(values)
@@ -20,7 +20,7 @@ def _holds_integers(values: Any) -> bool:
     return array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
 
 
-def _holds_strings(values: Any) -> bool:
+def _holds_strings(values: ArrayLike) -> bool:
     """Whether this is a non-empty list of strings."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         return False
@@ -28,7 +28,7 @@ def _holds_strings(values: Any) -> bool:
     return bool(members) and all(isinstance(member, str) for member in members)
 
 
-def _by_size(size: Any, n_features: int) -> tuple[Any, Any]:
+def _by_size(size: Integral, n_features: int) -> tuple[Indices, Indices]:
     if size < 1 or n_features % size:
         raise ValueError(
             "groups as a size must be at least 1 and divide the number of features, "
@@ -37,7 +37,7 @@ def _by_size(size: Any, n_features: int) -> tuple[Any, Any]:
     return np.arange(n_features), np.full(n_features // int(size), int(size))
 
 
-def _by_sizes(given: Any, n_features: int) -> tuple[Any, Any]:
+def _by_sizes(given: ArrayLike, n_features: int) -> tuple[Indices, Indices]:
     sizes = np.asarray(given, dtype=np.int64)
     if sizes.min() < 1 or sizes.sum() != n_features:
         raise ValueError(
@@ -48,7 +48,7 @@ def _by_sizes(given: Any, n_features: int) -> tuple[Any, Any]:
     return np.arange(n_features), sizes
 
 
-def _by_labels(labels: Any, n_features: int) -> tuple[Any, Any]:
+def _by_labels(labels: Any, n_features: int) -> tuple[Indices, Indices]:
     """The order of the features and the starts of groups, from a label for each feature.
 
     Groups are in the order in which their labels first appear.
@@ -65,7 +65,7 @@ def _by_labels(labels: Any, n_features: int) -> tuple[Any, Any]:
     return order, sizes[np.argsort(first)]
 
 
-def _by_lists(groups: Any, n_features: int) -> tuple[Any, Any]:
+def _by_lists(groups: Any, n_features: int) -> tuple[Indices, Indices]:
     lists = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
     sizes = np.array([len(group) for group in lists], dtype=np.int64)
     order = np.concatenate([*lists, np.empty(0, dtype=np.int64)])
@@ -89,9 +89,9 @@ def _by_lists(groups: Any, n_features: int) -> tuple[Any, Any]:
 class Partition:
     """A partition of the features into groups: features in group order and where groups start."""
 
-    order: Any
-    starts: Any  # one more than there are groups
-    labels: Any  # group of each feature
+    order: Indices
+    starts: Indices  # one more than there are groups
+    labels: Indices  # group of each feature
 
     @classmethod
     def of(cls, groups: Any, n_features: int) -> "Partition":

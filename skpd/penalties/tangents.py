@@ -11,11 +11,11 @@ The directions are used to improve dual points and are no part of a proof: coeff
 solver has left close to a kink are treated as if they were at the kink.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Indices, Mask
 
 NEAR = 1e-7  # relative distance from a radius or the largest coefficient that counts as 0
 
@@ -30,7 +30,7 @@ class SmoothDirections(NamedTuple):
     subgradient: Array
 
 
-def of_coordinates(chosen: Any, subgradient: Array) -> SmoothDirections:
+def of_coordinates(chosen: Indices | Mask, subgradient: Array) -> SmoothDirections:
     """The directions of the coefficients in a mask."""
     return SmoothDirections(np.eye(len(chosen))[:, chosen], subgradient)
 

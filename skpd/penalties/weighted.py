@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isfinite, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from .. import kernels
 from .._checks import check_array
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, ArrayLike, Indices, Mask, Numbers
 from .base import FreeFeatures, Penalty, Structure
 from .separable import _soft_threshold
 
@@ -35,7 +35,7 @@ class _ByFeature(Penalty):
     def n_features(self) -> int:
         return max(np.size(term) for term in self.terms)
 
-    def bind(self, n_features: int) -> Any:
+    def bind(self, n_features: int) -> Self:
         if n_features != self.n_features:
             raise ValueError(
                 f"penalty_weights, bounds and the arrays of {type(self).__name__} must hold a "
@@ -49,7 +49,7 @@ class _ByFeature(Penalty):
         return l1, l2, lower, upper
 
     @cached_property
-    def _is_free(self) -> Any:
+    def _is_free(self) -> Mask:
         l1, l2, _, _ = self._arrays
         return (l1 == 0.0) & (l2 == 0.0)
 
@@ -210,7 +210,7 @@ class WeightedL1(_ByFeature):
         object.__setattr__(self, "weights", np.atleast_1d(weights))
 
     @property
-    def terms(self) -> tuple[Any, float, float, float]:
+    def terms(self) -> tuple[Numbers, float, float, float]:
         return self.weights, 0.0, -inf, inf
 
 
@@ -261,7 +261,7 @@ class Separable(_ByFeature):
             object.__setattr__(self, name, array)
 
     @property
-    def terms(self) -> tuple[Any, Any, Any, Any]:
+    def terms(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         return self.l1, self.l2, self.lower, self.upper
 
     def bind(self, n_features: int) -> "Separable":
@@ -276,7 +276,10 @@ class Separable(_ByFeature):
 
 
 def for_features(
-    penalty: Any, weights: Any = None, lower: Any = -inf, upper: Any = inf
+    penalty: Penalty,
+    weights: ArrayLike | None = None,
+    lower: ArrayLike = -inf,
+    upper: ArrayLike = inf,
 ) -> "WeightedL1 | Separable":
     """A separable penalty with a weight for each feature, and with additional bounds.
 
@@ -318,14 +321,14 @@ def for_features(
     return Separable(l1 * shares, l2 * shares, lower, upper)
 
 
-def restricted(penalty: Any, columns: Indices) -> Any:
+def restricted(penalty: Penalty, columns: Indices) -> Penalty:
     """A sum over coefficients as a penalty of some of them, where the others are 0."""
     if not any(map(np.ndim, penalty.terms)):
         return penalty
     return Separable(*(term[columns] if np.ndim(term) else term for term in penalty.terms))
 
 
-def with_coefficient(penalty: Any, n_features: int, weight: float) -> Penalty:
+def with_coefficient(penalty: Penalty, n_features: int, weight: float) -> Penalty:
     """The penalty R(w) + weight |t| of the coefficients (w, t), of length n_features + 1.
 
     Parameters

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -227,7 +227,7 @@ def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
     values = np.linalg.eigvalsh(gram)
     if values[0] > 8.0 * (n + k) * k * EPSILON * values[-1]:
         return sqrt(float(values[0])), partial(np.linalg.solve, gram)
-    r: Any = np.linalg.qr(A, mode="r")
+    r = cast(Array, np.linalg.qr(A, mode="r"))
     singular = np.linalg.svd(r, compute_uv=False)
     if not singular[-1] * CONDITION > singular[0]:
         return None

@@ -8,7 +8,7 @@ project theta onto the points of the box with these properties.
 from collections.abc import Callable
 from functools import partial
 from math import copysign, log2
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -81,7 +81,7 @@ def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependen
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
         if len(values) == 0 or values[0] > CERTAIN:
             return Dependence(list(range(n_columns)), [], np.zeros((n_columns + 1, 0)))
-    R: Any = np.linalg.qr(table, mode="r")
+    R = cast(Array, np.linalg.qr(table, mode="r"))
     return dependence_of_factor(R, ones, precision, partial(_is_exactly, table))
 
 
@@ -109,7 +109,7 @@ def dependence_of_factor(
             kept.append(j)
         elif sizes[j] > 0.0:
             others.append(j)
-    factors: Any = np.linalg.lstsq(R[:, kept], R[:, others], rcond=None)[0]
+    factors = cast(Array, np.linalg.lstsq(R[:, kept], R[:, others], rcond=None)[0])
     nearly = [k for k, j in enumerate(others) if not is_exact(kept, j, factors[:, k])]
     factors = factors[:, nearly]
     if not ones:

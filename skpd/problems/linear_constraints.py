@@ -16,7 +16,6 @@ they hold for models that satisfy the constraints exactly and for those that nee
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -52,7 +51,7 @@ class LinearConstraints:
     lower: Array
     upper: Array
     exponents: Indices | int = 0
-    model: Any = None
+    model: Array | None = None
 
     @np.errstate(over="ignore", under="ignore")
     def with_unit_rows(self) -> "LinearConstraints":

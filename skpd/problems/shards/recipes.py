@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -125,13 +125,12 @@ class SharedVector:
         self.recipe, self.shape, self._kept, self.model = recipe, (n_rows,), kept, model
 
     def __rmul__(self, scale: float) -> "SharedVector":
-        return self._with(scale=scale * self.recipe.scale)
+        return self._with(self.recipe._replace(scale=scale * self.recipe.scale))
 
     def changed(self, change: Change) -> "SharedVector":
-        return self._with(change=change)
+        return self._with(self.recipe._replace(change=change))
 
-    def _with(self, **changes: Any) -> "SharedVector":
-        recipe = self.recipe._replace(**changes)
+    def _with(self, recipe: DualRecipe) -> "SharedVector":
         return SharedVector(recipe, self.shape[0], self._kept, self.model)
 
     @property

@@ -121,7 +121,7 @@ class ChildShards(Shards):
     def sums(self, function: Callable[..., Sums], *arguments: Any) -> dict[str, Any]:
         return self._parent.sums(_of_child, *self._question(function, arguments))
 
-    def _question(self, function: Callable[..., Any], arguments: tuple) -> tuple:
+    def _question(self, function: Callable[..., T], arguments: tuple) -> tuple:
         return self.kept.key, self.released(), function, arguments
 
     def gathered(self, parts: Callable[..., Array], *arguments: Any) -> Array:
