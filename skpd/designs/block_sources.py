@@ -5,7 +5,7 @@ A source knows its shape without reading the rows, and reads them part by part.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import require_unmasked
+from .._typing import Table
 from .tables import canonical
 
 PART_BYTES = 1 << 24  # size of parts, 16 MB, so that vectors of the rows fit in a cache
@@ -37,7 +38,7 @@ class Source(ABC):
     """
 
     shape: tuple[int, int]
-    dtype: Any
+    dtype: np.dtype
     sparse: bool = False
     in_memory: bool = False
     name: str
@@ -45,7 +46,7 @@ class Source(ABC):
     target: str | int | None = None
     file: "tuple[Path, tuple[int, int]] | None" = None  # path and stamp at opening
 
-    def _holds(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+    def _holds(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
         """Record the name, the shape and the type, of which all but float32 become float64."""
         if len(shape) != 2 or 0 in shape:
             raise ValueError(
@@ -58,10 +59,10 @@ class Source(ABC):
         self.dtype = dtype if dtype in PRECISIONS else np.dtype(np.float64)
 
     @abstractmethod
-    def read(self, first: int, last: int) -> Any:
+    def read(self, first: int, last: int) -> Table:
         """The rows in range(first, last) as an array or a CSR matrix."""
 
-    def read_target(self, first: int, last: int) -> Any:
+    def read_target(self, first: int, last: int) -> np.ndarray:
         """The column ``target`` of the rows in range(first, last)."""
         raise NotImplementedError
 
@@ -83,7 +84,7 @@ class Part:
     def n_rows(self) -> int:
         return self.last - self.first
 
-    def read(self, target: bool = False) -> Any:
+    def read(self, target: bool = False) -> Table:
         """The rows as an array or a CSR matrix of float64 or float32, or their targets.
 
         Raises
@@ -123,7 +124,9 @@ def naming(name: str) -> Iterator[None]:
         raise kind(f"{name} cannot be read: {type(error).__name__}: {error}") from error
 
 
-def parts_of(given: Any, name: str, columns: Any, target: Any) -> list[Part]:
+def parts_of(
+    given: Any, name: str, columns: list[str] | None, target: str | int | None
+) -> list[Part]:
     """The parts of a block, with its name for messages.
 
     Raises
@@ -135,7 +138,9 @@ def parts_of(given: Any, name: str, columns: Any, target: Any) -> list[Part]:
     return [Part(source, *ends) for ends in source.ends()]
 
 
-def _source_of(given: Any, name: str, columns: Any, target: Any) -> Source:
+def _source_of(
+    given: Any, name: str, columns: list[str] | None, target: str | int | None
+) -> Source:
     source: Source
     if isinstance(given, (str, os.PathLike)):
         path = Path(given)
@@ -162,14 +167,14 @@ def _source_of(given: Any, name: str, columns: Any, target: Any) -> Source:
 class ArraySource(Source):
     """An array in memory or mapped from a file, whose rows are views if their type allows."""
 
-    def __init__(self, array: Any, name: str) -> None:
+    def __init__(self, array: np.ndarray, name: str) -> None:
         require_unmasked(name, array)
         array = array if isinstance(array, np.ndarray) else np.asarray(array)
         self._holds(name, array.shape, array.dtype)
         self.in_memory = not isinstance(array, np.memmap)
         self._array = array
 
-    def read(self, first: int, last: int) -> Any:
+    def read(self, first: int, last: int) -> Table:
         return np.require(self._array[first:last], self.dtype, "A")
 
 
@@ -185,11 +190,11 @@ class SparseSource(Source):
 
     sparse = in_memory = True
 
-    def __init__(self, matrix: Any, name: str) -> None:
+    def __init__(self, matrix: Table, name: str) -> None:
         self._holds(name, matrix.shape, matrix.dtype)
         self._matrix = _by_rows(matrix, self.dtype)
 
-    def read(self, first: int, last: int) -> Any:
+    def read(self, first: int, last: int) -> Table:
         return _rows(self._matrix, first, last)
 
     def ends(self) -> Iterator[tuple[int, int]]:
@@ -199,7 +204,7 @@ class SparseSource(Source):
 class WithoutTarget(Source):
     """A source without one of its columns, the target."""
 
-    def __init__(self, source: Source, target: Any) -> None:
+    def __init__(self, source: Source, target: str | int | None) -> None:
         (n, d), self._source = source.shape, source
         if not isinstance(target, (int, np.integer)) or not -d <= target < d or d == 1:
             raise ValueError(
@@ -210,10 +215,10 @@ class WithoutTarget(Source):
         self.in_memory, self.name, self.file = source.in_memory, source.name, source.file
         self.target = int(target) % d
 
-    def read(self, first: int, last: int) -> Any:
+    def read(self, first: int, last: int) -> Table:
         return self._source.read(first, last)[:, np.arange(self.shape[1] + 1) != self.target]
 
-    def read_target(self, first: int, last: int) -> Any:
+    def read_target(self, first: int, last: int) -> np.ndarray:
         column = self._source.read(first, last)[:, [self.target]]
         return np.ravel(column.toarray() if self.sparse else column)
 
@@ -240,7 +245,7 @@ class NpzSource(Source):
                 shape, dtype = array.shape, array.dtype
         self._holds(self.name, shape, dtype)
 
-    def read(self, first: int, last: int) -> Any:
+    def read(self, first: int, last: int) -> Table:
         if self.sparse:
             return _by_rows(sp.load_npz(self._path), self.dtype)
         with np.load(self._path, allow_pickle=False) as file:
@@ -268,7 +273,7 @@ class ParquetSource(Source):
         If pyarrow is not installed.
     """
 
-    def __init__(self, path: Path, columns: Any, target: Any) -> None:
+    def __init__(self, path: Path, columns: list[str] | None, target: str | int | None) -> None:
         try:
             import pyarrow.parquet as parquet
         except ImportError as error:
@@ -296,11 +301,11 @@ class ParquetSource(Source):
         dtype = np.dtype(np.float32 if types == {np.dtype(np.float32)} else np.float64)
         self._holds(self.name, (self._firsts[-1], len(self._columns)), dtype)
 
-    def _table(self, first: int, columns: Any) -> Any:
+    def _table(self, first: int, columns: Sequence[str | int | None]) -> Any:
         with self._reading:
             return self._file.read_row_group(self._firsts.index(first), columns=columns)
 
-    def read(self, first: int, last: int) -> Any:
+    def read(self, first: int, last: int) -> Table:
         table = self._table(first, self._columns)
         found = np.empty((table.num_rows, len(self._columns)), self.dtype, order="F")
         for place, name in enumerate(self._columns):
@@ -308,7 +313,7 @@ class ParquetSource(Source):
             found[:, place] = table.column(name).to_numpy()
         return found
 
-    def read_target(self, first: int, last: int) -> Any:
+    def read_target(self, first: int, last: int) -> np.ndarray:
         return self._table(first, [self.target]).column(0).to_numpy()
 
     def ends(self) -> Iterator[tuple[int, int]]:
@@ -332,7 +337,7 @@ def _numpy_type(schema: Any, name: str, path: Path) -> Any:
 FILES: dict[str, Any] = {".npy": NpySource, ".npz": NpzSource, ".parquet": ParquetSource}
 
 
-def _by_rows(matrix: Any, dtype: Any) -> Any:
+def _by_rows(matrix: Table, dtype: np.dtype) -> Table:
     """The matrix in canonical CSR format, with validated index arrays.
 
     Raises
@@ -345,14 +350,14 @@ def _by_rows(matrix: Any, dtype: Any) -> Any:
     return canonical(sp.csr_array(matrix.astype(dtype, copy=False)))
 
 
-def _rows(matrix: Any, first: int, last: int) -> Any:
+def _rows(matrix: Table, first: int, last: int) -> Table:
     """A range of rows of a CSR matrix, as views of its arrays."""
     begin, end = matrix.indptr[first], matrix.indptr[last]
     parts = matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1]
     return sp.csr_array((*parts[:2], parts[2] - begin), shape=(last - first, matrix.shape[1]))
 
 
-def _ends_of(matrix: Any) -> Iterator[tuple[int, int]]:
+def _ends_of(matrix: Table) -> Iterator[tuple[int, int]]:
     """The ends of ranges of rows of a CSR matrix with about `PART_BYTES` bytes each."""
     entry = matrix.data.itemsize + matrix.indices.itemsize
     step, n = max(1, PART_BYTES // entry), matrix.shape[0]

@@ -5,7 +5,7 @@ by those of the transitions T, of shape (n_labels, n_labels). The scores are X W
 followed by T itself.
 """
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class ChainsDesign:
         """The product of `rmatvec_bounded` in twice the working precision."""
         return self._rmatvec(self.tokens.rmatvec_compensated, weights, scores)
 
-    def _rmatvec(self, product: Any, weights: Array, scores: Array) -> tuple[Array, Array]:
+    def _rmatvec(self, product: Callable, weights: Array, scores: Array) -> tuple[Array, Array]:
         (tokens, transitions), (c, own) = self._split(scores), self._split(weights)
         of_tokens, error = product(c, tokens)
         last = own * transitions

@@ -11,7 +11,7 @@ from .threads import blas_threads_for_product
 AT_A_TIME = 1 << 19  # numbers of the array that are copied at a time, 4 MB
 
 
-def dense_gram(X: Any, by_row: bool, h: Array, columns: Indices, ones: bool) -> Array:
+def dense_gram(X: np.ndarray, by_row: bool, h: Array, columns: Indices, ones: bool) -> Array:
     """The result of `Design.gram` for an array X, which is stored by rows if ``by_row``."""
     d = len(columns)
     out = np.zeros((d + ones, d + ones))
@@ -32,7 +32,7 @@ def dense_gram(X: Any, by_row: bool, h: Array, columns: Indices, ones: bool) -> 
 
 
 def dense_cross_gram(
-    X: Any, by_row: bool, h: Array, left: Indices, right: Indices, ones: bool
+    X: np.ndarray, by_row: bool, h: Array, left: Indices, right: Indices, ones: bool
 ) -> Array:
     """The result of `Design.cross_gram` for an array X, which is stored by rows if ``by_row``."""
     n_left, both = len(left), np.concatenate([left, right])
@@ -48,7 +48,7 @@ def dense_cross_gram(
     return out
 
 
-def _row_blocks(h: Array, width: int) -> Iterator[tuple[float, Array, Any]]:
+def _row_blocks(h: Array, width: int) -> Iterator[tuple[float, Array, Indices | slice]]:
     """Blocks (sign, |h|, rows) of rows of equal sign of h, for copies of ``width`` columns."""
     block = max(AT_A_TIME // max(width, 1), 256)
     for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
@@ -59,7 +59,7 @@ def _row_blocks(h: Array, width: int) -> Iterator[tuple[float, Array, Any]]:
             yield sign, np.abs(h[some]), some
 
 
-def _block(X: Any, by_row: bool, rows: Indices | slice, columns: Indices) -> Any:
+def _block(X: np.ndarray, by_row: bool, rows: Indices | slice, columns: Indices) -> np.ndarray:
     """A copy of some rows and columns in double precision."""
     if not isinstance(rows, slice):
         picked = X[np.ix_(rows, columns)]

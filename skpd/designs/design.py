@@ -2,14 +2,14 @@
 
 from functools import cached_property
 from math import fsum, inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import kernels
 from .._compat import _openmp_effective_n_threads
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Table
 from .dense_gram import dense_cross_gram, dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .tables import beside, canonical, product, transposed_product, transposed_product_of
@@ -96,7 +96,7 @@ class Design:
         return half
 
     @property
-    def as_given(self) -> Any:
+    def as_given(self) -> Table:
         """The array or sparse matrix itself."""
         return self._X
 
@@ -153,7 +153,7 @@ class Design:
         some = self._X[:, columns]
         return np.asarray(some.toarray() if sp.issparse(some) else some, dtype=np.float64)
 
-    def rows_as_they_are(self, indices: Indices) -> Any:
+    def rows_as_they_are(self, indices: Indices) -> Table:
         """A subset of the rows as an array or a sparse matrix; X itself for all rows."""
         return self._X if len(indices) == self.shape[0] else self._X[indices]
 

@@ -30,7 +30,7 @@ class EntriesDesign:
         new = np.ones(len(left), dtype=bool)
         new[1:] = (np.diff(left) != 0) | (np.diff(right) != 0)
         self._first: Any = None if new.all() else np.flatnonzero(new)
-        some: Any = slice(None) if self._first is None else self._first
+        some: Indices | slice = slice(None) if self._first is None else self._first
         self.left = np.ascontiguousarray(left[some], dtype=np.int32)
         self.right = np.ascontiguousarray(right[some], dtype=np.int32)
         self.shape = len(left), (n_left + n_right)
@@ -75,11 +75,11 @@ class EntriesDesign:
         error *= (coef.shape[1] + 8.0) * EPSILON
         return self.matvec(coef), self.to_rows(error)
 
-    def sparse(self, entries: Array) -> Any:
+    def sparse(self, entries: Array) -> sp.csr_array:
         """The sparse matrix with these entries, stored by rows."""
         return sp.csr_array((entries, self.right, self._starts), shape=(self.n_left, self.n_right))
 
     @cached_property
-    def _starts(self) -> Any:
+    def _starts(self) -> Indices:
         counts = np.bincount(self.left, minlength=self.n_left)
         return np.append(0, np.cumsum(counts)).astype(np.int32)

@@ -1,7 +1,6 @@
 """The largest singular value of a sparse matrix: an estimate, and a proven upper bound."""
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,7 +8,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Table
 from .packed_triangle import PackedTriangle
 from .threads import blas_threads_for
 
@@ -28,7 +27,7 @@ TINY = np.finfo(float).tiny
 
 
 def estimated_largest_singular_value(
-    matrix: Any, start: Array | None = None, steps: int = STEPS
+    matrix: Table, start: Array | None = None, steps: int = STEPS
 ) -> tuple[float, Array]:
     """A lower bound on the largest singular value, up to rounding, and its approximate vector.
 
@@ -74,7 +73,7 @@ def estimated_largest_singular_value(
     return sqrt(max(value, 0.0)), vector
 
 
-def largest_singular_value_bound(matrix: Any) -> float:
+def largest_singular_value_bound(matrix: Table) -> float:
     """A proven upper bound on the largest singular value of a sparse matrix G.
 
     The matrix tau^2 I - G G' has a Cholesky factorisation in floating-point arithmetic only if
@@ -124,7 +123,7 @@ def largest_singular_value_bound(matrix: Any) -> float:
     return unit * min(estimate * sqrt(square) * (1.0 + 8.0 * EPSILON), frobenius) + TINY
 
 
-def _wide(matrix: Any) -> Any:
+def _wide(matrix: Table) -> Table:
     """The matrix stored by rows, or its transpose if that has fewer rows.
 
     An empty row is added if the number of rows is odd.
@@ -143,7 +142,7 @@ class _Gram:
     Each factorisation overwrites the matrix.
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Table) -> None:
         self.matrix = matrix
         self._kept: Array | None = None
 

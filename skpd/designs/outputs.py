@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 from .._values import attribute_of_part
 from .design import Design
 from .gram import BLAS, newton_cost
@@ -58,7 +58,7 @@ class OutputsDesign:
         features = columns // self.n_outputs
         return features[np.diff(features, prepend=-1) > 0]
 
-    def _over_outputs(self, function: Any, n_parts: int, *given: Array) -> Array:
+    def _over_outputs(self, function: Callable, n_parts: int, *given: Array) -> Array:
         """The results of function(part, ...) for the outputs: some numbers for each coefficient.
 
         The arguments are the entries of given row vectors that belong to each output. The numbers
@@ -90,7 +90,13 @@ class OutputsDesign:
         """The predictions, of shape (n_rows,)."""
         return self._predicted(Design.matvec, 1, coef)[0]
 
-    def _predicted(self, function: Any, n_parts: int, coef: Array, *given: Any) -> Array:
+    def _predicted(
+        self,
+        function: Callable,
+        n_parts: int,
+        coef: Array,
+        *given: Numbers,
+    ) -> Array:
         """The results of function(part, ...) for the outputs: some numbers for each row."""
         found = np.empty((n_parts, self.shape[0]))
         for k, part in enumerate(self.parts):
@@ -150,7 +156,7 @@ class OutputsDesign:
         features, outputs = np.divmod(columns, self.n_outputs)
         for k in np.unique(outputs):
             own = np.flatnonzero(outputs == k)
-            rows: Any = np.arange(self.shape[0])[self.places[k]]
+            rows = np.arange(self.shape[0])[self.places[k]]
             out[np.ix_(rows, own)] = self.parts[k].table(features[own])
         return out
 
@@ -159,7 +165,7 @@ class OutputsDesign:
     def shift_of_columns(self, weights: Array, far: float) -> Array | None:
         """The shift of features far from 0, for each output; None if there are none."""
 
-        def of_part(part: Design, own: Array) -> Any:
+        def of_part(part: Design, own: Array) -> Numbers:
             found = part.shift_of_columns(own / float(np.sum(own)), far)
             return 0.0 if found is None else found
 

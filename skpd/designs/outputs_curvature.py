@@ -16,12 +16,12 @@ The choice among them is made in `skpd.designs.outputs_gram`.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask
 from .design import Design
 from .gram import Shape
 from .outputs_moments import FeatureMoments, mean_squares
@@ -99,7 +99,7 @@ class OutputColumns:
     ones: bool
     d: Array
     e: Array
-    mask: Any
+    mask: Mask
     ridge: Array
     some: Design
     gram: Array | None = None

@@ -3,7 +3,7 @@
 The representations are those of `skpd.designs.outputs_curvature`.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from .outputs import OutputsDesign
 from .outputs_curvature import OutputColumns, RowBlocks
 from .outputs_moments import FeatureMoments
 from .threads import blas_threads_for_product
+
+if TYPE_CHECKING:
+    from .outputs import SharedDesign
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
 LARGEST_MATRIX = 1000  # most entries of a working set for which a matrix is formed, 8 MB
@@ -92,21 +95,21 @@ class OutputsGram:
             self._last = last
             return last[1]
         K, features = self.n_outputs, design.features_of(columns)
-        m = len(features)
+        m, shared = len(features), cast("SharedDesign", design)
         if e is None:
             n_samples = len(h) / K
             many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
             if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
                 return self._blocks(design, h, scale, features, ridge)
-        elif not self.all_at_once and self._favours_matrix(design, h, e, len(columns), m, ridge):
-            H = self._matrix(design, h, e, scale, columns, ridge)
+        elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
+            H = self._matrix(shared, h, e, scale, columns, ridge)
             if ridge is None:
                 self._last = columns, H
             return H
-        return self._by_products(design, h, e, columns, scale=scale, ridge=ridge)
+        return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
 
     def _favours_matrix(
-        self, design: Any, h: Array, e: Array, n_entries: int, n_features: int,
+        self, design: "SharedDesign", h: Array, e: Array, n_entries: int, n_features: int,
         ridge: Array | None,
     ) -> bool:  # fmt: skip
         """Whether to form a matrix over all entries, with which systems are solved more reliably.
@@ -154,7 +157,13 @@ class OutputsGram:
         return RowBlocks(blocks, self.n_outputs)
 
     def _matrix(
-        self, design: Any, h: Array, e: Array, scale: float, columns: Indices, ridge: Array | None
+        self,
+        design: "SharedDesign",
+        h: Array,
+        e: Array,
+        scale: float,
+        columns: Indices,
+        ridge: Array | None,
     ) -> MatrixCurvature:
         K, m = self.n_outputs, len(columns)
         size = m + K * self.ones
@@ -173,7 +182,7 @@ class OutputsGram:
             H.ravel()[:: size + 1] += ridge
         return MatrixCurvature(H)
 
-    def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
+    def _dense_matrix(self, design: "SharedDesign", d: Array, e: Array, columns: Indices) -> Array:
         """The matrix over the entries, by a product of the rows x_i (x) e_i."""
         K, some = self.n_outputs, design.features_of(columns)
         table = design.base.table(some)
@@ -201,11 +210,11 @@ class OutputsGram:
                 H[np.ix_(own, own)] += part @ part.T
         return H
 
-    def _has_gram(self, design: Any, m: int, e: Array) -> bool:
+    def _has_gram(self, design: "SharedDesign", m: int, e: Array) -> bool:
         """Whether sweeps use a Gram matrix of the features instead of the columns of X."""
         return bool(design.dense and m <= LARGEST_GRAM and m <= design.base.shape[0] and e.any())
 
-    def _moments_of(self, design: Any, d: Array, features: Indices) -> Array:
+    def _moments_of(self, design: "SharedDesign", d: Array, features: Indices) -> Array:
         """The second moments of some features, with the first weights of the rows.
 
         Later weights are similar, so that the moments are not recomputed for them.
@@ -215,7 +224,7 @@ class OutputsGram:
         return self._gram.of(design.base, self._rows, features)
 
     def _by_products(
-        self, design: Any, h: Array, e: Array | None, columns: Indices, *, scale: float,
+        self, design: "SharedDesign", h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
     ) -> OutputColumns:  # fmt: skip
         K, features = self.n_outputs, design.features_of(columns)

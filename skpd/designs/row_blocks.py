@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Indices
+from .._typing import Array, Indices, Table
 from .block_sources import Part, parts_of
 from .tables import beside
 
@@ -79,7 +79,7 @@ class RowBlocks:
     _name = "block {} of RowBlocks"
 
     def __init__(
-        self, blocks: Iterable[Any], *, columns: list[str] | None = None,
+        self, blocks: Iterable[Table], *, columns: list[str] | None = None,
         target: str | int | None = None,
     ) -> None:  # fmt: skip
         if isinstance(blocks, (str, PathLike, np.ndarray)) or sp.issparse(blocks):
@@ -110,7 +110,7 @@ class RowBlocks:
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self.sparse = all(part.source.sparse for part in self._parts)
         self._constant: float | None = None  # the value of a last column
-        self._function: Callable[[Any], Any] | None = None  # applied to each block
+        self._function: Callable[[Table], Table] | None = None  # applied to each block
         self._target: Any = None
 
     @property
@@ -118,7 +118,7 @@ class RowBlocks:
         return len(self._parts)
 
     @property
-    def target(self) -> Any:
+    def target(self) -> Array | None:
         if self._target is None and self._parts[0].source.target is not None:
             self._target = np.concatenate([part.read(target=True) for part in self._parts])
         return self._target
@@ -142,7 +142,7 @@ class RowBlocks:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def read(self) -> Iterator[tuple[slice, Any]]:
+    def read(self) -> Iterator[tuple[slice, Table]]:
         """Read the blocks one after the other; the next block is read while one is used.
 
         Yields
@@ -169,7 +169,7 @@ class RowBlocks:
         ends = self._firsts.tolist()
         return (slice(*pair) for pair in pairwise(ends))
 
-    def block(self, k: int) -> Any:
+    def block(self, k: int) -> Table:
         """Read the block with this number, as an array or a CSR matrix."""
         block = self._parts[k].read()
         if self._function is not None:
@@ -195,7 +195,7 @@ class RowBlocks:
             other.dtype = np.dtype(np.float64)
         return other
 
-    def mapped(self, function: Callable[[Any], Any]) -> "RowBlocks":
+    def mapped(self, function: Callable[[Table], Table]) -> "RowBlocks":
         """The data with a function applied to each block when it is read.
 
         Parameters
@@ -211,7 +211,7 @@ class RowBlocks:
         other._function, other.header = function, None
         return other
 
-    def gathered(self) -> Any:
+    def gathered(self) -> Table:
         """Read the whole matrix to memory.
 
         Returns
@@ -231,7 +231,7 @@ class RowBlocks:
         n_bytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         return self.gathered() if n_bytes <= GATHERED else self
 
-    def rows(self, indices: Indices) -> Any:
+    def rows(self, indices: Indices) -> Table:
         """Read some of the rows to memory.
 
         Parameters
@@ -259,7 +259,7 @@ class RowBlocks:
         return found if np.all(order[1:] > order[:-1]) else found[back]
 
 
-def stacked(blocks: Sequence[Any]) -> Any:
+def stacked(blocks: Sequence[Table]) -> Table:
     """The blocks stacked to one matrix, which is sparse if any of them is."""
     if len(blocks) == 1:  # without the copy that the functions below make
         return blocks[0]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Table
 
 CONDITION = 1e-6  # least ratio of squared singular values that are found from V'V
 
@@ -35,7 +35,7 @@ class SubspaceIteration:
         self.sweeps, self.cold_sweeps = sweeps, cold_sweeps
         self.V: Any = None
 
-    def __call__(self, M: Any, rank: int) -> tuple[Array, Array, Array]:
+    def __call__(self, M: Table, rank: int) -> tuple[Array, Array, Array]:
         """U, the singular values and V' of a matrix, or of a linear map with its transpose."""
         n_rows, n_columns = M.shape
         width = min(rank + self.extra_columns, n_rows, n_columns)

@@ -1,25 +1,24 @@
 """The format of a matrix, and its products with tables of a few columns, one for each output."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Array
+from .._typing import Array, Table
 from .threads import blas_threads_for_product
 
 AT_A_TIME = 64  # number of columns to which a function is applied at a time
 
 
-def beside(X: Any, columns: Any) -> Any:
+def beside(X: Table, columns: Array) -> Table:
     """The matrix with more columns behind its own, in its own format."""
     if not sp.issparse(X):
         return np.hstack([X, columns])
     return sp.hstack([X, columns], format=X.format)
 
 
-def canonical(X: Any) -> Any:
+def canonical(X: Table) -> Table:
     """A sparse matrix that stores each entry once, in order: X itself if it does, else a copy."""
     if not X.has_canonical_format:
         X = X.copy()
@@ -27,7 +26,7 @@ def canonical(X: Any) -> Any:
     return X
 
 
-def product(X: Any, table: Array) -> Array:
+def product(X: Table, table: Array) -> Array:
     """The product X table.
 
     It is computed as (table' X')', with the narrow matrix first, which is faster in BLAS where X
@@ -38,14 +37,14 @@ def product(X: Any, table: Array) -> Array:
     return np.ascontiguousarray(found)
 
 
-def transposed_product(X: Any, table: Array) -> Array:
+def transposed_product(X: Table, table: Array) -> Array:
     """The product X' table."""
     with blas_threads_for_product(X.shape[1] * table.size):
         found = X.T @ table if sp.issparse(X) else (table.T @ X).T
     return np.ascontiguousarray(found)
 
 
-def transposed_product_of(function: Callable[[Array], Array], X: Any, table: Array) -> Array:
+def transposed_product_of(function: Callable[[Array], Array], X: Table, table: Array) -> Array:
     """The product f(X)' table in double precision, for a function f of entries with f(0) = 0."""
     if sp.issparse(X):
         entries = function(X.data.astype(np.float64))

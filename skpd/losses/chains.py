@@ -12,7 +12,7 @@ by Nesterov's accelerated gradient methods.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 from typing import Any, ClassVar, cast
 
@@ -153,9 +153,9 @@ class ChainLogMixture(Mixture):
         The largest relative error of these probabilities, up to absolute errors of `NEGLIGIBLE`.
     """
 
-    loss: "ChainLogLoss" = cast("ChainLogLoss", None)
-    nodes: Array = cast(Array, None)
-    edges: Array = cast(Array, None)
+    loss: "ChainLogLoss" = field(default=cast("ChainLogLoss", None))
+    nodes: Array = field(default=cast(Array, None))
+    edges: Array = field(default=cast(Array, None))
     relative_error: float = 0.0
 
     is_linear: ClassVar[bool] = False

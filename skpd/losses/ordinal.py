@@ -16,7 +16,7 @@ rows of the larger of both sides.
 """
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, log, sqrt
 from typing import ClassVar, cast
@@ -49,8 +49,8 @@ class ThresholdMixture(Mixture):
         The s_ik theta_ik of the rows with positive weights.
     """
 
-    loss: "OrdinalLoss" = cast("OrdinalLoss", None)
-    table: Array = cast(Array, None)
+    loss: "OrdinalLoss" = field(default=cast("OrdinalLoss", None))
+    table: Array = field(default=cast(Array, None))
 
     is_linear: ClassVar[bool] = False
 

@@ -22,7 +22,7 @@ whose sums over all terms take two passes over the rows. The "true labeling" of 
 event, or the events with their weights if there are several.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import log, sqrt
 from typing import Any, ClassVar, cast
 
@@ -55,9 +55,9 @@ class RiskMixture(Mixture):
         The share of these distributions; that of the events is the rest.
     """
 
-    loss: "PartialLikelihood" = cast("PartialLikelihood", None)
-    scores: Array = cast(Array, None)
-    log_sums: Array = cast(Array, None)
+    loss: "PartialLikelihood" = field(default=cast("PartialLikelihood", None))
+    scores: Array = field(default=cast(Array, None))
+    log_sums: Array = field(default=cast(Array, None))
     entropies: tuple[float, float] = (0.0, 0.0)
     of_offsets: tuple[float, float] = (0.0, 0.0)
     share: float = 1.0
