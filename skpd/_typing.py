@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import ArrayLike
 
-    from .designs import RowBlocks
-
     Matrix: TypeAlias = np.ndarray | sp.sparray | sp.spmatrix
-    MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix | RowBlocks
+    MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 else:
 
     class ArrayLike:
