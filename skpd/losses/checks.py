@@ -7,6 +7,7 @@ import numpy as np
 
 from .._checks import ACCURACY, PropertyTests, require_everywhere
 from .._typing import Array
+from .base import Loss
 
 N_POINTS = 4000  # rows, at each of which every property is tested
 LARGEST = 1e3  # size of predictions, targets and dual points
@@ -15,7 +16,7 @@ SAMPLES, ROWS = 20, 8  # small samples, and their rows, on which best constants 
 NEAR, STEP = 5.0, 0.1  # distances at which a slope must change where there is curvature
 
 
-def check_loss(loss: Any) -> None:
+def check_loss(loss: Loss) -> None:
     """Test numerically that a loss of your own has the properties that it declares.
 
     Thousands of points, the same at every call, are tested. A loss must be convex and

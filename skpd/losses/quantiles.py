@@ -358,7 +358,9 @@ class OrderedEvaluator(CoupledEvaluator):
         raises = _raises(np.array(overlaps), 0.0)
         return primal + float(raises @ self.loss._slopes[1]), dual
 
-    def rows_that_bend(self, y: Array, theta: Array, z: Array, sigma: float, *given: Any) -> Any:
+    def rows_that_bend(
+        self, y: Array, theta: Array, z: Array, sigma: float, *given: Any
+    ) -> np.ndarray:
         """The rows with a level that is in [0, 1] or not in order, or may soon be."""
         levels, factors = self.loss.levels(y, theta, z, sigma)
         room = sigma * factors * given[-1]

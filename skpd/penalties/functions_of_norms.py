@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import Array
 from .._values import Value, attribute_of_part, number
-from .base import Penalty, Structure, _product
+from .base import Norm, Penalty, Structure, _product
 from .checks import check_function
 
 BISECTIONS = 200  # most halvings; bisection ends earlier, when no number is between the ends
@@ -149,7 +149,7 @@ class FunctionOfNorm(Penalty):
     array([1.5, 0. ])
     """
 
-    norm: Any
+    norm: Norm
     function: Any = field(default_factory=PowerOfNorm)
     structure: ClassVar[Structure] = Structure.OF_NORM
     even = attribute_of_part("norm.even")

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class _Partitioned:
     """The base class of penalties of groups, with a partition that `bind` fixes."""
 
     groups: Any
-    _partition: Any = field(default=None, init=False, repr=False)
+    _partition: Partition = field(default=cast(Partition, None), init=False, repr=False)
     has_cones_of_outputs: ClassVar[bool] = True
 
     def bind(self, n_features: int) -> Self:
@@ -78,7 +78,7 @@ class _Weighted(_Partitioned):
     """The base class of penalties with a weight for each group, which may be 0."""
 
     weights: ArrayLike | None = None
-    _weights: Any = field(default=None, init=False, repr=False)
+    _weights: Array = field(default=cast(Array, None), init=False, repr=False)
 
     def bind(self, n_features: int) -> Self:
         bound = super().bind(n_features)

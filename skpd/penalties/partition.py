@@ -65,7 +65,7 @@ def _by_labels(labels: Any, n_features: int) -> tuple[Indices, Indices]:
     return order, sizes[np.argsort(first)]
 
 
-def _by_lists(groups: Any, n_features: int) -> tuple[Indices, Indices]:
+def _by_lists(groups: Iterable[ArrayLike], n_features: int) -> tuple[Indices, Indices]:
     lists = [np.asarray(group, dtype=np.int64).ravel() for group in groups]
     sizes = np.array([len(group) for group in lists], dtype=np.int64)
     order = np.concatenate([*lists, np.empty(0, dtype=np.int64)])
