@@ -26,6 +26,7 @@ from scipy.optimize import minimize_scalar
 
 from ..certificates import primal_objective
 from ..certificates.objective import DualPoint
+from ..penalties import Norm
 from ..problems import Problem, Solution
 
 SHARE = 0.1  # of eps that the gap at the alpha of a fit takes
@@ -65,7 +66,9 @@ class Reach:
         problem = self.problem
         u, errors = point.products(True)
         v, errors_of_v = problem.penalty.reduced(-u, errors)
-        penalty = problem.penalty.of_reduced
+        penalty = cast(
+            Norm, problem.penalty.of_reduced
+        )  # asked for its dual norm only if it is one
         self.widest = penalty.widest(v, errors_of_v)
         self.norm = penalty.dual_norm(self.widest) / SAFE if penalty.is_norm else 0.0
         self.largest = point.largest_scale()
