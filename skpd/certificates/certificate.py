@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from .._typing import Array, Mask
 from .digits import rounded
 from .objective import DualVector
 from .row_evidence import NOTHING, RowEvidence
-
-if TYPE_CHECKING:
-    from .coefficients import Evidence
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 SHOWN = 5  # features that are listed
@@ -102,7 +99,7 @@ class Certificate:
     radius: float
     intercept_radius: float
     radius_kind: str = "monotone"
-    evidence: "Evidence | None" = field(default=None, compare=False)
+    evidence: Any | None = field(default=None, compare=False)
     coef_shape: tuple[int, ...] = field(default=(0,), compare=False)
     row_evidence: RowEvidence = field(default=NOTHING, compare=False)
     left_out: tuple[int, ...] = ()

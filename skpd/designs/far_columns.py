@@ -1,15 +1,11 @@
 """Columns whose mean is far from 0, such as calendar years, and the shift that centres them."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Array, Indices, Table
-
-if TYPE_CHECKING:
-    from .design import Design
-    from .outputs import OutputsDesign
 
 SAMPLE = 50  # number of rows from which columns far from 0 are detected
 LEAST_SHARE = 0.1  # the mean of all rows must be at least this times that of the sample
@@ -40,9 +36,7 @@ def columns_that_seem_far(X: Table, far: float) -> tuple[Indices, Array]:
     return columns[seems_far], mean[seems_far]
 
 
-def shift_by_means(
-    design: "Design | OutputsDesign", seeming: tuple[Indices, Array], weights: Array
-) -> Array | None:
+def shift_by_means(design: Any, seeming: tuple[Indices, Array], weights: Array) -> Array | None:
     """The weighted means of columns that seem far from 0, and 0 for others; None if all are 0."""
     chosen, mean = seeming
     if len(chosen) == 0:

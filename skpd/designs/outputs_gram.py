@@ -3,7 +3,7 @@
 The representations are those of `skpd.designs.outputs_curvature`.
 """
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from .outputs import OutputsDesign
 from .outputs_curvature import OutputColumns, RowBlocks
 from .outputs_moments import FeatureMoments
 from .threads import blas_threads_for_product
-
-if TYPE_CHECKING:
-    from .outputs import SharedDesign
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
 LARGEST_MATRIX = 1000  # most entries of a working set for which a matrix is formed, 8 MB
@@ -95,7 +92,7 @@ class OutputsGram:
             self._last = last
             return last[1]
         K, features = self.n_outputs, design.features_of(columns)
-        m, shared = len(features), cast("SharedDesign", design)
+        m, shared = len(features), design
         if e is None:
             n_samples = len(h) / K
             many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
@@ -109,7 +106,7 @@ class OutputsGram:
         return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
 
     def _favours_matrix(
-        self, design: "SharedDesign", h: Array, e: Array, n_entries: int, n_features: int,
+        self, design: Any, h: Array, e: Array, n_entries: int, n_features: int,
         ridge: Array | None,
     ) -> bool:  # fmt: skip
         """Whether to form a matrix over all entries, with which systems are solved more reliably.
@@ -158,7 +155,7 @@ class OutputsGram:
 
     def _matrix(
         self,
-        design: "SharedDesign",
+        design: Any,
         h: Array,
         e: Array,
         scale: float,
@@ -182,7 +179,7 @@ class OutputsGram:
             H.ravel()[:: size + 1] += ridge
         return MatrixCurvature(H)
 
-    def _dense_matrix(self, design: "SharedDesign", d: Array, e: Array, columns: Indices) -> Array:
+    def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
         """The matrix over the entries, by a product of the rows x_i (x) e_i."""
         K, some = self.n_outputs, design.features_of(columns)
         table = design.base.table(some)
@@ -210,11 +207,11 @@ class OutputsGram:
                 H[np.ix_(own, own)] += part @ part.T
         return H
 
-    def _has_gram(self, design: "SharedDesign", m: int, e: Array) -> bool:
+    def _has_gram(self, design: Any, m: int, e: Array) -> bool:
         """Whether sweeps use a Gram matrix of the features instead of the columns of X."""
         return bool(design.dense and m <= LARGEST_GRAM and m <= design.base.shape[0] and e.any())
 
-    def _moments_of(self, design: "SharedDesign", d: Array, features: Indices) -> Array:
+    def _moments_of(self, design: Any, d: Array, features: Indices) -> Array:
         """The second moments of some features, with the first weights of the rows.
 
         Later weights are similar, so that the moments are not recomputed for them.
@@ -224,7 +221,7 @@ class OutputsGram:
         return self._gram.of(design.base, self._rows, features)
 
     def _by_products(
-        self, design: "SharedDesign", h: Array, e: Array | None, columns: Indices, *, scale: float,
+        self, design: Any, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
     ) -> OutputColumns:  # fmt: skip
         K, features = self.n_outputs, design.features_of(columns)

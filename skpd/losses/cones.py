@@ -1,11 +1,8 @@
 """The interface from losses to conic programmes (`LossCones`)."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from .._typing import Array
-
-if TYPE_CHECKING:
-    from .base import Piece
 
 
 class LossCones(Protocol):
@@ -28,7 +25,7 @@ class LossCones(Protocol):
     def add_smooth(self) -> None:
         """Add l(y_i, z_i) for every row, of a loss whose evaluator has its second derivative."""
 
-    def add_pieces(self, pieces: list["Piece"]) -> None:
+    def add_pieces(self, pieces: list[Any]) -> None:
         """Add the pieces (`skpd.losses.base.Piece`) of a loss that is quadratic in pieces."""
 
     def add_row_norms(self) -> None:

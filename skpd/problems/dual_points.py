@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from math import fsum, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +12,13 @@ from .._typing import Array
 from .._values import attribute_of_part
 from ..certificates.objective import NOTHING, DualPoint, DualVector, Sum
 
-if TYPE_CHECKING:
-    from .balance import Balance
-    from .problem import Problem
-
 
 class RowPoint(DualPoint):
     """A dual point in the box of the conjugate losses."""
 
     theta: Any
 
-    def __init__(self, problem: "Problem", theta: Any) -> None:
+    def __init__(self, problem: Any, theta: Any) -> None:
         self.problem, self.theta = problem, theta
         self.linear = problem.loss.linear_conjugate
         self.quadratic = problem.loss.quadratic_conjugate
@@ -102,8 +98,8 @@ class BalancedPoint(DualPoint):
     """
 
     def __init__(
-        self, problem: "Problem", point: DualPoint, towards: DualPoint, change: DualPoint,
-        balance: "Balance", *, only_precise: bool = True,
+        self, problem: Any, point: DualPoint, towards: DualPoint, change: DualPoint,
+        balance: Any, *, only_precise: bool = True,
     ) -> None:  # fmt: skip
         self.only_precise = only_precise
         self.problem, self.theta, self.balance = problem, point.theta, balance

@@ -2,17 +2,13 @@
 
 from abc import ABC, abstractmethod
 from math import nan
-from typing import TYPE_CHECKING, cast
+from typing import Any
 
 import numpy as np
 
 from .._typing import Array, Indices, Numbers
 from ..certificates.objective import DualPoint, Interval
 from ..penalties import Penalty
-
-if TYPE_CHECKING:
-    from .problem import Problem, SomeRows
-    from .rows import Rows
 
 
 class Free(ABC):
@@ -26,8 +22,8 @@ class Free(ABC):
     penalty : Penalty
     """
 
-    def __init__(self, rows: "Rows", penalty: Penalty) -> None:
-        self.rows, self.penalty = cast("SomeRows", rows), penalty
+    def __init__(self, rows: Any, penalty: Penalty) -> None:
+        self.rows, self.penalty = rows, penalty
 
     @abstractmethod
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
@@ -50,7 +46,7 @@ class Free(ABC):
         """A model with nearly the same predictions whose ``left_out`` coefficients are 0."""
         return coef, intercept
 
-    def largest_alpha(self, problem: "Problem") -> float:
+    def largest_alpha(self, problem: Any) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
         return nan
 
@@ -58,10 +54,10 @@ class Free(ABC):
         """An estimate of the reduction of a bound by free sums; 0 if none is known."""
         return 0.0
 
-    def projected(self, problem: "Problem", point: DualPoint) -> DualPoint:
+    def projected(self, problem: Any, point: DualPoint) -> DualPoint:
         """The point projected so that its free sums are small; the given point if that fails."""
         return point
 
-    def balanced(self, problem: "Problem", point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: Any, point: DualPoint, near: Array | None) -> DualPoint:
         """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist."""
         return self.projected(problem, point)

@@ -1,16 +1,13 @@
 """Problems in more variables than the coefficients of their models (`Lift`)."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._typing import Array, Numbers
 from .columns import Columns
 from .null_model import NullModel
-
-if TYPE_CHECKING:
-    from .problem import Problem, SomeRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +35,7 @@ class Lift:
         """The coefficients of the model, or other numbers for each of them."""
         return variables[: -self.n_more] if self.n_more else variables
 
-    def completed(self, problem: "Problem", variables: Array, intercept: Numbers) -> Array:
+    def completed(self, problem: Any, variables: Array, intercept: Numbers) -> Array:
         """The variables of the problem, with the best values of those beside the coefficients.
 
         ``variables`` are those of the problem, or the coefficients of the model only.
@@ -49,19 +46,19 @@ class Lift:
         """The columns of the problem for another alpha than that of the given ones."""
         return replace(columns, alpha=alpha)
 
-    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
+    def null(self, rows: Any, alpha: float) -> NullModel:
         """The best constant prediction."""
         return rows.null
 
-    def largest_alpha(self, problem: "Problem") -> float:
+    def largest_alpha(self, problem: Any) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
         return float(problem.free.largest_alpha(problem))
 
-    def problem_of_model(self, problem: "Problem") -> "Problem | None":
+    def problem_of_model(self, problem: Any) -> Any:
         """The problem in the coefficients of the model alone; None where it has no such form."""
         return None
 
-    def in_domain(self, rows: "SomeRows", theta: Array) -> Array:
+    def in_domain(self, rows: Any, theta: Array) -> Array:
         """A dual point near theta that obeys what the optimal values of the variables imply."""
         return theta
 

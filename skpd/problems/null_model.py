@@ -1,15 +1,12 @@
 """The best constant prediction of rows, which fixes the unit of relative gaps (`NullModel`)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from .._floats import EPSILON
 from .solution import Point
-
-if TYPE_CHECKING:
-    from .in_memory import RowsInMemory
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class NullModel:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def null_model(rows: "RowsInMemory") -> NullModel:
+def null_model(rows: Any) -> NullModel:
     """The null model of rows in memory."""
     y, weights, loss, point = rows.y, rows.weights, rows.loss, rows.best_constant
     z = rows.predictions_of_constant(point.intercept)

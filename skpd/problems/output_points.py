@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
 from .in_memory import RowsInMemory
 from .problem import Problem
-
-if TYPE_CHECKING:
-    from .problem import SomeRows
 
 BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
 RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
@@ -151,7 +148,7 @@ def on_intervals(given: Any, theta: Array, lower: Array, upper: Array) -> Array:
     return found
 
 
-def _balanced_rows(rows: "SomeRows", theta: Array) -> Array:
+def _balanced_rows(rows: Any, theta: Array) -> Array:
     """The approximate projection of theta onto the dual points whose sums vanish.
 
     The result is the projection of theta - mu onto the dual domain, with a number mu_k for

@@ -6,7 +6,7 @@ The multipliers of a row are in the triangle p, r >= 0, p + r <= 1 (`skpd.proble
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,16 +22,13 @@ from .dual_points import PointOf
 from .free_directions import FreeDirections, Support
 from .problem import Problem
 
-if TYPE_CHECKING:
-    from .problem import SomeRows
-
 
 class TrianglePoint(DualPoint):
     """A dual point of multipliers p and r whose sums and differences are exact."""
 
     linear, quadratic, only_precise = True, False, True
 
-    def __init__(self, rows: "SomeRows", theta: Array, columns: Indices) -> None:
+    def __init__(self, rows: Any, theta: Array, columns: Indices) -> None:
         self.rows, self.theta, self.columns = rows, theta, columns
 
     def value(self, scale: float) -> Sum:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from ..penalties import Penalty
 from .free import Free
 from .null_model import NullModel
 from .solution import Point
-
-if TYPE_CHECKING:
-    from .problem import Problem
 
 MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
 NEAR = 0.5  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
@@ -166,41 +163,39 @@ class Rows(ABC):
     def null_gradient(self) -> Array:
         """The gradient of the mean loss in the coefficients at the best constant prediction."""
 
-    def null_may_be_optimal(self, problem: "Problem") -> bool:
+    def null_may_be_optimal(self, problem: Any) -> bool:
         """Whether the best constant prediction may be optimal, so that a certificate is tried."""
         if problem.penalty.is_quadratic or len(problem.free_columns):
             return False
         return not problem.alpha < NEAR * problem.largest_alpha
 
-    def features_say_nothing(self, problem: "Problem") -> bool:
+    def features_say_nothing(self, problem: Any) -> bool:
         """Whether the gradient at the best constant prediction is 0 up to rounding errors."""
         return False
 
     # Sums over the rows
 
     @abstractmethod
-    def mean_loss(self, problem: "Problem", coef: Array, free: Numbers, accuracy: float) -> float:
+    def mean_loss(self, problem: Any, coef: Array, free: Numbers, accuracy: float) -> float:
         """The mean loss of a model, rounded up (`Objective.mean_loss`)."""
 
     @abstractmethod
-    def precise_mean_loss(
-        self, problem: "Problem", coef: Array, free: Numbers
-    ) -> tuple[float, float]:
+    def precise_mean_loss(self, problem: Any, coef: Array, free: Numbers) -> tuple[float, float]:
         """An upper bound on the mean loss from precise products, and its value without bounds."""
 
     @abstractmethod
-    def feasible_point(self, problem: "Problem", theta: Any) -> DualPoint | None:
+    def feasible_point(self, problem: Any, theta: Any) -> DualPoint | None:
         """The point nearest to theta in the domain of the conjugate losses; None if it is 0."""
 
     @abstractmethod
     def dual_point_of(self, coef: Array, intercept: Numbers) -> Any:
         """The dual point of a model: the gradient of the losses at its predictions."""
 
-    def estimated_gap(self, problem: "Problem", point: Point) -> float:
+    def estimated_gap(self, problem: Any, point: Point) -> float:
         """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known."""
         return 0.0
 
-    def distances_of_slopes(self, problem: "Problem", gap: float) -> Array | None:
+    def distances_of_slopes(self, problem: Any, gap: float) -> Array | None:
         """The bounds sqrt(2 L gap sum_i c_i x_ij^2) for L-smooth losses; None for others.
 
         They follow from sum_i c_i (theta_i - theta_i*)^2 <= 2 L gap by Cauchy and Schwarz.
@@ -211,14 +206,12 @@ class Rows(ABC):
         norms = np.sqrt(problem.squares[: self.n_coefficients])
         return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
-    def turning_costs(
-        self, problem: "Problem", coef: Array, free: Numbers, theta: Any
-    ) -> Array | None:
+    def turning_costs(self, problem: Any, coef: Array, free: Numbers, theta: Any) -> Array | None:
         """The shares of a gap that different decisions take; None where they are not known."""
         return None
 
     def prediction_intervals(
-        self, problem: "Problem", coef: Array, free: Numbers, gap: float
+        self, problem: Any, coef: Array, free: Numbers, gap: float
     ) -> tuple[Array, Array] | None:
         """Intervals of the predictions of optimal models; None where they are not known."""
         return None
@@ -229,7 +222,7 @@ class Rows(ABC):
 
     # The caches of a run
 
-    def expect(self, problem: "Problem", point: Point) -> None:  # noqa: B027 (most rows need nothing)
+    def expect(self, problem: Any, point: Point) -> None:  # noqa: B027 (most rows need nothing)
         """Prepare for a certificate of a point, whose sums may need one pass over the rows."""
 
     def new_products(self, of_path: bool) -> Any:

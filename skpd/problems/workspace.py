@@ -1,6 +1,6 @@
 """The cache of one run of a solver, or of the runs along a path (`Workspace`)."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -8,10 +8,6 @@ from .. import kernels
 from .._typing import Array, Numbers
 from ..penalties import Penalty
 from .rows import Rows
-
-if TYPE_CHECKING:
-    from .problem import SomeRows
-    from .shards.known import KnownSums
 
 
 class Workspace:
@@ -49,13 +45,14 @@ class Workspace:
     """
 
     def __init__(self, rows: Rows, penalty: Penalty, of_path: bool = False) -> None:
-        self.rows, self.of_path = cast("SomeRows", rows), of_path
+        self.rows: Any = rows
+        self.of_path = of_path
         self.products = rows.new_products(of_path)
         self.gram = rows.new_gram(penalty)
         self.centred: Any = None
         self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
-        self.known: KnownSums | None = None
+        self.known: Any = None
         self._predictions: tuple[Numbers, Array, tuple[Array, Array]] | None = (
             None  # the last predictions, and their model
         )
