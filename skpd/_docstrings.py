@@ -1,4 +1,4 @@
-"""Entries that the docstrings of several estimators share, from `docstrings.toml`."""
+"""Entries that the docstrings of several estimators share, from `_docstrings.toml`."""
 
 import re
 import tomllib
@@ -25,7 +25,7 @@ def documented(documentable: Any) -> Any:
     Raises
     ------
     KeyError
-        If `docstrings.toml` has no such entry.
+        If `_docstrings.toml` has no such entry.
     """
     if documentable.__doc__:
         documentable.__doc__ = _filled(documentable.__doc__)
