@@ -51,7 +51,7 @@ def test_the_steps_of_the_paper(layout, rng):
     for _ in range(30):
         fast.run(-1.0, 1, np.inf)
         centre = x - (X.T @ theta / n + mu * x) / (mu * eta)
-        kept = np.argsort(-np.abs(centre))[:s]
+        kept = np.argsort(-np.abs(centre), kind="stable")[:s]
         x_new = np.zeros(12)
         x_new[kept] = kernels.project_l1_ball(centre[kept], radius)
         x = (1 - eta) * x + eta * x_new
@@ -61,7 +61,7 @@ def test_the_steps_of_the_paper(layout, rng):
         step = delta / n
         u = np.clip((y * theta + step * (y * (X @ x) - 1)) / (1 + step), -1, 0)
         moved = y * u
-        rows = np.argsort(-np.abs(moved - theta))[:k]
+        rows = np.argsort(-np.abs(moved - theta), kind="stable")[:k]
         theta[rows] = moved[rows]
 
 

@@ -459,7 +459,7 @@ def test_algorithm_1_of_block_frank_wolfe(given, rng):
     x, dual, w, z = np.zeros(d), np.zeros(n), np.zeros(n), np.zeros(d)
     for t in range(1, N + 1):
         centre = x - (z / n + mu * x) / (mu * eta)
-        largest = np.argsort(-np.abs(centre))[:s]
+        largest = np.argsort(-np.abs(centre), kind="stable")[:s]
         update = np.zeros(d)
         update[largest] = l1_projection(centre[largest], radius)
         x = (1 - eta) * x + eta * update
@@ -469,7 +469,7 @@ def test_algorithm_1_of_block_frank_wolfe(given, rng):
         # the conjugate of a row's loss is v + v^2 / 2 at v = y theta in [-1, 0], each over n
         step = delta / n
         moved = y * np.clip((y * dual + step * (y * w - 1)) / (1 + step), -1, 0)
-        greedy = np.argsort(-np.abs(moved - dual))[:k]
+        greedy = np.argsort(-np.abs(moved - dual), kind="stable")[:k]
         z = z + X[greedy].T @ (moved - dual)[greedy]
         dual[greedy] = moved[greedy]
 
@@ -503,7 +503,7 @@ def test_algorithm_2_of_block_frank_wolfe(loss, given, rng):
             moved = (dual + step * (product - Y)) / (1 + step)
         else:
             moved = Y * np.clip((Y * dual + step * (Y * product - 1)) / (1 + step), -1, 0)
-        greedy = np.argsort(-np.linalg.norm(moved - dual, axis=1))[:k]
+        greedy = np.argsort(-np.linalg.norm(moved - dual, axis=1), kind="stable")[:k]
         Z = Z + X[greedy].T @ (moved - dual)[greedy]
         dual[greedy] = moved[greedy]
 

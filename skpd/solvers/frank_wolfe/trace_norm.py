@@ -271,7 +271,7 @@ class _DualSteps:
 
 
 def _largest_rows(towards: Array, k: int) -> Any:
-    """The k rows with the largest moves."""
+    """The k rows with the largest moves, of equal ones the first, on every processor."""
     if k >= len(towards):
         return slice(None)
-    return np.sort(np.argpartition(-np.sum(towards**2, axis=1), k - 1)[:k])
+    return np.sort(np.argsort(-np.sum(towards**2, axis=1), kind="stable")[:k])
