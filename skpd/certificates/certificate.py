@@ -99,7 +99,7 @@ class Certificate:
     radius: float
     intercept_radius: float
     radius_kind: str = "monotone"
-    evidence: Any | None = field(default=None, compare=False)
+    evidence: Any = field(default=None, compare=False)
     coef_shape: tuple[int, ...] = field(default=(0,), compare=False)
     row_evidence: RowEvidence = field(default=NOTHING, compare=False)
     left_out: tuple[int, ...] = ()

@@ -92,18 +92,18 @@ class OutputsGram:
             self._last = last
             return last[1]
         K, features = self.n_outputs, design.features_of(columns)
-        m, shared = len(features), design
+        m = len(features)
         if e is None:
             n_samples = len(h) / K
             many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
             if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
                 return self._blocks(design, h, scale, features, ridge)
-        elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
-            H = self._matrix(shared, h, e, scale, columns, ridge)
+        elif not self.all_at_once and self._favours_matrix(design, h, e, len(columns), m, ridge):
+            H = self._matrix(design, h, e, scale, columns, ridge)
             if ridge is None:
                 self._last = columns, H
             return H
-        return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
+        return self._by_products(design, h, e, columns, scale=scale, ridge=ridge)
 
     def _favours_matrix(
         self, design: Any, h: Array, e: Array, n_entries: int, n_features: int,

@@ -75,9 +75,8 @@ class PrimalDualEstimator(SolvedModel):
 
         {results_of_fit}
         """
-        return self._fit(
-            self._problems(X, y, sample_weight, **self._offset(offset)), sample_weight
-        )
+        fit = self._problems(X, y, sample_weight, **self._offset(offset))
+        return self._fit(fit, sample_weight)
 
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""

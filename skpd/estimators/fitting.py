@@ -30,6 +30,7 @@ from ..formulation.solution import (
     points_of_model,
     solve_problem,
     warn_of_gap,
+    warn_of_missed_fits,
 )
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, check_solver_options, method_named
@@ -163,6 +164,31 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         tol, named = self.tol if exact else None, self._solver() != "auto"
         return follow(self._solve, problem, alphas, seed, stop, tol, named_solver=named)
 
+    def _follow_all(
+        self, problems: Sequence[Problem], alphas: Array
+    ) -> tuple[list[list[Solution]], bool]:
+        """The solutions of several problems for decreasing alphas, in threads.
+
+        The second result is whether Ctrl-C has ended them; what was finished is kept.
+        """
+        solutions: list[list[Solution]] = [[] for _ in problems]
+        stop = Event()
+
+        def follow_one(k: int, seed: int) -> None:
+            solutions[k].extend(self._follow(problems[k], alphas, seed, stop))
+
+        random_state = check_random_state(self.random_state)
+        n_threads = min(effective_n_jobs(self.n_jobs), len(problems))
+        try:
+            map_in_threads(follow_one, len(problems), random_state, n_threads, stop)
+        except KeyboardInterrupt:
+            stop.set()
+        missed = [each for path in solutions for each in path if not each.converged]
+        if not stop.is_set():
+            n_fits, name = sum(map(len, solutions)), type(self).__name__
+            warn_of_missed_fits(name, missed, n_fits, self.tol, self.max_iter)
+        return solutions, stop.is_set()
+
     # Fitted attributes
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -192,7 +218,9 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
         self.__dict__.pop("constraint_multipliers_", None)  # of a fit before this one
         if fit.problems[0].constraints is not None:
-            self.constraint_multipliers_ = one_or_all(multipliers_of(fit.problems, solutions))
+            self.constraint_multipliers_ = one_or_all(
+                multipliers_of(fit.problems, solutions, self.max_iter)
+            )
         if self.verbose:
             endings = [""] if labels is None else [f" {label}" for label in labels]
             for ending, solution in zip(endings, solutions, strict=True):

@@ -2,22 +2,17 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from threading import Event
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
-from sklearn.utils import check_random_state
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerRow
 from ..formulation.alphas import alpha_values
-from ..formulation.solution import map_in_threads, warn_of_missed_fits
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
-from ..problems import Solution
 from .parameters import SolverParameters, declared, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
@@ -105,6 +100,11 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         n_iters : ndarray of int, of the same shape
             Only with ``return_n_iter``.
 
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C; its attribute ``path`` has these arrays for the alphas that are finished.
+
         Examples
         --------
         >>> from sklearn.datasets import load_diabetes
@@ -113,31 +113,30 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         >>> coefs.shape
         (10, 100)
         """
-        model = cls(fit_intercept=False, **params)
+        model = cls(**{**params, "fit_intercept": False, "alpha": 1.0})
         model._validate_params()
         fit = model._problems(X, y, None)
-        values, stop = alpha_values(fit.problems, alphas, eps), Event()
-
-        def follow_one(k: int, seed: int) -> list[Solution]:
-            return list(model._follow(fit.problems[k], values, seed, stop))
-
-        random_state, n_paths = check_random_state(model.random_state), len(fit.problems)
-        n_threads = min(effective_n_jobs(model.n_jobs), n_paths)
-        paths, interrupted = map_in_threads(follow_one, n_paths, random_state, n_threads, stop)
-        if interrupted or stop.is_set():
-            raise KeyboardInterrupt
-        missed = [s for path in paths for s in path if not s.converged]
-        warn_of_missed_fits(cls.__name__, missed, n_paths * len(values), model.tol, model.max_iter)
+        values = alpha_values(fit.problems, alphas, eps)
+        paths, interrupted = model._follow_all(fit.problems, values)
+        n_alphas = min(map(len, paths))  # that all targets have come to
         tables = [
-            [problem.coef_table(s.coef) for s in path]
+            [problem.coef_table(solution.coef) for solution in path[:n_alphas]]
             for problem, path in zip(fit.problems, paths, strict=True)
         ]
         coefs = np.moveaxis(np.array(tables), 1, -1)
-        gaps = np.array([[s.certificate.gap for s in path] for path in paths])
-        n_iters = np.array([[s.n_iter for s in path] for path in paths])
+        gaps = np.array([[s.certificate.gap for s in path[:n_alphas]] for path in paths])
+        n_iters = np.array([[s.n_iter for s in path[:n_alphas]] for path in paths])
         if fit.names is None:
             coefs, gaps, n_iters = coefs[0], gaps[0], n_iters[0]
-        return (values, coefs, gaps, n_iters)[: 4 if return_n_iter else 3]
+        arrays = (values[:n_alphas], coefs, gaps, n_iters)[: 4 if return_n_iter else 3]
+        if interrupted:
+            interrupt: Any = KeyboardInterrupt(
+                f"{n_alphas} of {len(values)} alphas are finished: the attribute path of this "
+                "exception holds their arrays."
+            )
+            interrupt.path = arrays
+            raise interrupt
+        return arrays
 
 
 @declared

@@ -13,7 +13,9 @@ from ..problems import Problem, Solution
 from ..problems.linear_constraints import LinearConstraints
 
 
-def multipliers_of(problems: Sequence[Problem], solutions: Sequence[Solution]) -> Array:
+def multipliers_of(
+    problems: Sequence[Problem], solutions: Sequence[Solution], max_iter: int
+) -> Array:
     """Multipliers of the constraints as they were given, in a row for each problem.
 
     Raises
@@ -27,7 +29,7 @@ def multipliers_of(problems: Sequence[Problem], solutions: Sequence[Solution]) -
             raise ValueError(
                 "constraints do not seem to go together with the penalty "
                 f"{problem.penalty!r}: no coefficients that both allow were found in "
-                f"{solution.n_iter} iterations."
+                f"{solution.n_iter} iterations of at most {max_iter}."
             )
         mu = solution.dual_coef[problem.n_samples :]  # they follow those of the rows
         with np.errstate(over="ignore"):  # rows of 1e-310 may have multipliers beyond all numbers

@@ -8,16 +8,13 @@ conjugate and its derivative, by bisections of all rows at once.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from .._floats import EPSILON
 from .._typing import Array, Indices, Mask
-
-if TYPE_CHECKING:
-    pass
 
 HALVINGS = 64  # bisections, after which an interval is a rounding error of its first length
 MOST_HALVINGS = 256  # bisections, after which the ends differ by their rounding errors

@@ -86,7 +86,8 @@ class OrdinalLoss(LossOfRows):
         self.inner, self._given = inner, (labels, sample_weight, offset)
         self.thresholds: Array | None = None  # given ones, in place of the best
         kinks = inner.has_kinks
-        vars(self).update(has_kinks=kinks, is_smooth=not kinks, has_curvature=not kinks)
+        self.is_smooth = self.has_curvature = not kinks  # type: ignore[misc]
+        self.has_kinks = kinks  # type: ignore[misc]
         self.weights = np.full(n, 1.0 / n)
         self.places = np.flatnonzero(sample_weight > 0.0)
         self.n_exchangeable = len(self.places)

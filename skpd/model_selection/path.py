@@ -3,11 +3,9 @@
 from collections.abc import Callable, Sequence
 from inspect import signature
 from numbers import Real
-from threading import Event
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
@@ -19,7 +17,6 @@ from ..estimators.base import PrimalDualEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.following import point_of
 from ..formulation.formulate import FitProblems
-from ..formulation.solution import map_in_threads, warn_of_missed_fits
 from ..problems import Problem, Solution
 from .certified_path import Covered, certified_models
 from .regularization_path import RegularizationPath
@@ -140,25 +137,11 @@ def path(
     values = alpha_values(problems, alphas, eps)
     if certified is not None:
         return _certified(estimator, fit, values, certified, steps)
-    stop = Event()
-    found: list[list[Solution]] = [[] for _ in problems]
-
-    def solve_class(k: int, seed: int) -> None:
-        found[k].extend(estimator._follow(problems[k], values, seed, stop))
-
-    random_state = check_random_state(estimator.random_state)
-    n_threads = min(effective_n_jobs(estimator.n_jobs), len(problems))
-    try:
-        map_in_threads(solve_class, len(problems), random_state, n_threads, stop)
-    except KeyboardInterrupt:
-        stop.set()
-    rows = list(zip(*found, strict=False))  # what all classes have come to
+    solutions, interrupted = estimator._follow_all(problems, values)
+    rows = list(zip(*solutions, strict=False))  # what all classes have come to
     models = _gathered(estimator, fit, values, rows, steps)
-    if stop.is_set():
+    if interrupted:
         raise _interrupt(models, f"{len(models.alphas)} of {len(values)} alphas are finished")
-    missed = [s for solutions in found for s in solutions if not s.converged]
-    n_fits, name = models.converged.size, type(estimator).__name__
-    warn_of_missed_fits(name, missed, n_fits, estimator.tol, estimator.max_iter)
     return models
 
 

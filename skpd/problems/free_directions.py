@@ -44,9 +44,8 @@ def proven(lower: float, upper: float) -> Interval:
 class FreeDirections(Free):
     """The intercept, the level and the free coefficients of rows with scalar losses."""
 
-    _last: tuple[Interval, list[Interval]] | None = (
-        None  # the last arguments and result of `intervals`
-    )
+    # The last arguments and result of `intervals`
+    _last: tuple[Interval, list[Interval]] | None = None
 
     @property
     def columns(self) -> Indices:

@@ -61,9 +61,8 @@ class RowsInMemory(Rows):
     loss: Loss
     fit_intercept: bool = True
     total_weight: float | None = None
-    original: "RowsInMemory | None" = field(
-        default=None, repr=False
-    )  # the same rows in another layout
+    # The same rows in another layout
+    original: "RowsInMemory | None" = field(default=None, repr=False)
     keeps_predictions = True
 
     def __post_init__(self) -> None:
@@ -339,11 +338,8 @@ class RowsInMemory(Rows):
         if not self.loss.has_radius:
             return self.design.rmatvec(self.weights * theta)
         p, r = theta
-        of_radius = (
-            -cast(WorstCaseHinge, self.loss).kappa * kernels.dot(self.weights, r)
-            if r.any()
-            else 0.0
-        )
+        kappa = cast(WorstCaseHinge, self.loss).kappa  # inf where r is 0
+        of_radius = -kappa * kernels.dot(self.weights, r) if r.any() else 0.0
         return np.append(self.design.rmatvec(self.weights * self.y * (r - p)), of_radius)
 
 

@@ -53,9 +53,8 @@ class Workspace:
         self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
         self.known: Any = None
-        self._predictions: tuple[Numbers, Array, tuple[Array, Array]] | None = (
-            None  # the last predictions, and their model
-        )
+        # The last predictions, and their model
+        self._predictions: tuple[Numbers, Array, tuple[Array, Array]] | None = None
 
     def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors.
