@@ -118,7 +118,7 @@ def peers(options):
                 found[name] = []
                 for seconds, coef, dual in runs(X, y, norm, **parameters):
                     proved = max(proved, dual)
-                    excess = primal_objective(problem, problem.completed(coef, 0.0), 0.0) - proved
+                    excess = primal_objective(problem, problem.extend(coef, 0.0), 0.0) - proved
                     found[name].append((excess / problem.objective_unit, seconds))
                     if excess / problem.objective_unit <= 0.1 * options.accuracy:
                         break

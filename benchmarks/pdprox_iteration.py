@@ -9,7 +9,7 @@ from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problems import linear_problem
-from skpd.solvers import Run
+from skpd.solvers import SolverContext
 from skpd.solvers.proximal.restarted import pdprox_restarted
 from skpd.solvers.published.pdprox import pdprox_dual, pdprox_primal
 
@@ -56,7 +56,7 @@ def main(arguments=()):
 
         def iterations(solver, k, problem=problem):
             random_state = np.random.RandomState(0)
-            SOLVERS[solver](Run(problem, Silent(), None, k, random_state))
+            SOLVERS[solver](SolverContext(problem, Silent(), None, k, random_state))
 
         pair = seconds(product_pairs) / pairs
         ratios = []

@@ -24,8 +24,8 @@ def measured():
     sizes = {"as fitted": len(pickle.dumps(model))}
     sizes["drop_dual_coef()"] = len(pickle.dumps(model.drop_dual_coef()))
     sizes["and sparsify()"] = len(pickle.dumps(model.sparsify()))
-    model.certificate_ = replace(model.certificate_, evidence=None)
-    sizes["and no evidence"] = len(pickle.dumps(model))
+    model.certificate_ = replace(model.certificate_, implied_bounds=None)
+    sizes["and no implied_bounds"] = len(pickle.dumps(model))
     sizes["the numbers alone"] = len(pickle.dumps(numbers))
     return sizes
 

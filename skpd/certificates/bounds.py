@@ -9,10 +9,10 @@ from .._floats import EPSILON
 from .._typing import Array, Numbers
 from ..penalties import Norm, Penalty, Structure
 from .certificate import Certificate, DualBound
-from .coefficients import evidence_of
+from .coefficients import implied_bounds_of
+from .dual_corrections import DualCorrections
 from .objective import Objective
-from .repairs import Repairs
-from .row_evidence import row_evidence
+from .row_bounds import row_bounds
 
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them
 
@@ -91,7 +91,7 @@ def dual_bound(
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
     penalty = objective.penalty.of_reduced
     ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
-    repairs = Repairs(objective, upper, ball, scaling, accuracy)
+    repairs = DualCorrections(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
     best = None if point is None else repairs.best(point, coef)
     if best is None or not best.value > 0.0:  # theta = 0 gives P >= 0, as losses are not negative
@@ -191,9 +191,9 @@ def certificate_of(
         radius=bound.radius,
         intercept_radius=bound.intercept_radius,
         radius_kind=bound.radius_kind,
-        evidence=evidence_of(objective, gap, bound),
+        implied_bounds=implied_bounds_of(objective, gap, bound),
         coef_shape=objective.table_shape,
-        row_evidence=row_evidence(objective, above, model, bound.theta),
+        row_bounds=row_bounds(objective, above, model, bound.theta),
         left_out=tuple(objective.left_out),
     )
     return certificate, bound.theta

@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import Array, Mask
 from .digits import rounded
 from .objective import DualVector
-from .row_evidence import NOTHING, RowEvidence
+from .row_bounds import NOTHING, RowBounds
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 SHOWN = 5  # features that are listed
@@ -75,14 +75,14 @@ class Certificate:
         Features without a penalty that are combinations of others up to rounding. Their
         coefficients are 0, and the interval contains the optimal value with this restriction;
         without it the objective may be smaller, by coefficients that amplify rounding errors.
-    row_evidence : object
-        The numbers from which these follow (`skpd.certificates.row_evidence`).
-    evidence : object or None
+    row_bounds : object
+        The numbers from which these follow (`skpd.certificates.row_bounds`).
+    implied_bounds : object or None
         The numbers from which ``coefficient_bounds`` and ``proven_zero`` are computed
         (`skpd.certificates.coefficients`).
     coef_shape : tuple of int
         The shape of ``proven_zero``; (0,) for models without coefficients of features, such as
-        kernel machines, and for certificates without ``evidence``.
+        kernel machines, and for certificates without ``implied_bounds``.
 
     Examples
     --------
@@ -99,41 +99,43 @@ class Certificate:
     radius: float
     intercept_radius: float
     radius_kind: str = "monotone"
-    evidence: Any = field(default=None, compare=False)
+    implied_bounds: Any = field(default=None, compare=False)
     coef_shape: tuple[int, ...] = field(default=(0,), compare=False)
-    row_evidence: RowEvidence = field(default=NOTHING, compare=False)
+    row_bounds: RowBounds = field(default=NOTHING, compare=False)
     left_out: tuple[int, ...] = ()
 
     @property
     def coefficient_bounds(self) -> Array:
-        bounds = None if self.evidence is None else self.evidence.bounds
+        bounds = None if self.implied_bounds is None else self.implied_bounds.bounds
         return np.tile([-inf, inf], (*self.coef_shape, 1)) if bounds is None else bounds
 
     @property
     def proven_zero(self) -> Mask:
-        zeros = None if self.evidence is None else self.evidence.zeros
+        zeros = None if self.implied_bounds is None else self.implied_bounds.zeros
         return np.zeros(self.coef_shape, dtype=bool) if zeros is None else zeros
 
     @property
     def prediction_distance(self) -> float | None:
-        return self.row_evidence.distance(self.gap)
+        return self.row_bounds.distance(self.gap)
 
     @property
     def decisions_that_may_differ(self) -> int | None:
-        return self.row_evidence.decisions
+        return self.row_bounds.decisions
 
     @property
     def proven_inactive_rows(self) -> Mask:
-        inactive = self.row_evidence.inactive
+        inactive = self.row_bounds.inactive
         return np.zeros(0, dtype=bool) if inactive is None else inactive
 
     @property
     def not_known(self) -> dict[str, str]:
-        return dict(self.row_evidence.reasons)
+        return dict(self.row_bounds.reasons)
 
     def without_arrays(self) -> "Certificate":
         """The certificate without what has the size of the coefficients or of the rows."""
-        return replace(self, evidence=None, row_evidence=replace(self.row_evidence, inactive=None))
+        return replace(
+            self, implied_bounds=None, row_bounds=replace(self.row_bounds, inactive=None)
+        )
 
     def __str__(self) -> str:
         digits = DIGITS
@@ -148,7 +150,7 @@ class Certificate:
             f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
             f"relative gap {relative_gap} ({self.kind})"
         )
-        about = self.row_evidence.sentences(
+        about = self.row_bounds.sentences(
             self.gap, lambda value: rounded(value, OF_GAP, ROUND_CEILING)
         )
         if self.left_out:

@@ -26,7 +26,7 @@ from .objective import Objective
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ImpliedBounds:
     """The numbers from which `Certificate` computes bounds on coefficients on demand.
 
     Attributes
@@ -83,8 +83,8 @@ class Evidence:
         return numbers[: prod(self.shape)].reshape(self.shape[::-1]).T
 
 
-def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence | None:
-    """The evidence of a bound; None if it has no slopes of the coefficients.
+def implied_bounds_of(objective: Objective, gap: float, bound: DualBound) -> ImpliedBounds | None:
+    """The implied_bounds of a bound; None if it has no slopes of the coefficients.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def evidence_of(objective: Objective, gap: float, bound: DualBound) -> Evidence 
     if bound.slopes is None or penalty.of_reduced is not penalty or not np.isfinite(gap):
         return None
     v, error = bound.slopes
-    return Evidence(
+    return ImpliedBounds(
         penalty,
         Slopes(v, error, objective.alpha),
         gap - bound.conjugate,

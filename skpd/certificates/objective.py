@@ -151,7 +151,7 @@ class Objective(Protocol):
         losses with kinks.
         """
 
-    def turning_costs(self, coef: Array, free: Numbers, theta: DualVector | None) -> Array | None:
+    def decision_costs(self, coef: Array, free: Numbers, theta: DualVector | None) -> Array | None:
         """Lower bounds on the shares of the gap of a model and theta that decisions may take.
 
         The entry of a row is how much of the gap it takes that the decisions of the model and of

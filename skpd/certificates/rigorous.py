@@ -37,9 +37,9 @@ from .._floats import EPSILON
 from .._typing import Array, Numbers
 from .bounds import bound_below, relative_gap
 from .certificate import Certificate, DualBound
+from .dual_corrections import WORTH, DualCorrections, least_linear
 from .objective import NOTHING, DualPoint, DualVector, Interval, Objective
-from .repairs import WORTH, Repairs, least_linear
-from .row_evidence import row_evidence
+from .row_bounds import row_bounds
 
 UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module
 
@@ -48,8 +48,8 @@ UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of t
 class RigorousCertificate(Certificate):
     """A certificate whose interval contains the optimal value in exact arithmetic.
 
-    The class has the attributes of `Certificate` and ``rounding``. Its ``evidence`` is None, so
-    that ``coefficient_bounds`` are infinite and no coefficient is ``proven_zero``.
+    The class has the attributes of `Certificate` and ``rounding``. Its ``implied_bounds`` is
+    None, so that ``coefficient_bounds`` are infinite and no coefficient is ``proven_zero``.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def rigorous_certificate(
         radius=upper / objective.alpha,
         intercept_radius=0.5 * (highest - lowest),
         coef_shape=objective.table_shape,
-        row_evidence=row_evidence(objective, gap, model, bound.theta),
+        row_bounds=row_bounds(objective, gap, model, bound.theta),
         left_out=tuple(objective.left_out),
         rounding=above + below,
     )
@@ -141,7 +141,7 @@ def rigorous_dual(
     if point is None:  # theta = 0 proves that P >= 0
         return 0.0, 0.0
     ball = objective.penalty.of_reduced.bounded_conjugate
-    repairs = Repairs(objective, upper, ball, False, 0.0)
+    repairs = DualCorrections(objective, upper, ball, False, 0.0)
     found = [_dual(objective, point, upper)]
     if repairs.has_free:
         balanced = objective.balanced(point, None)

@@ -18,7 +18,7 @@ from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.parameters import declared
 from ..estimators.regressor import PrimalDualRegressor
 from ..formulation.formulate import (
-    FitProblems,
+    FormulatedProblems,
     formulate_shards,
     formulate_shards_of_classes,
     problems_of_classes,
@@ -91,7 +91,7 @@ class OnDask(PrimalDualEstimator):
         self.communication_ = team.cost
         return team
 
-    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+    def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         """The last model, whose dual points are the gradients of the losses there."""
         if not hasattr(self, "dual_coef_"):
             return None
@@ -146,7 +146,9 @@ class OnDask(PrimalDualEstimator):
 class ClassifierOnDask(OnDask, PrimalDualClassifier):
     """The base class of classifiers, one-vs-rest for more than two classes."""
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+    def _problems(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+    ) -> FormulatedProblems:
         team = self._team(X, y, sample_weight, offset)
         classes, weights = class_weights(team)
         check_classification_targets(classes)
@@ -192,13 +194,15 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
 class RegressorOnDask(OnDask, PrimalDualRegressor):
     """The base class of regressors of one target."""
 
-    def _problems(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> FitProblems:
+    def _problems(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+    ) -> FormulatedProblems:
         team = self._team(X, y, sample_weight, offset)
         team.ask_anew("require_numbers")
         loss = self._get_loss()
         shards = DaskShards(team, Task(loss))
         problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))
-        return FitProblems(team, np.empty(0), [problem])
+        return FormulatedProblems(team, np.empty(0), [problem])
 
     def predict(self, X: Any, offset: Any = None) -> Any:
         return self._of_chunks("predict", X, None, None, offset)

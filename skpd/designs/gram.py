@@ -36,7 +36,7 @@ def newton_cost(design: Design, n_rows: float, n_columns: float) -> float:
     return forming + fewer**3 / (3.0 * BLAS) + PRODUCTS * entries + OVERHEAD
 
 
-class Shape(Enum):
+class CurvatureForm(Enum):
     """The form in which a curvature is given, by which solvers choose how to minimise."""
 
     MATRIX = auto()
@@ -49,7 +49,7 @@ class Shape(Enum):
 class MatrixCurvature:
     """A matrix over the working set, with the linear systems of its submatrices."""
 
-    shape: ClassVar[Shape] = Shape.MATRIX
+    shape: ClassVar[CurvatureForm] = CurvatureForm.MATRIX
 
     matrix: Array
     system: kernels.SupportSystem = field(default_factory=kernels.SupportSystem)
@@ -70,7 +70,7 @@ class ColumnCurvature:
     passes over them.
     """
 
-    shape: ClassVar[Shape] = Shape.COLUMNS
+    shape: ClassVar[CurvatureForm] = CurvatureForm.COLUMNS
 
     columns: kernels.ScaledColumns
     places: Indices

@@ -23,7 +23,7 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices, Mask
 from .design import Design
-from .gram import Shape
+from .gram import CurvatureForm
 from .outputs_moments import FeatureMoments, mean_squares
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
@@ -43,7 +43,7 @@ class RowBlocks:
     n_outputs : int
     """
 
-    shape: ClassVar[Shape] = Shape.BLOCKS
+    shape: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
 
     matrices: Array
     n_outputs: int
@@ -92,7 +92,7 @@ class OutputColumns:
         The second moments of all features, if all are in every working set.
     """
 
-    shape: ClassVar[Shape] = Shape.PRODUCTS
+    shape: ClassVar[CurvatureForm] = CurvatureForm.PRODUCTS
 
     design: Design
     features: Indices

@@ -13,7 +13,7 @@ from .._docstrings import documented
 from .._typing import Array, ArrayLike, Groups, Matrix, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design, RowBlocks
-from ..formulation.formulate import FitProblems, Specification, formulate
+from ..formulation.formulate import FormulatedProblems, Specification, formulate
 from ..formulation.offsets import given
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
@@ -118,7 +118,7 @@ class PrimalDualEstimator(SolvedModel):
     @abstractmethod
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FitProblems:
+    ) -> FormulatedProblems:
         """The validated data and the problems of a fit; those with ``_takes_offset`` take one."""
 
     def _problems_of(
@@ -183,4 +183,4 @@ class PrimalDualEstimator(SolvedModel):
     def _reads_blocks(self) -> bool:
         """Whether the solver "auto" fits this model from `RowBlocks`."""
         by_engine = self._takes_blocks and self._solver() == "auto"
-        return by_engine and self._get_penalty().structure.in_parts
+        return by_engine and self._get_penalty().structure.is_block_separable

@@ -14,7 +14,7 @@ from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Indices, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
-from ..formulation.formulate import FitProblems
+from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
 from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
@@ -58,7 +58,9 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         """
         return self._fit(self._problems(X, y, None))
 
-    def _problems(self, X: Sequence[Matrix], y: Sequence, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
+    def _problems(  # type: ignore[override]
+        self, X: Sequence[Matrix], y: Sequence, sample_weight: PerRow
+    ) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
         X, lengths = stacked(X)
         X = validated(self, X, **_DATA)
@@ -68,16 +70,18 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         loss = self._loss(labels, lengths, len(classes))
         penalty, alpha = self._get_penalty(), float(self.alpha)
         problem = scores_problem(design, loss, penalty, alpha, n_labels=len(labels))
-        return FitProblems(X, labels, [problem], classes)
+        return FormulatedProblems(X, labels, [problem], classes)
 
-    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+    def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         (problem,) = fit.problems
         coef = np.append(np.ravel(self._dense_coef.T), np.ravel(self.transitions_))
         if coef.shape != problem.rows.coef_shape or len(self.classes_) != len(fit.labels):
             return None
         return [Point(coef, 0.0, None)]
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         (point,), classes, K = points, fit.labels, len(fit.labels)
         return {
             "classes_": classes,

@@ -17,7 +17,7 @@ from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import (
-    FitProblems,
+    FormulatedProblems,
     formulate_shards_of_classes,
     positive_classes,
     problems_of_classes,
@@ -54,7 +54,9 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         pairs = zip(fit.problems, points, strict=True)
         model = {
             "classes_": fit.labels,
@@ -65,7 +67,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FitProblems:
+    ) -> FormulatedProblems:
         """The validated data, the problems, and the classes."""
         X, y, unchecked = self._validated(X, y)
         classes = checked_classes(y)

@@ -18,7 +18,7 @@ from .._warn import warn
 from ..certificates import Certificate
 from ..formulation.constraints import multipliers_of
 from ..formulation.following import follow
-from ..formulation.formulate import FitProblems
+from ..formulation.formulate import FormulatedProblems
 from ..formulation.overlapping import Copies
 from ..formulation.progress import last_line, n_ticks, reporter, subtask
 from ..formulation.solution import (
@@ -66,7 +66,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
     _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
 
-    def _fit(self, fit: FitProblems, sample_weight: PerRow = None) -> Self:
+    def _fit(self, fit: FormulatedProblems, sample_weight: PerRow = None) -> Self:
         """Solve the problems of a fit in threads, and set the fitted attributes.
 
         ``sample_weight`` is the one given to `fit`, which callbacks see.
@@ -136,7 +136,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         """The options of the solver, after a check that it takes them."""
         return check_solver_options(method_named(self._solver(), problem), self.solver_options)
 
-    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+    def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         """The last model as points of problems; None if the shapes differ."""
         if not hasattr(self, "dual_coef_"):
             return None
@@ -195,7 +195,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         """Whether there is a model; an interrupted fit may have set other attributes."""
         return hasattr(self, self._model_attribute)
 
-    def _set_solutions(self, solutions: Sequence[Solution], fit: FitProblems) -> None:
+    def _set_solutions(self, solutions: Sequence[Solution], fit: FormulatedProblems) -> None:
         """Set the fitted attributes: the model, dual points, certificates, how the fits ended.
 
         Raises
@@ -258,15 +258,19 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         return monitor.best
 
     @abstractmethod
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         """The fitted attributes that make predictions, from a point for each of the problems."""
 
-    def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
+    def _other_attributes(
+        self, solutions: Sequence[Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         """The dual solution, and attributes that belong to a fit but make no predictions."""
         return {"dual_coef_": dual_coef_of(solutions, fit)}
 
     def _with_model(
-        self, alpha: float, points: Sequence[Point | Solution], fit: FitProblems
+        self, alpha: float, points: Sequence[Point | Solution], fit: FormulatedProblems
     ) -> Self:
         """Copy the estimator with another alpha and its model, for predictions only.
 

@@ -13,7 +13,7 @@ from .._compat import StrOptions
 from .._docstrings import documented
 from .._typing import Array, Indices, Matrix, MatrixLike
 from ..designs import KernelMatrix
-from ..formulation.formulate import FitProblems, require_unit, shares_of
+from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
 from ..formulation.validation import validated
 from ..losses import Loss
 from ..penalties import Penalty
@@ -113,7 +113,7 @@ class KernelModel(PrimalDualEstimator):
         machine = KernelMachine(monitor.problem, self._penalty_of)
         return SimpleNamespace(model=machine.expanded(monitor.best))
 
-    def _model(self, points: Sequence[Any], fit: FitProblems) -> dict[str, Any]:
+    def _model(self, points: Sequence[Any], fit: FormulatedProblems) -> dict[str, Any]:
         classes = fit.labels
         weights = np.stack([point.model.weights for point in points])
         support = np.flatnonzero(np.any(weights, axis=(0, 1)))

@@ -112,7 +112,7 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
         self._require_none(offsets)
         penalty = self._get_penalty()
         if self.penalty == "group":
-            penalty = GroupL2(np.repeat(penalty.bind(X.shape[1]).labels, K))
+            penalty = GroupL2(np.repeat(penalty.for_n_features(X.shape[1]).labels, K))
         specification = self._specification(penalty)
         return [formulate_classes(specification, X, labels, weights, classes, Softmax(K))]
 

@@ -13,7 +13,7 @@ from .._compat import StrOptions, _check_feature_names
 from .._typing import MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
-from ..formulation.formulate import FitProblems, shares_of
+from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.solution import dual_coef_of
 from ..formulation.validation import checked_weights, finite_targets, require_size
 from ..losses import Loss
@@ -176,7 +176,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         """
         return self._fit(self._problems(X, y, sample_weight), sample_weight)
 
-    def _problems(self, X: MatrixLike, y: PerRow, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: PerRow, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
         """The data, the one problem, and the labels of rows and columns."""
         if not sp.issparse(X):
             _check_feature_names(self, X, reset=True)
@@ -188,7 +188,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         if loss.couples_outputs:
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
         make = self._of_levels if self.loss == "hinge" else self._of_ratings
-        return FitProblems(X, y, [make(labels, places, y, weights, loss)], labels)
+        return FormulatedProblems(X, y, [make(labels, places, y, weights, loss)], labels)
 
     def _of_ratings(self, labels, places, y, weights, loss):
         if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
@@ -226,7 +226,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         )  # fmt: skip
         return entries_problem(rows, float(self.alpha))
 
-    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+    def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         if not hasattr(self, "dual_coef_"):
             return None
         (problem,), labels = fit.problems, fit.labels
@@ -239,7 +239,9 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         coef = np.vstack([self.row_factors_, self.column_factors_])
         return [Point(coef, free, theta[problem.rows.order])]
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         (point,), seen = points, fit.labels
         coef, free = point.coef, point.intercept
         n_rows, n_columns = len(seen.rows), len(seen.columns)
@@ -270,7 +272,9 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
             found["intercept_"] = of_rows + of_columns
         return found
 
-    def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
+    def _other_attributes(
+        self, solutions: Sequence[Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         dual_coef = dual_coef_of(solutions, fit)
         if self.loss == "hinge":
             dual_coef = dual_coef.reshape(-1, len(self.levels_) - 1)

@@ -11,13 +11,13 @@ from .._compat import Interval, StrOptions
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
-from ..formulation.formulate import FitProblems, formulate_outputs, require_unit, shares_of
+from ..formulation.formulate import FormulatedProblems, formulate_outputs, require_unit, shares_of
 from ..formulation.validation import checked_weights, finite_targets, validated, validated_array
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Problem
-from ..problems.columns import Columns
 from ..problems.output_rows import RowsOfOutputs
+from ..problems.regularisation import Regularisation
 from .base import _DATA
 from .outputs import (
     OUTPUT_LOSSES,
@@ -119,7 +119,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
 
-    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
         """The validated data and the one problem of all outputs or tasks."""
         if self.tasks is not None:
             return self._problem_of_tasks(X, y, sample_weight)
@@ -134,7 +134,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         check_labels(loss, y)
         penalty = self._output_penalty(X.shape[1], y.shape[1])
         problem = formulate_outputs(self._specification(penalty), X, y, weights, loss)
-        return FitProblems(X, y, [problem])
+        return FormulatedProblems(X, y, [problem])
 
     def _without_tasks(self, X: MatrixLike, reset: bool) -> tuple[Matrix, Array]:
         """X without its column of tasks, and that column."""
@@ -174,10 +174,12 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         by_row = X.tocsr() if hasattr(X, "tocsr") else X
         design = OutputsDesign([Design(by_row[own]) for own in rows], rows, len(y))
         of_tasks = RowsOfOutputs(design, y, weights, loss, bool(self.fit_intercept), total_weight)
-        columns = Columns(self._output_penalty(X.shape[1], len(tasks)), float(self.alpha))
-        problem = Problem(of_tasks, columns)
+        regularisation = Regularisation(
+            self._output_penalty(X.shape[1], len(tasks)), float(self.alpha)
+        )
+        problem = Problem(of_tasks, regularisation)
         require_unit(problem)
-        return FitProblems(whole, y, [problem])
+        return FormulatedProblems(whole, y, [problem])
 
     def _fitted_problems(self, X, y, sample_weight):
         tasks = None if self.tasks is None else self.tasks_

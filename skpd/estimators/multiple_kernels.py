@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from .._compat import StrOptions
 from .._typing import Array, Indices, Matrix
 from ..designs import KernelMatrix
-from ..formulation.formulate import FitProblems
+from ..formulation.formulate import FormulatedProblems
 from ..formulation.solution import dual_coef_of
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
@@ -87,7 +87,9 @@ class SeveralKernels(KernelModel):
             return norms
         return FunctionOfNorm(norms, PowerOfNorm(exponent=2.0, scale=0.5))
 
-    def _other_attributes(self, solutions: Sequence[Any], fit: FitProblems) -> dict[str, Any]:
+    def _other_attributes(
+        self, solutions: Sequence[Any], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         norms = np.stack([solution.model.norms for solution in solutions])
         totals = np.sum(norms, axis=1, keepdims=True)
         weights = np.divide(norms, totals, out=np.zeros_like(norms), where=totals > 0.0)

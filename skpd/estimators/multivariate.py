@@ -14,7 +14,7 @@ from .._compat import Interval, StrOptions
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..designs import Design
-from ..formulation.formulate import FitProblems
+from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
 from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from ..penalties import Penalty
@@ -185,13 +185,15 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         """
         return self._fit(self._problems(X, y, None))
 
-    def _last_points(self, fit: FitProblems) -> list[Point] | None:
+    def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         (problem,), coef = fit.problems, np.ravel(self._dense_coef)
         if coef.shape != problem.rows.coef_shape:
             return None
         return [Point(coef, float(self.intercept_[0]) if self.fit_intercept else 0.0, None)]
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         (point,), training = points, fit.labels
         return {
             "classes_": training.classes,
@@ -200,7 +202,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             "threshold_": training.threshold(point),
         }
 
-    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
         """The validated data, the one problem, and the training data for `_model`."""
         if sample_weight is not None:
             raise ValueError(
@@ -226,7 +228,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             require_master(problem, "solver='agm'")
         ranks = self.scoring not in OF_LABELS
         training = _Training(classes, problem, self._cut(signs) if ranks else None)
-        return FitProblems(X, y, [problem], training)
+        return FormulatedProblems(X, y, [problem], training)
 
     def _check_scoring(self) -> None:
         """Raise a ValueError for parameters that do not belong to the score."""

@@ -16,7 +16,7 @@ from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design
-from ..formulation.formulate import FitProblems, shares_of
+from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, validated
 from ..losses import Hinge, Logistic, MarginLoss
@@ -134,7 +134,7 @@ class OrdinalPD(
 
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FitProblems:
+    ) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
         self._find_groups(X)
         kind: Any = getattr(y, "dtype", None)
@@ -158,7 +158,7 @@ class OrdinalPD(
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         if loss.has_kinks:
             require_master(problem, "loss='logistic'")
-        return FitProblems(X, y, [problem], classes)
+        return FormulatedProblems(X, y, [problem], classes)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         fitted = copy(self)
@@ -194,7 +194,9 @@ class OrdinalPD(
             )
         return found
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         rows, coef = fit.problems[0].rows, points[0].coef
         thresholds = rows.loss.best_thresholds(rows.scores(np.asarray(coef, np.float64), 0.0))
         return {

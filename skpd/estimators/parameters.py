@@ -25,7 +25,7 @@ from .names import PENALTIES
 from .representation import PickledWithVersion, Text
 
 PENALTY_METHODS = [
-    "bind", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
+    "for_n_features", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
     "widest", "step_sizes",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from .._docstrings import documented
 from .._typing import ArrayLike, MatrixLike, PerRow
 from ..designs import RowBlocks
-from ..formulation.formulate import FitProblems, formulate_shards, require_finite
+from ..formulation.formulate import FormulatedProblems, formulate_shards, require_finite
 from ..formulation.offsets import offset_columns
 from ..formulation.overlapping import with_sums
 from ..formulation.validation import checked_weights, finite_targets, given_weights
@@ -38,7 +38,9 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         pairs = zip(fit.problems, points, strict=True)
         coefs = [problem.coef_table(point.coef) for problem, point in pairs]
         intercepts = [point.intercept for point in points]
@@ -50,7 +52,7 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
 
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
-    ) -> FitProblems:
+    ) -> FormulatedProblems:
         """The validated data, and a problem for each target."""
         X, y, unchecked = self._validated(X, y, y_numeric=True, multi_output=self._takes_outputs)
         y = finite_targets(y, type(self).__name__)
@@ -65,7 +67,7 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
             if unchecked:
                 require_finite(type(self).__name__, problems[0], X)
         names = [f"output {k}" for k in range(len(problems))] if len(problems) > 1 else None
-        return FitProblems(X, y, problems, names=names)
+        return FormulatedProblems(X, y, problems, names=names)
 
     def _problem_of_blocks(self, X, y, sample_weight, offset):
         y, offset, loss = separate_offset(self._get_loss(), y, offset)

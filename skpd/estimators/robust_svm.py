@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import Interval, Options, StrOptions
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..designs import Design
-from ..formulation.formulate import FitProblems, positive_classes, shares_of
+from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
 from ..formulation.solution import dual_coef_of
 from ..formulation.validation import checked_weights, validated
 from ..losses import Hinge
@@ -179,19 +179,21 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
             )
         if start is not None:
             p, r = start.dual_coef
-            coef, theta = problem.of_model(start.coef), -problem.y * (p - r)
+            coef, theta = problem.project(start.coef), -problem.y * (p - r)
             start = replace(start, coef=coef, dual_coef=theta)
         found = super()._solve(
             plain_problem(problem), start=start, random_state=random_state, on_check=on_check
         )
-        p, coef = np.abs(found.dual_coef), problem.completed(found.coef, float(found.intercept))
+        p, coef = np.abs(found.dual_coef), problem.extend(found.coef, float(found.intercept))
         return replace(found, coef=coef, dual_coef=np.stack([p, np.zeros_like(p)]))
 
-    def _other_attributes(self, solutions: Sequence[Solution], fit: FitProblems) -> dict[str, Any]:
+    def _other_attributes(
+        self, solutions: Sequence[Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         radii = []
         for problem, solution in zip(fit.problems, solutions, strict=True):
             coef, intercept = np.float64(solution.coef), float(solution.intercept)
-            radii.append(problem.completed(np.asarray(coef), intercept)[-1])
+            radii.append(problem.extend(np.asarray(coef), intercept)[-1])
         return {"dual_coef_": dual_coef_of(solutions, fit), "radius_": np.array(radii)}
 
     # The inner supremum at the fitted model
@@ -304,6 +306,6 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
             signs = np.where(y == positive, 1.0, -1.0)
             problem = self._problem(design, signs, self._get_loss(), sample_weight)
             margins = problem.y * (design.matvec(np.ascontiguousarray(coef)) + intercept)
-            radius = problem.completed(coef, float(intercept))[-1]
+            radius = problem.extend(coef, float(intercept))[-1]
             cases.append(Bunch(X=X, problem=problem, margins=margins, radius=radius))
         return cases

@@ -13,7 +13,7 @@ from .._compat import StrOptions
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
 from ..designs import Design
-from ..formulation.formulate import FitProblems, shares_of
+from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, validated
 from ..losses.survival import PartialLikelihood
@@ -130,7 +130,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None,
         strata: PerRow = None,
-    ) -> FitProblems:  # fmt: skip
+    ) -> FormulatedProblems:  # fmt: skip
         """The validated data, with the times, events and strata as targets."""
         if y is None:
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
@@ -148,7 +148,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         shares_of(weights)  # whose sum must be finite
         loss = PartialLikelihood(time, event, weights, places, own, efron=self.ties == "efron")
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
-        return FitProblems(X, (time, event, names, places), [problem])
+        return FormulatedProblems(X, (time, event, names, places), [problem])
 
     def _fitted_problems(self, X, y, sample_weight, offset=None, strata=None) -> list[Problem]:
         known = [label for label, _, _ in self.baseline_]
@@ -158,7 +158,9 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
             raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
         return self._with_groups_found()._problems(X, y, sample_weight, offset, strata).problems
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         coef, rows = points[0].coef, fit.problems[0].rows
         scores = rows.scores(np.asarray(coef, np.float64), 0.0)
         logs = _log_baselines(rows.loss, scores, fit.y)

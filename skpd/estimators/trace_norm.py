@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
 from .._typing import ArrayLike, MatrixLike, PerRow
-from ..formulation.formulate import FitProblems, formulate_outputs
+from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
@@ -113,7 +113,7 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
             "leave the radius out, or fit a model for each alpha, with warm_start=True."
         )
 
-    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FitProblems:  # type: ignore[override]
+    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y = finite_targets(y, type(self).__name__)
@@ -128,9 +128,11 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
             of_values = SquaredL2OnL1Ball(float(self.radius))
         penalty = Spectral(of_values, Y.shape[1])
         problem = formulate_outputs(self._specification(penalty), X, Y, sample_weight, loss)
-        return FitProblems(X, y, [problem])
+        return FormulatedProblems(X, y, [problem])
 
-    def _model(self, points: Sequence[Point | Solution], fit: FitProblems) -> dict[str, Any]:
+    def _model(
+        self, points: Sequence[Point | Solution], fit: FormulatedProblems
+    ) -> dict[str, Any]:
         model = super()._model(points, fit)
         return {name: each[0] for name, each in model.items()} if fit.y.ndim == 1 else model
 

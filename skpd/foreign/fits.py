@@ -68,7 +68,7 @@ class LinearFit:
             model = self.coef, self.intercept
             certificate = certificate_of(problem, primal, bound, model)[0]
             if solved is not None:  # bounds on optimal models do not depend on the model
-                certificate = replace(certificate, evidence=solved.evidence)
+                certificate = replace(certificate, implied_bounds=solved.implied_bounds)
             return certificate, gap
         model, better = (self.coef, self.intercept), (best.coef, best.intercept)
         return rigorous_certificate(problem, model, better, bound), gap

@@ -306,7 +306,7 @@ def own_objective(
         rows = slice(end - n, end)
         w, b = coef[rows].T, intercept[rows].reshape(problem.rows.intercept_shape)[()]
         if problem.lift.n_more:
-            w = problem.completed(w[:, 0], b)
+            w = problem.extend(w[:, 0], b)
         else:
             w = np.ascontiguousarray(w).reshape(problem.rows.coef_shape)
         found.append(LinearFit(problem, w, b))

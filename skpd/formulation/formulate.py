@@ -18,10 +18,10 @@ from ..losses import Hinge, Loss
 from ..losses.shifted import with_offset
 from ..penalties import Penalty
 from ..problems import Problem
-from ..problems.columns import Columns
 from ..problems.in_memory import RowsInMemory
 from ..problems.noise_budget import noise_budget_problem
 from ..problems.output_rows import outputs_problem
+from ..problems.regularisation import Regularisation
 from ..problems.shards.build import problem_of_shards
 from ..problems.shards.shards import Shards
 from .constraints import bounds_of, linear_constraints
@@ -58,7 +58,7 @@ class Specification:
     noise_budget: float | None = None
 
 
-class FitProblems(NamedTuple):
+class FormulatedProblems(NamedTuple):
     """Validated data and the problems that a fit solves.
 
     Attributes
@@ -92,7 +92,7 @@ def shares_of(sample_weight: Array) -> tuple[Array, float]:
     return sample_weight / total_weight, total_weight
 
 
-def columns_of(specification: Specification, n_coefficients: int) -> Columns:
+def regularisation_of(specification: Specification, n_coefficients: int) -> Regularisation:
     """The penalty, its weight and the constraints, for a number of coefficients.
 
     Raises
@@ -101,15 +101,15 @@ def columns_of(specification: Specification, n_coefficients: int) -> Columns:
         If the penalty, the constraints or the solver do not go together.
     """
     alpha = specification.alpha or 1.0  # with 0 it is the penalty that has no weights
-    columns = Columns(specification.penalty, alpha).bound(n_coefficients)
+    regularisation = Regularisation(specification.penalty, alpha).for_n_features(n_coefficients)
     constraints = linear_constraints(specification.constraints, n_coefficients)
     if constraints is None:
-        return columns
+        return regularisation
     if specification.solver != "auto":
         raise ValueError(f"constraints need solver='auto', got solver={specification.solver!r}.")
     if not constraints.allow_zero:
-        constraints = constraints.with_model(*bounds_of(columns.penalty))
-    return replace(columns, constraints=constraints)
+        constraints = constraints.with_model(*bounds_of(regularisation.penalty))
+    return replace(regularisation, constraints=constraints)
 
 
 def formulate(
@@ -120,14 +120,14 @@ def formulate(
         design = design.columns(specification.copies.features)
     weights, total_weight = shares_of(sample_weight)
     rows = RowsInMemory(design, y, weights, loss, specification.fit_intercept, total_weight)
-    columns = columns_of(specification, rows.n_coefficients)
+    regularisation = regularisation_of(specification, rows.n_coefficients)
     loss.require_targets(float(np.min(loss.targets_of(y)[weights > 0.0])))
     require_unit(rows)
     if specification.noise_budget is None:
-        return Problem(rows, columns)
+        return Problem(rows, regularisation)
     if loss != Hinge():
         raise ValueError(f"noise_budget needs loss='hinge', got loss={loss!r}.")
-    return noise_budget_problem(rows, columns, specification.noise_budget / total_weight)
+    return noise_budget_problem(rows, regularisation, specification.noise_budget / total_weight)
 
 
 def formulate_outputs(
@@ -216,10 +216,12 @@ def targets_of_classes(
 
 def problems_of_classes(
     X: Any, y: ArrayLike, problems: list[Problem], classes: np.ndarray
-) -> FitProblems:
+) -> FormulatedProblems:
     """The problems with the names of the classes, unless one problem is of all classes."""
     names = [f"class {label}" for label in classes]
-    return FitProblems(X, y, problems, classes, names if problems[0].n_outputs == 1 else None)
+    return FormulatedProblems(
+        X, y, problems, classes, names if problems[0].n_outputs == 1 else None
+    )
 
 
 def formulate_shards_of_classes(

@@ -14,7 +14,7 @@ from .._warn import warn
 from ..designs.threads import one_blas_thread
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, solve
-from .formulate import FitProblems
+from .formulate import FormulatedProblems
 from .overlapping import Copies, certified_sums
 
 SMALLER = 0.1  # of the alpha from which on 0 is optimal, as one to try
@@ -49,7 +49,11 @@ def map_in_threads(
 
 
 def points_of_model(
-    fit: FitProblems, coef: Array, intercepts: Array, dual_coef: Array, copies: Copies | None
+    fit: FormulatedProblems,
+    coef: Array,
+    intercepts: Array,
+    dual_coef: Array,
+    copies: Copies | None,
 ) -> list[Point] | None:
     """A fitted model as points of the problems of a fit; None if the shapes differ."""
     first, n_problems = fit.problems[0], len(fit.problems)
@@ -69,7 +73,7 @@ def points_of_model(
     if copies is not None:
         coef = np.stack([copies.shares(w) for w in coef])
     return [
-        Point(problem.completed(w, float(b)), float(b), None if first.rows.of_scores else theta)
+        Point(problem.extend(w, float(b)), float(b), None if first.rows.of_scores else theta)
         for problem, w, b, theta in zip(fit.problems, coef, intercepts, duals, strict=True)
     ]
 
@@ -124,7 +128,7 @@ def solve_problem(
 # Fitted attributes
 
 
-def dual_coef_of(solutions: Sequence[Solution], fit: FitProblems) -> Array:
+def dual_coef_of(solutions: Sequence[Solution], fit: FormulatedProblems) -> Array:
     """The dual points as ``dual_coef_``, in a row for each problem that has a name."""
     pairs = zip(fit.problems, solutions, strict=True)
     tables = [problem.dual_table(solution.dual_coef) for problem, solution in pairs]

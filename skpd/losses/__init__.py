@@ -20,11 +20,11 @@ predictions at once are in `skpd.losses.coupled`, `skpd.losses.classes` and
 """
 
 from .base import Loss
+from .breakpoints import PiecewiseLinear
 from .checks import check_loss
 from .classes import CrammerSinger, LabelLoss, Softmax
 from .coupled import CoupledLoss, L2Norm
 from .deviances import Gamma, NegativeBinomial, Poisson, Tweedie
-from .knots import PiecewiseLinear
 from .margin import (
     GeneralizedHinge,
     Hinge,

@@ -14,7 +14,7 @@ from .._values import Value
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import NumericalEvaluator, constant_between
-from .strata import Strata
+from .row_groups import Strata
 
 
 def _depth(n: int) -> float:
@@ -25,7 +25,7 @@ def _depth(n: int) -> float:
     return 64.0 + log2(n + 1.0)
 
 
-class Piece(NamedTuple):
+class LinearPiece(NamedTuple):
     """A term of a loss: max over lower <= u <= upper of u s - curvature u^2 / 2.
 
     Here s = sign (z - offset). ``sign`` and ``offset`` have a value for each row; ``lower`` is
@@ -241,7 +241,7 @@ class Loss(Value, ABC):
     def conjugate(self, y: Array, theta: Array) -> Array:
         """l*(y_i, theta_i), inf outside its domain."""
 
-    def turning_costs(
+    def decision_costs(
         self, y: Array, weights: Array, z: Array, error: Array, theta: Array
     ) -> Array:
         """Lower bounds on the shares of a gap that different decisions of an optimal model take.
@@ -249,7 +249,7 @@ class Loss(Value, ABC):
         For the decision at z_i and a dual point theta it is weights_i times the least value of
         ``l(y_i, z_i) - l(y_i, x) - l'(y_i, x) (z_i - x)``, for differentiable losses, plus that of
         ``l(y_i, x) + l*(y_i, theta_i) - theta_i x``, over predictions x on the other side of the
-        boundary (`skpd.certificates.row_evidence`); z has rounding errors up to ``error``. For
+        boundary (`skpd.certificates.row_bounds`); z has rounding errors up to ``error``. For
         losses with ``has_decisions``.
         """
         raise NotImplementedError
@@ -350,7 +350,7 @@ class Loss(Value, ABC):
         lower, upper : float
         """
 
-    def pieces(self, y: Array) -> list[Piece] | None:
+    def pieces(self, y: Array) -> list[LinearPiece] | None:
         """The terms of l(y_i, .) as a sum of functions that are quadratic in pieces, or None."""
         return None
 

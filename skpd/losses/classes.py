@@ -17,7 +17,7 @@ from .base import _depth
 from .cones import LossCones
 from .coupled import Derivatives, RankOneLoss
 from .coupled_evaluator import SoftmaxEvaluator
-from .strata import Strata, Stratum
+from .row_groups import Strata, Stratum
 
 ROUNDINGS = 64.0  # bounds the rounding errors of an entropy for each class, in EPSILON
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few
@@ -206,10 +206,10 @@ class Softmax(LabelLoss):
         p = np.ravel(self.probabilities(z))
         return p - y, p, p
 
-    def turning_costs(
+    def decision_costs(
         self, y: Array, weights: Array, z: Array, error: Array, theta: Array
     ) -> Array:
-        """See `Loss.turning_costs`: divergences of p from probabilities with another first class.
+        """See `Loss.decision_costs`: divergences of p from probabilities with another first class.
 
         D is KL(x, p) for the probabilities x of the other model, least where x is proportional to
         p but for the first two classes, which share the root of their product. F is KL(q, x) for
@@ -293,10 +293,10 @@ class CrammerSinger(LabelLoss):
         rounding = (_depth(len(own)) + self.n_outputs) * EPSILON * value
         return [(t * value, t * rounding) for t in scales]
 
-    def turning_costs(
+    def decision_costs(
         self, y: Array, weights: Array, z: Array, error: Array, theta: Array
     ) -> Array:
-        """See `Loss.turning_costs`: the probability of the own class, where that is decided.
+        """See `Loss.decision_costs`: the probability of the own class, where that is decided.
 
         If another class has as high a score, ahead by d >= 0, the loss is 1 + d, and theta.z is at
         most d times the sum of the other probabilities, so that F is at least the own one.

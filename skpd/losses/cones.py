@@ -26,7 +26,7 @@ class LossCones(Protocol):
         """Add l(y_i, z_i) for every row, of a loss whose evaluator has its second derivative."""
 
     def add_pieces(self, pieces: list[Any]) -> None:
-        """Add the pieces (`skpd.losses.base.Piece`) of a loss that is quadratic in pieces."""
+        """Add the `skpd.losses.base.LinearPiece` of a loss that is quadratic in pieces."""
 
     def add_row_norms(self) -> None:
         """Add ||z - y||_2 for every row."""

@@ -32,7 +32,7 @@ from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss
 from .cones import LossCones
 from .coupled_evaluator import CoupledEvaluator
-from .strata import Strata, all_rows
+from .row_groups import Strata, all_rows
 
 MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
 Derivatives = tuple[Array, Array, Array]  # a gradient or projection, and d and e of diag(d) - e e'

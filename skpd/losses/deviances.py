@@ -16,7 +16,7 @@ from .base import Loss, _depth
 from .cones import LossCones
 from .numerical import POWERS, last_above
 from .residual import interval_of_constants
-from .strata import Strata, Stratum
+from .row_groups import Strata, Stratum
 
 LARGEST = 1e100  # size of dual variables, beyond which sums of products may overflow
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON

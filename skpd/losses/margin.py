@@ -11,11 +11,11 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import attribute_of_part, number
-from .base import Piece, ScalarLoss, _depth
+from .base import LinearPiece, ScalarLoss, _depth
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
-from .strata import Strata, Stratum
+from .row_groups import Strata, Stratum
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 
@@ -83,10 +83,10 @@ class MarginLoss(ScalarLoss):
             values.append((-float(np.sum(weights * conjugate)), rounding))
         return values
 
-    def turning_costs(
+    def decision_costs(
         self, y: Array, weights: Array, z: Array, error: Array, theta: Array
     ) -> Array:
-        """See `Loss.turning_costs`; both functions are least at the boundary, or 0.
+        """See `Loss.decision_costs`; both functions are least at the boundary, or 0.
 
         phi(x) + phi*(u) - u x is convex, and 0 where u is a subgradient of phi. So its least value
         on the other side of 0 is that at 0 if u belongs to the side of the margin.
@@ -139,8 +139,8 @@ class MarginLoss(ScalarLoss):
 class _QuadraticHinge(MarginLoss):
     """A loss with ``phi*(u) = u + q u^2 / 2`` on [lower, 0], linear or a parabola in pieces."""
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [Piece(-y, y, 0.0, -self.conjugate_domain[0], self._curvature)]
+    def pieces(self, y: Array) -> list[LinearPiece]:
+        return [LinearPiece(-y, y, 0.0, -self.conjugate_domain[0], self._curvature)]
 
     def _phi_conjugate(self, u: Array) -> Array:
         inside = (u >= self.conjugate_domain[0]) & (u <= 0.0)
@@ -211,8 +211,8 @@ class GeneralizedHinge(MarginLoss):
     def conjugate_domain(self) -> Interval:
         return (-self.slope, 0.0)
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [Piece(-y, y, 0.0, 1.0), Piece(-y, 0.0 * y, 0.0, self.slope - 1.0)]
+    def pieces(self, y: Array) -> list[LinearPiece]:
+        return [LinearPiece(-y, y, 0.0, 1.0), LinearPiece(-y, 0.0 * y, 0.0, self.slope - 1.0)]
 
     def multipliers(self, y: Array) -> Multipliers:
         return Multipliers(np.outer(-y, [self.slope, 1.0]), np.ones((len(y), 2)))

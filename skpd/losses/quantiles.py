@@ -33,7 +33,7 @@ from .cones import LossCones
 from .coupled import FURTHEST, CoupledResidualLoss, Derivatives
 from .coupled_evaluator import CoupledEvaluator
 from .residual import Pinball, interval_of_constants, weighted_quantile
-from .strata import Strata
+from .row_groups import Strata
 
 # The relative growth of a row's sigma with its dual point: the few rows that hold quantiles apart
 # have dual points of a hundred, which steps of the same size for all rows reach in 65 Newton

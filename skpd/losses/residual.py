@@ -11,11 +11,11 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import number
-from .base import Piece, ScalarLoss, _depth
+from .base import LinearPiece, ScalarLoss, _depth
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import POWERS, last_above, root_of_slope
-from .strata import Strata, all_rows
+from .row_groups import Strata, all_rows
 
 
 class ResidualLoss(ScalarLoss):
@@ -214,8 +214,8 @@ class QuadraticResidual(ResidualLoss):
 
     epsilon: float = 0.0
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [Piece(1.0, y, *self.conjugate_domain, self._curvature)]
+    def pieces(self, y: Array) -> list[LinearPiece]:
+        return [LinearPiece(1.0, y, *self.conjugate_domain, self._curvature)]
 
     def _phi_conjugate(self, u: Array) -> Array:
         lower, upper = self.conjugate_domain

@@ -9,10 +9,10 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Interval, Numbers, Scales, Sum
 from .._values import attribute_of_part
-from .base import Loss, Piece
+from .base import LinearPiece, Loss
 from .cones import LossCones
 from .multipliers import Multipliers
-from .strata import Strata
+from .row_groups import Strata
 
 
 def with_offset(loss: Loss, y: Array, offset: Array | None) -> tuple[Array, Loss]:
@@ -106,7 +106,7 @@ class Shifted(Loss):
             return None
         return Multipliers(found.slopes, found.offsets + offset[:, np.newaxis] * found.slopes)
 
-    def pieces(self, y: Array) -> list[Piece] | None:
+    def pieces(self, y: Array) -> list[LinearPiece] | None:
         y, offset = _columns(np.reshape(y, (-1, 2)))
         pieces = self.inner.pieces(y)
         if pieces is None:
@@ -137,12 +137,12 @@ class Shifted(Loss):
         low = z_low + rest
         return self.inner.largest(y, z, low, error + EPSILON * np.abs(low))
 
-    def turning_costs(
+    def decision_costs(
         self, y: Array, weights: Array, z: Array, error: Array, theta: Array
     ) -> Array:
         y, offset = _columns(y)
         z = z + offset
-        return self.inner.turning_costs(y, weights, z, error + EPSILON * np.abs(z), theta)
+        return self.inner.decision_costs(y, weights, z, error + EPSILON * np.abs(z), theta)
 
     # The conjugate
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from .._values import number
-from .base import Piece
+from .base import LinearPiece
 from .multipliers import Multipliers
 from .residual import QuadraticResidual, weighted_quantile
 
@@ -20,11 +20,11 @@ class _Tube(QuadraticResidual):
 
     epsilon: float = number(0.1, least=0.0)
 
-    def pieces(self, y: Array) -> list[Piece]:
+    def pieces(self, y: Array) -> list[LinearPiece]:
         lower, upper = self.conjugate_domain
         return [
-            Piece(1.0, y + self.epsilon, 0.0, upper, self._curvature),
-            Piece(-1.0, y - self.epsilon, 0.0, -lower, self._curvature),
+            LinearPiece(1.0, y + self.epsilon, 0.0, upper, self._curvature),
+            LinearPiece(-1.0, y - self.epsilon, 0.0, -lower, self._curvature),
         ]
 
 

@@ -69,10 +69,10 @@ class WorstCaseHinge(Hinge):
     def at_radius(self, radius: float) -> Loss:
         return Hinge() if self.kappa == inf else FlippedHinge(self.kappa * radius)
 
-    def turning_costs(
+    def decision_costs(
         self, y: Array, weights: Array, z: Array, error: Array, theta: Array
     ) -> Array:
-        """See `Loss.turning_costs`: 1 - p - r for rows that are predicted right.
+        """See `Loss.decision_costs`: 1 - p - r for rows that are predicted right.
 
         For a margin m <= 0 and any radius h(m, lam) - p (1 - m) - r (1 + m - kappa lam) is at
         least (1 - p) (1 - m) - r (1 + m), which is least at m = 0.

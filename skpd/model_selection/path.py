@@ -16,7 +16,7 @@ from .._warn import warn
 from ..estimators.base import PrimalDualEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.following import point_of
-from ..formulation.formulate import FitProblems
+from ..formulation.formulate import FormulatedProblems
 from ..problems import Problem, Solution
 from .certified_path import Covered, certified_models
 from .regularization_path import RegularizationPath
@@ -155,7 +155,7 @@ def _interrupt(models: RegularizationPath, progress: str) -> PathInterrupt:
 
 
 def _certified(
-    estimator: PrimalDualEstimator, fit: FitProblems, ends: Array, eps: float,
+    estimator: PrimalDualEstimator, fit: FormulatedProblems, ends: Array, eps: float,
     steps: Pipeline | None,
 ) -> RegularizationPath:  # fmt: skip
     """The path whose models have a relative gap of at most eps for every alpha between two."""
@@ -231,7 +231,7 @@ def split_pipeline(estimator: BaseEstimator) -> tuple[Pipeline | None, PrimalDua
 
 def problems_of_path(
     estimator: PrimalDualEstimator, X: MatrixLike, y: ArrayLike, **metadata: Any
-) -> FitProblems:
+) -> FormulatedProblems:
     """The validated data and the problems of an estimator for a path.
 
     ``estimator`` is a clone whose own alpha has no effect. Metadata may be None.
@@ -251,7 +251,7 @@ def problems_of_path(
 
 def _gathered(
     estimator: PrimalDualEstimator,
-    fit: FitProblems,
+    fit: FormulatedProblems,
     alphas: Array,
     rows: Sequence[tuple[Solution, ...]],
     steps: Pipeline | None,

@@ -189,7 +189,7 @@ def useful_epsilon(problem: Problem) -> float:
         model = solve(of_sample, tol=TOL, max_iter=MAX_ITER, random_state=state)
         if model.interrupted:
             raise KeyboardInterrupt
-        variables = here.completed(model.coef, model.intercept)
+        variables = here.extend(model.coef, model.intercept)
         primal, radius = primal_objective(here, variables, model.intercept), variables[-1]
         if primal < here.null_objective * (1.0 - TOL):
             found = _meeting(here, primal, radius)

@@ -53,9 +53,9 @@ class Structure(Enum):
         A function of the singular values of a matrix of coefficients.
     OF_NORM
         A convex increasing ``function`` of a ``norm``.
-    OF_ROWS
+    PER_ROW
         Half the squared norm of a function with a weight for each row of a kernel matrix.
-    WHOLE
+    NOT_SEPARABLE
         Anything else.
     """
 
@@ -66,11 +66,11 @@ class Structure(Enum):
     MAXIMUM = "maximum"
     SPECTRAL = "spectral"
     OF_NORM = "of_norm"
-    OF_ROWS = "of_rows"
-    WHOLE = "whole"
+    PER_ROW = "of_rows"
+    NOT_SEPARABLE = "whole"
 
     @property
-    def in_parts(self) -> bool:
+    def is_block_separable(self) -> bool:
         """Whether the penalty is a sum over coefficients or groups of them."""
         return self in (Structure.SEPARABLE, Structure.GROUPED)
 
@@ -122,7 +122,7 @@ class Penalty(Value, ABC):
     """
 
     # a class may override these by constants, or by properties that depend on its parameters
-    structure: ClassVar[Structure] = Structure.WHOLE
+    structure: ClassVar[Structure] = Structure.NOT_SEPARABLE
     terms: Any
     is_norm: ClassVar[bool] = False
     is_quadratic: ClassVar[bool] = False
@@ -156,7 +156,7 @@ class Penalty(Value, ABC):
         # the neighbours of a coefficient belong to other outputs
         return self.has_cones and self.structure is not Structure.CHAINED
 
-    def bind(self, n_features: int):
+    def for_n_features(self, n_features: int):
         """The penalty for coefficients of this length.
 
         Raises

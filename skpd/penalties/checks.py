@@ -53,7 +53,7 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
     Traceback (most recent call last):
     AssertionError: Halfway fails the test of its prox, which minimises ...
     """
-    penalty = penalty.bind(n_features)
+    penalty = penalty.for_n_features(n_features)
     for kind in (_Values, _Declared, _Prox, _Duals):
         tests = kind(penalty, n_features)
         for test in tests.tests():

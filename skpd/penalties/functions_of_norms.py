@@ -176,9 +176,9 @@ class FunctionOfNorm(Penalty):
         except AssertionError as error:
             raise ValueError(f"function must pass check_function: {error}") from error
 
-    def bind(self, n_features: int) -> "FunctionOfNorm":
+    def for_n_features(self, n_features: int) -> "FunctionOfNorm":
         bound = copy(self)
-        object.__setattr__(bound, "norm", self.norm.bind(n_features))
+        object.__setattr__(bound, "norm", self.norm.for_n_features(n_features))
         if len(bound.norm.free_features.columns):
             raise ValueError(
                 f"norm must penalise every coefficient, got weights of 0 in {self.norm!r}."

@@ -57,7 +57,7 @@ class _OfCombinations(Chained):
             )
         return SAFE * float(values[rank - 1])
 
-    def bind(self, n_features: int) -> Self:
+    def for_n_features(self, n_features: int) -> Self:
         if n_features != self.combinations.shape[1]:
             raise ValueError(
                 f"{type(self).__name__} is of {self.combinations.shape[1]} features, got "

@@ -83,7 +83,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
     --------
     >>> import numpy as np
     >>> from skpd.penalties import GroupLInf
-    >>> GroupLInf(groups=2).bind(4).prox(np.array([3.0, 2.5, 0.1, 0.1]), 1.0)
+    >>> GroupLInf(groups=2).for_n_features(4).prox(np.array([3.0, 2.5, 0.1, 0.1]), 1.0)
     array([2.25, 2.25, 0.  , 0.  ])
     """
 
@@ -147,7 +147,7 @@ class GroupL1Squared(_Square):
     --------
     >>> import numpy as np
     >>> from skpd.penalties import GroupL1Squared
-    >>> GroupL1Squared(groups=2).bind(4).prox(np.array([3.0, 0.5, 1.0, 1.0]), 0.5)
+    >>> GroupL1Squared(groups=2).for_n_features(4).prox(np.array([3.0, 0.5, 1.0, 1.0]), 0.5)
     array([1.5       , 0.        , 0.33333333, 0.33333333])
     """
 
@@ -182,7 +182,7 @@ class SquaredGroupL2(_Square):
     --------
     >>> import numpy as np
     >>> from skpd.penalties import SquaredGroupL2
-    >>> SquaredGroupL2(groups=2).bind(4).prox(np.array([3.0, 4.0, 0.1, 0.1]), 0.5)
+    >>> SquaredGroupL2(groups=2).for_n_features(4).prox(np.array([3.0, 4.0, 0.1, 0.1]), 0.5)
     array([1.5, 2. , 0. , 0. ])
     """
 
@@ -224,7 +224,7 @@ class GroupElasticNet(_Weighted, Penalty):
     --------
     >>> import numpy as np
     >>> from skpd.penalties import GroupElasticNet
-    >>> penalty = GroupElasticNet(groups=2, weights=[1.0]).bind(2)
+    >>> penalty = GroupElasticNet(groups=2, weights=[1.0]).for_n_features(2)
     >>> penalty.prox(np.array([3.0, 4.0]), 1.0)
     array([1.8, 2.4])
     """
@@ -232,8 +232,8 @@ class GroupElasticNet(_Weighted, Penalty):
     l1_ratio: float = number(0.5, above=0.0, below=1.0)
     structure: ClassVar[Structure] = Structure.GROUPED
 
-    def bind(self, n_features: int) -> "GroupElasticNet":
-        bound: GroupElasticNet = super().bind(n_features)
+    def for_n_features(self, n_features: int) -> "GroupElasticNet":
+        bound: GroupElasticNet = super().for_n_features(n_features)
         if not np.all(bound._weights > 0.0):
             raise ValueError(
                 "The weights of groups of GroupElasticNet must be greater than 0, got "
@@ -254,7 +254,7 @@ class GroupElasticNet(_Weighted, Penalty):
         return 1.0 - self.l1_ratio
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
-        norms = GroupL2(groups=self.groups, weights=self._weights).bind(len(self.labels))
+        norms = GroupL2(groups=self.groups, weights=self._weights).for_n_features(len(self.labels))
         return self.group_ridge, norms, self.l1_ratio
 
     def value(self, w: Array) -> float:

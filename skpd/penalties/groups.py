@@ -22,20 +22,20 @@ from .tangents import SmoothDirections, of_coordinates
 
 @dataclass(frozen=True, eq=False)
 class _Partitioned:
-    """The base class of penalties of groups, with a partition that `bind` fixes."""
+    """The base class of penalties of groups, with a partition that `for_n_features` fixes."""
 
     groups: Any
     _partition: Partition = field(default=cast(Partition, None), init=False, repr=False)
     has_cones_of_outputs: ClassVar[bool] = True
 
-    def bind(self, n_features: int) -> Self:
+    def for_n_features(self, n_features: int) -> Self:
         bound = copy(self)
         object.__setattr__(bound, "_partition", Partition.of(self.groups, n_features))
         return bound
 
     @property
     def partition(self) -> Partition:
-        """The partition of the features, which `bind` has made."""
+        """The partition of the features, which `for_n_features` has made."""
         return self._partition
 
     @property
@@ -67,7 +67,7 @@ class _Partitioned:
         return self.penalised_first[0]
 
     def _bound(self, w: Array) -> Self:
-        return self if self._partition is not None else self.bind(len(w))
+        return self if self._partition is not None else self.for_n_features(len(w))
 
     def step_sizes(self, step: Array) -> Array:
         return self._bound(step)._partition.minima(step)
@@ -80,8 +80,8 @@ class _Weighted(_Partitioned):
     weights: ArrayLike | None = None
     _weights: Array = field(default=cast(Array, None), init=False, repr=False)
 
-    def bind(self, n_features: int) -> Self:
-        bound = super().bind(n_features)
+    def for_n_features(self, n_features: int) -> Self:
+        bound = super().for_n_features(n_features)
         partition = bound._partition
         if self.weights is None:
             weights = self._default_weights(partition)
@@ -187,7 +187,7 @@ class GroupL2(_Grouped):
     --------
     >>> import numpy as np
     >>> from skpd.penalties import GroupL2
-    >>> penalty = GroupL2(groups=2, weights=[1.0, 1.0]).bind(4)
+    >>> penalty = GroupL2(groups=2, weights=[1.0, 1.0]).for_n_features(4)
     >>> penalty.prox(np.array([3.0, 4.0, 0.1, 0.1]), 1.0)
     array([2.4, 3.2, 0. , 0. ])
     """
@@ -209,7 +209,7 @@ class GroupL2(_Grouped):
         return bound._largest_quotient(bound._partition.norms(v))
 
     def with_coefficient(self, n_features: int, weight: float) -> "GroupL2":
-        bound = self.bind(n_features)
+        bound = self.for_n_features(n_features)
         labels = np.append(bound.labels, bound.partition.n_groups)
         # labels are taken in the order in which they first appear
         _, first = np.unique(labels, return_index=True)
@@ -234,7 +234,7 @@ class SparseGroup(_Grouped):
     --------
     >>> import numpy as np
     >>> from skpd.penalties import SparseGroup
-    >>> penalty = SparseGroup(groups=2, weights=[1.0], l1_ratio=0.5).bind(2)
+    >>> penalty = SparseGroup(groups=2, weights=[1.0], l1_ratio=0.5).for_n_features(2)
     >>> penalty.prox(np.array([6.5, 8.5]), 1.0)
     array([5.7, 7.6])
     """

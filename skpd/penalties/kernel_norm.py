@@ -34,7 +34,7 @@ class SquaredKernelNorm(SquaredL2):
     """
 
     kernel: KernelMatrix
-    structure: ClassVar[Structure] = Structure.OF_ROWS
+    structure: ClassVar[Structure] = Structure.PER_ROW
 
     def value(self, w: Array) -> float:
         """The value, rounded up."""

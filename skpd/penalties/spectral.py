@@ -59,7 +59,7 @@ class Spectral(Penalty):
                 f"every order of the coefficients, got {self.of_values!r}."
             )
 
-    def bind(self, n_features: int) -> "Spectral":
+    def for_n_features(self, n_features: int) -> "Spectral":
         if self.n_outputs is not None and n_features % self.n_outputs:
             raise ValueError(
                 f"n_outputs of Spectral must divide the number of coefficients, {n_features}, got "

@@ -35,7 +35,7 @@ class _ByFeature(Penalty):
     def n_features(self) -> int:
         return max(np.size(term) for term in self.terms)
 
-    def bind(self, n_features: int) -> Self:
+    def for_n_features(self, n_features: int) -> Self:
         if n_features != self.n_features:
             raise ValueError(
                 f"penalty_weights, bounds and the arrays of {type(self).__name__} must hold a "
@@ -229,7 +229,7 @@ class Separable(_ByFeature):
     --------
     >>> import numpy as np
     >>> from skpd.penalties import Separable
-    >>> Separable(l1=[0.0, 1.0], lower=0.0).bind(2).prox(np.array([3.0, -2.0]), 1.0)
+    >>> Separable(l1=[0.0, 1.0], lower=0.0).for_n_features(2).prox(np.array([3.0, -2.0]), 1.0)
     array([3., 0.])
     """
 
@@ -264,11 +264,11 @@ class Separable(_ByFeature):
     def terms(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         return self.l1, self.l2, self.lower, self.upper
 
-    def bind(self, n_features: int) -> "Separable":
+    def for_n_features(self, n_features: int) -> "Separable":
         if not any(map(np.ndim, self.terms)):
             l1 = np.full(n_features, self.l1)
             return Separable(l1, self.l2, self.lower, self.upper)
-        return super().bind(n_features)
+        return super().for_n_features(n_features)
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         least = float(np.min(self.l2))

@@ -51,7 +51,7 @@ class RowPoint(DualPoint):
 
     @cached_property
     def _plain_products(self) -> tuple[Array, Array]:
-        return self.problem.products(self.theta, self.problem.columns.threshold)
+        return self.problem.products(self.theta, self.problem.regularisation.threshold)
 
     @cached_property
     def _intercept_sums(self) -> list[Sum]:

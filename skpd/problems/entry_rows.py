@@ -20,12 +20,12 @@ from ..designs import EntriesDesign
 from ..designs.largest_singular import estimated_largest_singular_value
 from ..losses import Loss
 from ..penalties import FactoredTraceNorm, Penalty
-from .columns import Columns
 from .entry_points import EntryPoint, FreeOfEntries
 from .free import Free
 from .free_groups import FreeGroups
 from .null_model import NullModel
 from .problem import Problem
+from .regularisation import Regularisation
 from .rows import Rows
 from .solution import Point
 
@@ -181,4 +181,4 @@ class RowsOfEntries(Rows):
 
 def entries_problem(rows: RowsOfEntries, alpha: float) -> Problem:
     """The problem of matrix completion, with the weight alpha of the trace norm."""
-    return Problem(rows, Columns(FactoredTraceNorm(rows.design), alpha))
+    return Problem(rows, Regularisation(FactoredTraceNorm(rows.design), alpha))

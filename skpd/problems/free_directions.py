@@ -16,9 +16,9 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
+from ..certificates.dual_corrections import least_linear
 from ..certificates.objective import NOTHING, DualPoint, Interval
-from ..certificates.repairs import least_linear
-from ..losses.strata import Stratum
+from ..losses.row_groups import Stratum
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
 from .free import Free

@@ -16,16 +16,16 @@ from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..designs.outputs_gram import OutputsGram
 from ..designs.sampling import uniform_by_place
 from ..losses import Loss
-from ..losses.strata import Stratum
+from ..losses.row_groups import Stratum
 from ..losses.worst_case import WorstCaseHinge
 from ..penalties import Penalty
-from .columns import Columns
 from .dual_points import RowPoint
 from .free import Free
 from .free_directions import FreeDirections
 from .null_model import NullModel, null_model
 from .prediction_intervals import prediction_intervals
 from .problem import Problem
+from .regularisation import Regularisation
 from .robust_points import FreeWithRadius
 from .rows import Rows
 from .solution import Point
@@ -142,7 +142,7 @@ class RowsInMemory(Rows):
 
     def by_columns(self, penalty: Penalty) -> Self:
         """The rows with X stored by columns, if Newton's method follows a path over alpha."""
-        by_newton = penalty.structure.in_parts and not penalty.is_quadratic
+        by_newton = penalty.structure.is_block_separable and not penalty.is_quadratic
         if self.loss.linear_tails or not by_newton:
             return self
         return replace(self, design=self.design.by_columns, original=self)
@@ -298,13 +298,13 @@ class RowsInMemory(Rows):
         value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
         return upper - dual_estimate(problem, value, gradient, upper)
 
-    def turning_costs(
+    def decision_costs(
         self, problem: Problem, coef: Array, free: Numbers, theta: Array
     ) -> Array | None:
         if not self.loss.has_decisions:
             return None
         z, error = problem.predictions(coef, free)
-        return self.loss.turning_costs(self.y, self.weights, z, error, theta)
+        return self.loss.decision_costs(self.y, self.weights, z, error, theta)
 
     def prediction_intervals(
         self, problem: Problem, coef: Array, free: Numbers, gap: float
@@ -350,7 +350,7 @@ def no_gradient(problem: Problem, gradient: Array, flat: float = FLAT) -> bool:
         return True
     most = np.sqrt(problem.squares[: problem.n_coefficients])
     most *= null.objective / null.prediction_scale  # times the mean slope of the losses
-    return bool(np.all(problem.of_model(np.abs(gradient) <= flat * most)))
+    return bool(np.all(problem.project(np.abs(gradient) <= flat * most)))
 
 
 def linear_problem(
@@ -373,4 +373,4 @@ def linear_problem(
         If the penalty does not fit the features.
     """
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
-    return Problem(rows, Columns(penalty, alpha))
+    return Problem(rows, Regularisation(penalty, alpha))

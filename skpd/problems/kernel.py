@@ -51,9 +51,9 @@ from ..designs import KernelFactor, KernelFeatures, KernelMatrix, KernelRows
 from ..losses import Loss
 from ..penalties import Penalty, SquaredL2
 from ..penalties.kernel_norm import SquaredKernelNorm
-from .columns import Columns
 from .in_memory import RowsInMemory
 from .problem import Problem
+from .regularisation import Regularisation
 from .solution import Point, Solution
 
 PenaltyOf = Callable[[Indices], Penalty]
@@ -117,8 +117,8 @@ class KernelMachine:
         """
         (matrix,) = self.matrices
         rows = self.problem.rows.with_design(KernelRows(matrix))
-        columns = Columns(SquaredKernelNorm(matrix), self.problem.alpha)
-        return KernelMachine(Problem(rows, columns), self.penalty_of)
+        regularisation = Regularisation(SquaredKernelNorm(matrix), self.problem.alpha)
+        return KernelMachine(Problem(rows, regularisation), self.penalty_of)
 
     @property
     def matrices(self) -> tuple[KernelMatrix, ...]:
@@ -189,7 +189,7 @@ class KernelMachine:
     @cached_property
     def _of_norms(self) -> Penalty:
         """The penalty of functions with one coefficient each, their norms."""
-        return self.penalty_of(np.arange(len(self.matrices))).bind(len(self.matrices))
+        return self.penalty_of(np.arange(len(self.matrices))).for_n_features(len(self.matrices))
 
     def scales_of(self, point: Point | Solution) -> Array:
         """The ratios scale_k = ||f_k|| / ||v_k||.
@@ -205,8 +205,8 @@ class KernelMachine:
 
     def with_design(self, design: KernelFeatures) -> "KernelMachine":
         """The problem with other factors."""
-        columns = Columns(self.penalty_of(design.labels), self.problem.alpha)
-        problem = Problem(self.problem.rows.with_design(design), columns)
+        regularisation = Regularisation(self.penalty_of(design.labels), self.problem.alpha)
+        problem = Problem(self.problem.rows.with_design(design), regularisation)
         return KernelMachine(problem, self.penalty_of)
 
     def with_residuals(self, traces: list[float]) -> "KernelMachine":
@@ -293,9 +293,9 @@ def kernel_machines(
     """
     empty = tuple(KernelFactor.empty(matrix.diagonal) for matrix in matrices)
     design = KernelFeatures(tuple(matrices), empty)
-    columns = Columns(penalty_of(design.labels), alpha)
+    regularisation = Regularisation(penalty_of(design.labels), alpha)
     rows = [RowsInMemory(design, y, weights, loss, fit_intercept, total_weight) for y in targets]
-    machines = [KernelMachine(Problem(own, columns), penalty_of) for own in rows]
+    machines = [KernelMachine(Problem(own, regularisation), penalty_of) for own in rows]
     if factored or not machines[0].has_pairs:  # the method of pairs uses K, not a factor
         traces = np.min([machine.residual_traces(tol) for machine in machines], axis=0)
         pairs = zip(matrices, traces.tolist(), strict=True)

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Array, Numbers
-from .columns import Columns
 from .null_model import NullModel
+from .regularisation import Regularisation
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,20 +31,20 @@ class Lift:
     n_more: ClassVar[int] = 0
     same_predictions: ClassVar[bool] = True
 
-    def of_model(self, variables: np.ndarray) -> np.ndarray:
+    def project(self, variables: np.ndarray) -> np.ndarray:
         """The coefficients of the model, or other numbers for each of them."""
         return variables[: -self.n_more] if self.n_more else variables
 
-    def completed(self, problem: Any, variables: Array, intercept: Numbers) -> Array:
+    def extend(self, problem: Any, variables: Array, intercept: Numbers) -> Array:
         """The variables of the problem, with the best values of those beside the coefficients.
 
         ``variables`` are those of the problem, or the coefficients of the model only.
         """
         return variables
 
-    def columns_at(self, columns: Columns, alpha: float) -> Columns:
-        """The columns of the problem for another alpha than that of the given ones."""
-        return replace(columns, alpha=alpha)
+    def regularisation_at(self, regularisation: Regularisation, alpha: float) -> Regularisation:
+        """The regularisation of the problem for another alpha."""
+        return replace(regularisation, alpha=alpha)
 
     def null(self, rows: Any, alpha: float) -> NullModel:
         """The best constant prediction."""

@@ -6,8 +6,8 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import Certificate, bound_below, relative_gap
 from ..certificates.bounds import ROUNDING
-from ..certificates.coefficients import Evidence
-from ..certificates.row_evidence import row_evidence
+from ..certificates.coefficients import ImpliedBounds
+from ..certificates.row_bounds import row_bounds
 from ..penalties.intervals import Slopes
 from .problem import Problem
 
@@ -77,6 +77,6 @@ class Moments:
         return Certificate(
             primal, dual, gap, relative_gap(problem, gap), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",
-            Evidence(penalty, slopes, gap - lost, radius, distances, shape), shape,
-            row_evidence(problem, gap, None, None),
+            ImpliedBounds(penalty, slopes, gap - lost, radius, distances, shape), shape,
+            row_bounds(problem, gap, None, None),
         )  # fmt: skip

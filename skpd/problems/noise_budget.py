@@ -24,11 +24,11 @@ from .._floats import EPSILON
 from .._typing import Array, Numbers
 from ..losses import Hinge
 from ..penalties.weighted import with_coefficient
-from .columns import Columns
 from .in_memory import RowsInMemory
 from .lifts import Lift
 from .null_model import NullModel
 from .problem import Problem
+from .regularisation import Regularisation
 from .solution import Point
 
 
@@ -40,18 +40,18 @@ class NoiseBudget(Lift):
     ----------
     share : float
         The upper bound nu > 0 on sum_i c_i p_i.
-    columns : Columns
-        The columns of w.
+    regularisation : Regularisation
+        The regularisation of w.
     n_features : int
     """
 
     n_more: ClassVar[int] = 1
     same_predictions: ClassVar[bool] = False
     share: float
-    columns: Columns
+    regularisation: Regularisation
     n_features: int
 
-    def completed(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
+    def extend(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
         """The variables (w, t), with the least t so that margins below 1 - t weigh at most nu."""
         coef = variables[: self.n_features]
         z = problem.predictions(np.append(coef, 0.0), intercept)[0]
@@ -61,18 +61,18 @@ class NoiseBudget(Lift):
         shift = 1.0 - float(margins[order[np.argmax(beyond)]]) if beyond.any() else 0.0
         return np.append(coef, shift if 0.0 < shift < np.inf else 0.0)
 
-    def columns_at(self, columns: Columns, alpha: float) -> Columns:
-        """The columns of (w, t).
+    def regularisation_at(self, regularisation: Regularisation, alpha: float) -> Regularisation:
+        """The regularisation of (w, t).
 
         Raises
         ------
         ValueError
             If the penalty is not one that `with_coefficient` takes.
         """
-        own = self.columns
+        own = self.regularisation
         penalty = with_coefficient(own.penalty, self.n_features, self.share / alpha)
         constraints = None if own.constraints is None else own.constraints.with_zero_column()
-        return Columns(penalty, alpha, constraints)
+        return Regularisation(penalty, alpha, constraints)
 
     def null(self, rows: RowsInMemory, alpha: float) -> NullModel:
         """The best constant: that of the hinge loss with t = 0, or 0 with t = 1 if nu is less."""
@@ -90,7 +90,7 @@ class NoiseBudget(Lift):
         )
 
     def largest_alpha(self, problem: Problem) -> float:
-        return self.columns.penalty.largest_alpha(-self.of_model(problem.null_gradient))
+        return self.regularisation.penalty.largest_alpha(-self.project(problem.null_gradient))
 
     def in_domain(self, rows: RowsInMemory, theta: Array) -> Array:
         """The nearest dual point in the box whose multipliers are within the noise budget."""
@@ -103,7 +103,7 @@ class NoiseBudget(Lift):
         design = rows.design.columns(np.arange(self.n_features))
         loss = HingeWithinBudget(rows.weights, self.share)
         rows = replace(rows.with_design(design), loss=loss)
-        return Problem(rows, replace(self.columns, alpha=problem.alpha))
+        return Problem(rows, replace(self.regularisation, alpha=problem.alpha))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,9 @@ class HingeWithinBudget(Hinge):
         return _within_budget(found, step - y * theta, y, self.weights, self.share)
 
 
-def noise_budget_problem(rows: RowsInMemory, columns: Columns, share: float) -> Problem:
+def noise_budget_problem(
+    rows: RowsInMemory, regularisation: Regularisation, share: float
+) -> Problem:
     """The problem in (w, t) of the hinge loss with a noise budget, a share of the weights.
 
     Raises
@@ -127,9 +129,9 @@ def noise_budget_problem(rows: RowsInMemory, columns: Columns, share: float) -> 
     ValueError
         If the penalty is not one that `with_coefficient` takes.
     """
-    lift = NoiseBudget(share, columns, rows.n_coefficients)
+    lift = NoiseBudget(share, regularisation, rows.n_coefficients)
     lifted = rows.with_design(rows.design.with_column(rows.y))
-    return Problem(lifted, lift.columns_at(columns, columns.alpha), lift=lift)
+    return Problem(lifted, lift.regularisation_at(regularisation, regularisation.alpha), lift=lift)
 
 
 def _within_budget(theta: Array, p: Array, y: Array, weights: Array, share: float) -> Array:

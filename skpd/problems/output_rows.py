@@ -25,11 +25,11 @@ from ..designs.outputs import OutputsDesign, SharedDesign
 from ..designs.outputs_gram import OutputsGram
 from ..losses import Loss
 from ..penalties import Penalty, Structure
-from .columns import Columns
 from .free import Free
 from .in_memory import RowsInMemory
 from .output_points import FreeOutputs, OutputsPoint, on_intervals
 from .problem import Problem
+from .regularisation import Regularisation
 
 FAR_FOR_GRADIENTS = 0.3  # like FAR, for gradient methods, which even small means slow down
 FURTHEST = 40.0  # used for an infinite intercept of a logistic loss
@@ -71,7 +71,7 @@ class RowsOfOutputs(RowsInMemory):
     # Subsets and other forms
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
-        far = FAR if penalty.structure.in_parts else FAR_FOR_GRADIENTS
+        far = FAR if penalty.structure.is_block_separable else FAR_FOR_GRADIENTS
         return self.design.shift_of_columns(self.weights, far)
 
     def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Array:
@@ -91,7 +91,7 @@ class RowsOfOutputs(RowsInMemory):
         return self.design.rows_of(samples)
 
     def by_columns(self, penalty: Penalty) -> Self:
-        if self.loss.linear_tails or not penalty.structure.in_parts:
+        if self.loss.linear_tails or not penalty.structure.is_block_separable:
             return self
         return replace(self, design=self.design.by_columns, original=self)
 
@@ -210,4 +210,4 @@ def outputs_problem(
         np.repeat(weights, n_outputs), loss, fit_intercept,
         float(len(Y)) if total_weight is None else total_weight,
     )  # fmt: skip
-    return Problem(rows, Columns(penalty, alpha))
+    return Problem(rows, Regularisation(penalty, alpha))

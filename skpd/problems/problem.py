@@ -13,12 +13,12 @@ from ..certificates.rigorous import rigorous_primal
 from ..designs import Design, DualProducts
 from ..losses import Loss
 from ..penalties import Penalty
-from .columns import Columns
 from .constrained_points import ConstrainedPoint
 from .free import Free
 from .lifts import IN_COEFFICIENTS, Lift
 from .null_model import NullModel
 from .prediction_intervals import inactive_rows
+from .regularisation import Regularisation
 from .rows import Rows
 from .solution import Point
 from .workspace import Workspace
@@ -49,9 +49,9 @@ class PartsByName(Objective):
     loss: "SomeLoss" = attribute_of_part("rows.loss")
     fit_intercept: bool = attribute_of_part("rows.fit_intercept")
     total_weight: float = attribute_of_part("rows.total_weight")
-    penalty: "SomePenalty" = attribute_of_part("columns.penalty")
-    alpha: float = attribute_of_part("columns.alpha")
-    constraints: Any = attribute_of_part("columns.constraints")
+    penalty: "SomePenalty" = attribute_of_part("regularisation.penalty")
+    alpha: float = attribute_of_part("regularisation.alpha")
+    constraints: Any = attribute_of_part("regularisation.constraints")
     n_samples: int = attribute_of_part("rows.n_samples")
     n_coefficients: int = attribute_of_part("rows.n_coefficients")
     n_outputs: int = attribute_of_part("rows.n_outputs")
@@ -59,7 +59,7 @@ class PartsByName(Objective):
     squares: Array = attribute_of_part("rows.squares")
     null_objective: float = attribute_of_part("null.objective")
     null_rounding: float = attribute_of_part("null.rounding")
-    null_is_allowed: bool = attribute_of_part("columns.allow_zero")
+    null_is_allowed: bool = attribute_of_part("regularisation.allow_zero")
     prediction_scale: float = attribute_of_part("null.prediction_scale")
     free_columns: Indices = attribute_of_part("penalty.free_features.columns")
     has_free_level: bool = attribute_of_part("penalty.free_level")
@@ -77,7 +77,7 @@ class Problem(PartsByName):
     ----------
     rows : Rows
         Data, targets, weights and the loss.
-    columns : Columns
+    regularisation : Regularisation
         The penalty R, its weight alpha, and linear constraints.
     workspace : Workspace, default=None
         Results that one run, or the runs along a path, keep; see `in_workspace`.
@@ -93,7 +93,7 @@ class Problem(PartsByName):
     """
 
     rows: "SomeRows"
-    columns: Columns
+    regularisation: Regularisation
     workspace: Workspace | None = field(default=None, repr=False)
     free: "SomeFree" = field(default=cast("SomeFree", None), repr=False)
     lift: Any = IN_COEFFICIENTS  # of the class `Lift`, whose kinds have parameters of their own
@@ -101,7 +101,7 @@ class Problem(PartsByName):
     if TYPE_CHECKING:
 
         def __init__(
-            self, rows: Rows, columns: Columns, workspace: Workspace | None = None,
+            self, rows: Rows, regularisation: Regularisation, workspace: Workspace | None = None,
             free: Free | None = None, lift: Lift = IN_COEFFICIENTS,
         ) -> None: ...  # fmt: skip
 
@@ -111,11 +111,11 @@ class Problem(PartsByName):
         if self.workspace is not None and self.workspace.rows is not rows:
             self._fix("workspace", None)
         if free is None or free.rows is not rows or free.penalty is not self.penalty:
-            self._fix("columns", self.columns.bound(rows.n_coefficients))
+            self._fix("regularisation", self.regularisation.for_n_features(rows.n_coefficients))
             self._fix("free", rows.free_of(self.penalty))
-        self.columns.require_consistent()
+        self.regularisation.require_consistent()
 
-    def _fix(self, name: str, value: "Workspace | Columns | Free | None") -> None:
+    def _fix(self, name: str, value: "Workspace | Regularisation | Free | None") -> None:
         """Set an attribute of a new problem during its initialisation."""
         object.__setattr__(self, name, value)
 
@@ -123,11 +123,15 @@ class Problem(PartsByName):
 
     def with_alpha(self, alpha: float) -> Self:
         """The problem with another alpha, which shares rows and free coordinates."""
-        return replace(self, columns=self.lift.columns_at(self.columns, alpha))
+        return replace(
+            self, regularisation=self.lift.regularisation_at(self.regularisation, alpha)
+        )
 
     def with_penalty(self, penalty: Penalty, alpha: float) -> Self:
         """The problem with another penalty and alpha, for the same rows."""
-        return replace(self, columns=replace(self.columns, penalty=penalty, alpha=alpha))
+        return replace(
+            self, regularisation=replace(self.regularisation, penalty=penalty, alpha=alpha)
+        )
 
     def of_rows(self, rows: "SomeRows") -> Self:
         """The problem with other rows, or another form of the same rows."""
@@ -139,7 +143,7 @@ class Problem(PartsByName):
 
     def of_columns(self, columns: Indices, penalty: Penalty) -> "Problem":
         """The problem of a subset of the features, with a penalty on these and alpha = 1."""
-        return Problem(self.rows.of_columns(columns), Columns(penalty, 1.0))
+        return Problem(self.rows.of_columns(columns), Regularisation(penalty, 1.0))
 
     def in_workspace(self, of_path: bool = False) -> Self:
         """The problem with a workspace for one run, or for the runs along a path."""
@@ -152,17 +156,17 @@ class Problem(PartsByName):
 
     # Models
 
-    def completed(self, coef: Array, intercept: Numbers) -> Array:
+    def extend(self, coef: Array, intercept: Numbers) -> Array:
         """The variables of a model, with the best values of those beside its coefficients."""
-        return self.lift.completed(self, coef, intercept)
+        return self.lift.extend(self, coef, intercept)
 
-    def of_model(self, variables: np.ndarray) -> np.ndarray:
+    def project(self, variables: np.ndarray) -> np.ndarray:
         """The coefficients of the model, or other values for each of them."""
-        return self.lift.of_model(variables)
+        return self.lift.project(variables)
 
     def coef_table(self, coef: Array) -> Array:
         """The coefficients of the model in the shape of ``coef_``."""
-        return self.rows.coef_table(self.of_model(coef))
+        return self.rows.coef_table(self.project(coef))
 
     @property
     def table_shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -226,20 +230,20 @@ class Problem(PartsByName):
         coef, intercept = self.free.restricted(coef, intercept)
         feasible = self.penalty.feasible(coef)
         if self.constraints is not None:
-            restored = self.columns.restored(feasible)
+            restored = self.regularisation.restored(feasible)
             if restored is not feasible and self.fit_intercept:  # the mean prediction is kept
                 intercept -= float(self.rows.mean_row @ (restored - feasible))
             feasible = restored
         intercept = self.rows.in_order(feasible, intercept)
-        return self.completed(feasible, intercept), intercept
+        return self.extend(feasible, intercept), intercept
 
     def mean_loss(self, coef: Array, free: Numbers, accuracy: float) -> float:
-        if not self.columns.hold(coef):
+        if not self.regularisation.hold(coef):
             return np.inf
         return float(self.rows.mean_loss(self, coef, free, accuracy))
 
     def precise_mean_loss(self, coef: Array, free: Numbers) -> tuple[float, float]:
-        if not self.columns.hold(coef):
+        if not self.regularisation.hold(coef):
             return np.inf, np.inf
         return self.rows.precise_mean_loss(self, coef, free)
 
@@ -342,12 +346,12 @@ class Problem(PartsByName):
             return None  # there is no bound on the optimal multipliers, on which slopes depend
         return self.rows.distances_of_slopes(self, gap)
 
-    def turning_costs(self, coef: Array, free: Numbers, theta: Any) -> Array | None:
+    def decision_costs(self, coef: Array, free: Numbers, theta: Any) -> Array | None:
         if not self.lift.same_predictions:
             return None
         theta = self.lift.in_domain(self.rows, self._of_rows(theta))
         coef = np.ascontiguousarray(coef, dtype=np.float64)
-        return self.rows.turning_costs(self, coef, free, theta)
+        return self.rows.decision_costs(self, coef, free, theta)
 
     def prediction_intervals(
         self, coef: Array, free: Numbers, gap: float

@@ -31,11 +31,11 @@ from ..losses.worst_case import WorstCaseHinge
 from ..penalties import L1, ElasticNet, NormEpigraph, Penalty, Separable, SquaredL2
 from ..penalties.base import NO_FEATURES, FreeFeatures
 from ..penalties.epigraph import NORMS
-from .columns import Columns
 from .in_memory import RowsInMemory
 from .lifts import Lift
 from .null_model import NullModel, scale_of
 from .problem import Problem
+from .regularisation import Regularisation
 from .solution import Point
 
 
@@ -99,14 +99,14 @@ class Radius(Lift):
     order: Indices | None = None
     free: FreeFeatures = NO_FEATURES
 
-    def of_model(self, variables: np.ndarray) -> np.ndarray:
+    def project(self, variables: np.ndarray) -> np.ndarray:
         if self.order is None:
-            return super().of_model(variables)
+            return super().project(variables)
         coef = np.empty(len(self.order), dtype=variables.dtype)
         coef[self.order] = variables[:-1]
         return coef
 
-    def completed(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
+    def extend(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
         """The variables (w, lam), with the least lam that minimises the objective."""
         if self.order is not None and len(variables) == len(self.order):
             variables = variables[self.order]
@@ -115,9 +115,11 @@ class Radius(Lift):
         size = NORMS[self.q]().value(coef[: len(coef) - len(self.free.columns)])
         return np.append(coef, best_radius(problem, margins, size))
 
-    def columns_at(self, columns: Columns | None, alpha: float) -> Columns:
+    def regularisation_at(
+        self, regularisation: Regularisation | None, alpha: float
+    ) -> Regularisation:
         weight = self.ridge / alpha if alpha > 0.0 else 0.0  # see `plain_problem` for alpha = 0
-        return Columns(NormEpigraph(self.q, weight, self.free), alpha)
+        return Regularisation(NormEpigraph(self.q, weight, self.free), alpha)
 
     def null(self, rows: RowsInMemory, alpha: float) -> NullModel:
         """The best constant prediction, with multipliers that prove that it is the best.
@@ -201,7 +203,7 @@ def plain_problem(problem: Problem) -> Problem:
     penalty: Penalty = SquaredL2()
     if ridge == 0.0:
         penalty = Separable(np.zeros(rows.n_coefficients), 0.0, -inf, inf)
-    return Problem(rows, Columns(penalty, ridge or 1.0))
+    return Problem(rows, Regularisation(penalty, ridge or 1.0))
 
 
 def certain_problem(problem: Problem) -> Problem:
@@ -218,7 +220,7 @@ def certain_problem(problem: Problem) -> Problem:
     alpha = problem.alpha + problem.lift.ridge
     share = problem.alpha / alpha
     penalty = ElasticNet(share) if share < 1.0 else L1()
-    return Problem(replace(problem.rows, loss=Hinge()), Columns(penalty, alpha))
+    return Problem(replace(problem.rows, loss=Hinge()), Regularisation(penalty, alpha))
 
 
 def robust_problem(
@@ -265,7 +267,7 @@ def robust_problem(
         )
     rows = RowsInMemory(design, y, weights, loss, fit_intercept, total_weight)
     lift = Radius(norm, float(kappa), float(ridge), order, free)
-    return Problem(rows, lift.columns_at(None, float(epsilon)), lift=lift)
+    return Problem(rows, lift.regularisation_at(None, float(epsilon)), lift=lift)
 
 
 def best_radius(problem: Problem, margins: Array, norm: float) -> float:

@@ -15,12 +15,12 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Sum
 from ..losses import Hinge
-from ..losses.strata import Stratum
+from ..losses.row_groups import Stratum
 from ..losses.worst_case import GRID
-from .columns import Columns
 from .dual_points import PointOf
 from .free_directions import FreeDirections, Support
 from .problem import Problem
+from .regularisation import Regularisation
 
 
 class TrianglePoint(DualPoint):
@@ -110,7 +110,7 @@ class FreeWithRadius(FreeDirections):
         """The problem of the hinge loss and the norm, whose dual points are those with r = 0."""
         if self._last_hinge is None or self._last_hinge.alpha != problem.alpha:
             rows = replace(self.rows, loss=Hinge())
-            self._last_hinge = Problem(rows, Columns(problem.penalty.norm, problem.alpha))
+            self._last_hinge = Problem(rows, Regularisation(problem.penalty.norm, problem.alpha))
         return self._last_hinge
 
     def projected(self, problem: Problem, point: DualPoint) -> DualPoint:

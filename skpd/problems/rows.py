@@ -206,7 +206,7 @@ class Rows(ABC):
         norms = np.sqrt(problem.squares[: self.n_coefficients])
         return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
-    def turning_costs(self, problem: Any, coef: Array, free: Numbers, theta: Any) -> Array | None:
+    def decision_costs(self, problem: Any, coef: Array, free: Numbers, theta: Any) -> Array | None:
         """The shares of a gap that different decisions take; None where they are not known."""
         return None
 

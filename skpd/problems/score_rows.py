@@ -30,10 +30,10 @@ from ..designs import Design, WeightedGram
 from ..designs.sampling import uniform_by_place
 from ..losses.structured import Mixture, StructuredLoss
 from ..penalties import Penalty
-from .columns import Columns
 from .free import Free
 from .null_model import NullModel
 from .problem import Problem
+from .regularisation import Regularisation
 from .rows import MARGIN, Rows
 from .score_points import FreeConstant, StructuredPoint
 from .solution import Point
@@ -287,5 +287,5 @@ def scores_problem(
         If the penalty leaves coefficients free, or if there is an intercept although a constant
         added to all scores does not change the predicted labels.
     """
-    columns = Columns(penalty, alpha).bound(design.shape[1])
-    return Problem(RowsOfScores(design, loss, fit_intercept, n_labels), columns)
+    regularisation = Regularisation(penalty, alpha).for_n_features(design.shape[1])
+    return Problem(RowsOfScores(design, loss, fit_intercept, n_labels), regularisation)

@@ -24,9 +24,9 @@ def threshold_rows(problem: Problem) -> Problem:
         If the penalty has no form with free coefficients.
     """
     loss, d = problem.loss, problem.n_coefficients
-    (n_thresholds, n), penalty = loss.signs.shape, problem.penalty.bind(d)
+    (n_thresholds, n), penalty = loss.signs.shape, problem.penalty.for_n_features(d)
     for k in range(1, n_thresholds):
-        penalty = with_coefficient(penalty, d + k - 1, 0.0).bind(d + k)
+        penalty = with_coefficient(penalty, d + k - 1, 0.0).for_n_features(d + k)
     X = problem.design.rows_as_they_are(loss.places)
     own = -np.eye(n_thresholds, dtype=X.dtype)[:, 1:]  # the columns of the thresholds
     if sp.issparse(X):

@@ -9,7 +9,7 @@ from .._typing import Array
 from ..problems import Point, Problem
 from ..problems.lifts import IN_COEFFICIENTS
 from .monitor import Monitor
-from .run import Run
+from .solver_context import SolverContext
 
 Map = Callable[[Point], Point]
 
@@ -60,11 +60,11 @@ class EquivalentMonitor:
         self.original.consider(self.back(point))
 
 
-def _on(run: Run, problem: Problem, there: Map, back: Map) -> Run:
+def _on(context: SolverContext, problem: Problem, there: Map, back: Map) -> SolverContext:
     """The run of a method on an equivalent problem."""
-    view: Any = EquivalentMonitor(run.monitor, problem, there, back)
-    start = None if run.start is None else there(run.start)
-    return run._replace(problem=problem, monitor=view, start=start)
+    view: Any = EquivalentMonitor(context.monitor, problem, there, back)
+    start = None if context.start is None else there(context.start)
+    return context._replace(problem=problem, monitor=view, start=start)
 
 
 def centred_problem(problem: Problem) -> tuple[Problem, Array] | None:
@@ -89,7 +89,7 @@ def centred_problem(problem: Problem) -> tuple[Problem, Array] | None:
     return None if base is None else (base.with_penalty(problem.penalty, problem.alpha), shift)
 
 
-def centred(run: Run, other: Problem, shift: Array) -> Run:
+def centred(context: SolverContext, other: Problem, shift: Array) -> SolverContext:
     """The run on the centred problem; see `centred_problem` for ``other`` and ``shift``."""
 
     def there(point: Point) -> Point:
@@ -102,25 +102,25 @@ def centred(run: Run, other: Problem, shift: Array) -> Run:
         intercept = other.rows.shifted_intercept(intercept, -shift, coef)
         return Point(coef, intercept, point.dual_coef)
 
-    return _on(run, other, there, back)
+    return _on(context, other, there, back)
 
 
 def in_model(method: Callable[..., None]) -> Callable[..., None]:
     """A published method, in the variables of the model where a problem has a form in these."""
 
     @wraps(method)
-    def published(run: Run, **options: Any) -> None:
-        problem, lift = run.problem, run.problem.lift
+    def published(context: SolverContext, **options: Any) -> None:
+        problem, lift = context.problem, context.problem.lift
         if (own := lift.problem_of_model(problem)) is None:
-            method(run, **options)
+            method(context, **options)
             return
 
         def there(point: Point) -> Point:
-            return replace(point, coef=lift.of_model(point.coef))
+            return replace(point, coef=lift.project(point.coef))
 
         def back(point: Point) -> Point:
-            return replace(point, coef=lift.completed(problem, point.coef, point.intercept))
+            return replace(point, coef=lift.extend(problem, point.coef, point.intercept))
 
-        method(_on(run, own, there, back), **options)
+        method(_on(context, own, there, back), **options)
 
     return published

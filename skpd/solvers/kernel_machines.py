@@ -155,8 +155,9 @@ def _expanded(machine: KernelMachine, solution: Solution, tol: float) -> KernelS
     dual = bound_below(problem, certificate.dual, model.objective)
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,
-        relative_gap=gap(model), evidence=None, coef_shape=(0,),  # not for columns of a factor
-        row_evidence=certificate.row_evidence.without_decisions(
+        relative_gap=gap(model), implied_bounds=None,  # not for columns of a factor
+        coef_shape=(0,),
+        row_bounds=certificate.row_bounds.without_decisions(
             "Decisions are not compared for kernel machines, whose predictions are rounded."
         ),
     )  # fmt: skip

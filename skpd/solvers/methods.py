@@ -32,7 +32,7 @@ class Method(NamedTuple):
     name : str
         The name by which `solve` knows the method, and the value of ``solver_``.
     run : callable
-        The method, with the argument `skpd.solvers.run.Run` and with options of its own.
+        The method, with a `skpd.solvers.solver_context.SolverContext` and options of its own.
     supports : callable
         Whether the method can solve a problem.
     requires : str
@@ -78,7 +78,7 @@ ROBUST: Supported = (lambda p: p.loss.of_labels), "a robust SVM"
 # other problems by it. Several methods may have the same name, each for problems of its own.
 ENGINES: dict[str, Method] = {
     "multipliers": Method(
-        "multipliers", method_of_multipliers, lambda p: p.penalty.structure.in_parts,
+        "multipliers", method_of_multipliers, lambda p: p.penalty.structure.is_block_separable,
         "a penalty of single features or of groups",
     ),
     "dual-descent": Method(
@@ -120,7 +120,7 @@ ENGINES: dict[str, Method] = {
     "multipliers of the robust SVM": Method("multipliers", robust_multipliers, *ROBUST),
     "hybrid-gradient of the robust SVM": Method("hybrid-gradient", hybrid_gradient, *ROBUST),
     "pair-descent": Method(
-        "pair-descent", pair_descent, lambda p: p.penalty.structure is Structure.OF_ROWS,
+        "pair-descent", pair_descent, lambda p: p.penalty.structure is Structure.PER_ROW,
         "weights of the rows of a kernel matrix",
     ),
     "line-search-frank-wolfe": Method(

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..penalties import Structure
 from ..problems import Point, Problem
-from ..problems.columns import Columns
-from .run import Run
+from ..problems.regularisation import Regularisation
+from .solver_context import SolverContext
 
 SHARE = 0.5  # share of the allowed gap for the separate problems of the outputs
 FINER, ROUNDS = 0.1, 4  # factor of the tolerance in another round, and the number of rounds
@@ -26,16 +26,20 @@ def _of_output(problem: Problem, k: int) -> Problem:
     outputs are independent.
     """
     total = float(np.sum(problem.weights[problem.rows.places[k]]))
-    return Problem(problem.rows.of_output(k), Columns(problem.penalty, problem.alpha / total))
+    return Problem(
+        problem.rows.of_output(k), Regularisation(problem.penalty, problem.alpha / total)
+    )
 
 
-def output_by_output(run: Run, *, method: Callable[..., None], rounds: int = ROUNDS) -> None:
+def output_by_output(
+    context: SolverContext, *, method: Callable[..., None], rounds: int = ROUNDS
+) -> None:
     """Solve the separate problems of the outputs, the sum of whose gaps is the gap of all.
 
     If the sum is too large, the problems are solved more accurately, in at most ``rounds`` rounds.
     No further round follows if a problem has not reached its tolerance.
     """
-    problem, monitor, start = run.problem, run.monitor, run.start
+    problem, monitor, start = context.problem, context.monitor, context.start
     K = problem.n_outputs
     alone = [_of_output(problem, k) for k in range(K)]
     totals = [float(np.sum(problem.weights[rows])) for rows in problem.rows.places]
@@ -52,13 +56,13 @@ def output_by_output(run: Run, *, method: Callable[..., None], rounds: int = ROU
                 )
             unit = one.objective_unit
             tol = allowed / total / unit if unit > 0.0 else np.inf
-            found = run._replace(start=own).solved(one.in_workspace(), tol, method)
+            found = context._replace(start=own).solved(one.in_workspace(), tol, method)
             coef[:, k], theta[rows] = found.best.coef, found.best.dual_coef
             intercept[k] = float(found.best.intercept)
             n_iter = max(n_iter, monitor.n_iter + found.n_iter)
             reached &= found.done
         start = Point(np.ravel(coef), intercept, theta)
         monitor.check(n_iter, start)
-        if not reached or run.is_over(monitor.n_iter):
+        if not reached or context.is_over(monitor.n_iter):
             return
         allowed *= FINER

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..problems import Point, Problem
-from .cadence import FINER, NEAR
-from .run import Run
+from .certificate_schedule import FINER, NEAR
+from .solver_context import SolverContext
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,16 @@ class MethodInRounds(ABC):
         """The current primal and dual point."""
 
 
-def solve_in_rounds(method: MethodInRounds, run: Run) -> None:
+def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
-    problem, monitor, free = run.problem, run.monitor, method.constant > 0.0
-    goal = max(run.goal, np.finfo(float).tiny)
+    problem, monitor, free = context.problem, context.monitor, method.constant > 0.0
+    goal = max(context.goal, np.finfo(float).tiny)
     last = (SETTINGS.gap_factor if free else NEAR) * goal
     inner = SETTINGS.first_gap * problem.objective_unit if free else last
     n_iter = monitor.n_iter
-    while not (run.is_over(n_iter) or method.exhausted):
+    while not (context.is_over(n_iter) or method.exhausted):
         accuracy = max(last, inner)
-        taken, gap = method.run(accuracy, run.max_iter - n_iter)
+        taken, gap = method.run(accuracy, context.max_iter - n_iter)
         n_iter += taken
         point = method.point()
         if gap > accuracy:

@@ -28,8 +28,8 @@ from .norms import by_slopes
 from .outputs import has_separate_outputs, output_by_output
 from .published.methods import PUBLISHED
 from .robust.settings import SELECTION as ROBUST
-from .run import Run
 from .settings import SETTINGS
+from .solver_context import SolverContext
 from .structured.settings import GRADIENTS
 from .structured.thresholds import by_threshold_rows, has_threshold_rows
 
@@ -66,9 +66,9 @@ class Attempt(NamedTuple):
         """The value of the fitted attribute ``solver_`` if the method finishes."""
         return METHODS[self.key].name
 
-    def run(self, run: Run) -> None:
+    def run(self, context: SolverContext) -> None:
         limits = {"budget": self.budget} if self.budget < inf else {}
-        METHODS[self.key].run(run, **limits, **self.options)
+        METHODS[self.key].run(context, **limits, **self.options)
 
 
 def select(problem: Problem, warm: bool = False) -> list[Attempt]:
@@ -76,7 +76,7 @@ def select(problem: Problem, warm: bool = False) -> list[Attempt]:
     rows, structure = problem.rows, problem.penalty.structure
     if problem.loss.has_radius:  # a loss of its own
         return _robust_svm(problem)
-    if structure is Structure.OF_ROWS:
+    if structure is Structure.PER_ROW:
         return [Attempt("pair-descent", "one kernel and a squared norm")]
     if problem.constraints is not None:  # additional terms of one method
         return _linear_constraints(problem)
@@ -89,7 +89,7 @@ def select(problem: Problem, warm: bool = False) -> list[Attempt]:
     cost = expected_cost(problem)
     if rows.of_outputs:  # Newton steps couple what the loss and the penalty do
         return _several_outputs(problem, cost, warm)
-    if structure.in_parts:  # Newton steps on a working set
+    if structure.is_block_separable:  # Newton steps on a working set
         return _parts(problem, cost, warm)
     return [*_whole_penalty(problem, cost, warm), *_cones(problem, cost)]
 
@@ -188,7 +188,7 @@ def _several_outputs(problem: Any, cost: float, warm: bool) -> list[Attempt]:
         return [Attempt("line-search-frank-wolfe", "least squares over a ball"), *last]
     if has_separate_outputs(problem):
         return [Attempt("output by output", "nothing ties outputs together"), *last]
-    if problem.penalty.structure.in_parts:
+    if problem.penalty.structure.is_block_separable:
         return _outputs_in_parts(problem, cost, warm, last)
     if ENGINES["singular-gradient"].supports(problem):
         return [Attempt("singular-gradient", "few singular vectors at a time"), *last]
@@ -223,7 +223,10 @@ def _quantiles(problem: Any, cost: float) -> list[Attempt]:
         trials.append(
             Attempt("output by output", "they may not cross anyway", options={"rounds": 1})
         )
-    if problem.n_outputs <= SETTINGS.few_quantiles and problem.penalty.structure.in_parts:
+    if (
+        problem.n_outputs <= SETTINGS.few_quantiles
+        and problem.penalty.structure.is_block_separable
+    ):
         trials.append(Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost))
     return trials
 
@@ -255,7 +258,7 @@ def _shards(problem: Problem) -> list[Attempt]:
     if structure is Structure.BALL:
         return [Attempt("multiplier-search", FEW_MODELS)]
     few_features = problem.n_coefficients <= NEWTON.largest_working_set
-    if structure.in_parts and (few_features or not problem.penalty.is_quadratic):
+    if structure.is_block_separable and (few_features or not problem.penalty.is_quadratic):
         return [Attempt("multipliers", "few passes over the rows, for their sums alone")]
     raise ValueError(
         "X in blocks or chunks needs a penalty of single features or of groups, and at most "
@@ -283,7 +286,7 @@ def _soft_maxima(problem: Any) -> list[Attempt]:
     """Smooth losses of all scores: Newton steps for those with a bound on the Hessian."""
     loss, n_features = problem.loss, problem.n_coefficients
     last = [Attempt("smooth", "a soft maximum over labelings")]
-    if not (loss.has_curvature and problem.penalty.structure.in_parts):
+    if not (loss.has_curvature and problem.penalty.structure.is_block_separable):
         return last
     newton = [Attempt("multipliers", BY_PARTS), *last]
     if not problem.penalty.is_quadratic:
@@ -330,22 +333,22 @@ def _robust_svm(problem: Any) -> list[Attempt]:
     return [*trials, by_cones, last] if has_system else [*trials, last]
 
 
-def auto(run: Run) -> None:
+def auto(context: SolverContext) -> None:
     """Run the methods that `select` returns one after the other until the problem is solved."""
-    monitor_of_caller, equivalent = run.monitor, centred_problem(run.problem)
+    monitor_of_caller, equivalent = context.monitor, centred_problem(context.problem)
     if equivalent is not None:
-        run = centred(run, *equivalent)
-    monitor = run.monitor
-    attempts = _cached(run.problem, run.start is not None)
+        context = centred(context, *equivalent)
+    monitor = context.monitor
+    attempts = _cached(context.problem, context.start is not None)
     for n_later, attempt in zip(range(len(attempts) - 1, -1, -1), attempts, strict=True):
-        if run.is_over(monitor.n_iter):
+        if context.is_over(monitor.n_iter):
             return
         monitor_of_caller.method = attempt.name
         # a trial may have many cheap iterations: half of them are left to later methods
-        max_iter = monitor.n_iter + (run.left + 1) // 2 if n_later else run.max_iter
+        max_iter = monitor.n_iter + (context.left + 1) // 2 if n_later else context.max_iter
         with suppress(np.linalg.LinAlgError):  # the next method is tried
-            attempt.run(run._replace(max_iter=max_iter))
-        run = run._replace(start=monitor.best)
+            attempt.run(context._replace(max_iter=max_iter))
+        context = context._replace(start=monitor.best)
 
 
 def _cached(problem: Problem, warm: bool) -> list[Attempt]:

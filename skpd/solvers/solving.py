@@ -12,8 +12,8 @@ from ..problems.shards.shards import RowsLostError
 from .methods import Method
 from .monitor import Monitor
 from .options import declared_options
-from .run import Run
 from .select import method_named
+from .solver_context import SolverContext
 
 VECTORS = 64  # estimated number of vectors that a solver and its certificates keep in memory
 LARGEST = (1 << 25) - (1 << 16)  # bytes; larger blocks do not change the thresholds of glibc
@@ -109,15 +109,15 @@ def solve(
                     start = monitor.repair_dual()
                 elif start is not None:
                     start = replace(start, dual_coef=problem.rows.repaired(start.dual_coef))
-            run = Run(problem, monitor, start, max_iter, random_state)
-            return _solved(solver, run, options)
+            context = SolverContext(problem, monitor, start, max_iter, random_state)
+            return _solved(solver, context, options)
         except RowsLostError:
             lost = True
 
 
-def _solved(solver: str, run: Run, options: dict[str, Any]) -> Solution:
+def _solved(solver: str, context: SolverContext, options: dict[str, Any]) -> Solution:
     """The solution of one run of a solver, from the start or after rows were lost."""
-    problem, monitor, start = run.problem, run.monitor, run.start
+    problem, monitor, start = context.problem, context.monitor, context.start
     method = method_named(solver, problem).run
     interrupted = False
     try:
@@ -130,7 +130,7 @@ def _solved(solver: str, run: Run, options: dict[str, Any]) -> Solution:
             monitor.begin_at(start)
         if not monitor.done:
             monitor.method = solver
-            method(run, **options)
+            method(context, **options)
     except KeyboardInterrupt:
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise

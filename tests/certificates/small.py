@@ -121,7 +121,7 @@ class Objective:
     def distances_of_slopes(self, gap):
         return self.distances
 
-    def turning_costs(self, coef, free, theta):
+    def decision_costs(self, coef, free, theta):
         return self.costs
 
     def prediction_intervals(self, coef, free, gap):

@@ -339,7 +339,7 @@ def test_dual_points_near_underflow(theta, x, alpha):
 @pytest.mark.parametrize("k", [1, 10, 11, 1000])
 def test_sparse_group_dual_norm_is_not_below(l1_ratio, weight, k):
     """Of k equal entries x: k x over the norm of (1, ..., 1), by symmetry."""
-    penalty = SparseGroup(groups=k, weights=[weight], l1_ratio=l1_ratio).bind(k)
+    penalty = SparseGroup(groups=k, weights=[weight], l1_ratio=l1_ratio).for_n_features(k)
     for x in (0.3, 1e-170, 1e170):
         l1, l2 = Fraction(l1_ratio), Fraction(weight)
         root = Fraction(np.sqrt(k)) * (1 + Fraction(2) ** -52)  # from above
@@ -351,9 +351,9 @@ def test_sparse_group_dual_norm_is_not_below(l1_ratio, weight, k):
 
 
 def test_groups_of_very_different_scales():
-    penalty = GroupL2(groups=1, weights=[1e-3, 1e200]).bind(2)
+    penalty = GroupL2(groups=1, weights=[1e-3, 1e200]).for_n_features(2)
     assert_allclose(penalty.value(np.array([1.0, 1e-200])), 1.001)
-    penalty = GroupL2(groups=1, weights=[1.0, 1e-200]).bind(2)
+    penalty = GroupL2(groups=1, weights=[1.0, 1e-200]).for_n_features(2)
     assert_allclose(penalty.dual_norm(np.array([1.0, 1e-199])), 10.0)
 
 

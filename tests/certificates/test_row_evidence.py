@@ -21,7 +21,7 @@ from skpd import (
     path,
 )
 from skpd.certificates import certify_point
-from skpd.certificates.row_evidence import most_turned
+from skpd.certificates.row_bounds import most_turned
 from skpd.designs import Design
 from skpd.losses import (
     CrammerSinger,
@@ -105,7 +105,7 @@ def test_costs_of_margin_losses_are_least_values(loss, rng):
     for _ in range(20):
         y, z = rng.choice([-1.0, 1.0], size=1), 2.0 * rng.normal(size=1)
         theta = loss.project_dual(y, loss.gradient(y, z + 0.5 * rng.normal(size=1)))
-        cost = loss.turning_costs(y, np.array([0.5]), z, np.zeros(1), theta)[0]
+        cost = loss.decision_costs(y, np.array([0.5]), z, np.zeros(1), theta)[0]
         assert cost <= 0.5 * least_beyond(loss, y, z[0], theta) + 1e-9
         assert cost >= 0.5 * least_beyond(loss, y, z[0], theta) - 1e-6
 
@@ -116,7 +116,7 @@ def test_costs_of_the_softmax_are_divergences_of_the_nearest_other_decision(rng)
     for _ in range(30):
         z, Y = 2.0 * rng.normal(size=3), np.eye(3)[rng.integers(3)]
         p = loss.probabilities(z)[0]
-        cost = loss.turning_costs(Y, np.ones(3), z, np.zeros(3), p - Y)[0]
+        cost = loss.decision_costs(Y, np.ones(3), z, np.zeros(3), p - Y)[0]
         others = rng.dirichlet(np.ones(3), size=20_000)
         others = others[np.argmax(others, axis=1) != np.argmax(p)]
         divergence = np.sum(others * np.log(others / p), axis=1)
@@ -129,8 +129,8 @@ def test_cost_of_crammer_and_singer_is_the_probability_of_the_own_class():
     loss, y = CrammerSinger(3), np.array([1.0, 0.0, 0.0])
     theta = np.array([-0.7, 0.5, 0.2])
     right, wrong = np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, -1.0])
-    assert loss.turning_costs(y, np.ones(3), right, np.zeros(3), theta)[0] == pytest.approx(0.3)
-    assert loss.turning_costs(y, np.ones(3), wrong, np.zeros(3), theta)[0] == 0.0
+    assert loss.decision_costs(y, np.ones(3), right, np.zeros(3), theta)[0] == pytest.approx(0.3)
+    assert loss.decision_costs(y, np.ones(3), wrong, np.zeros(3), theta)[0] == 0.0
 
 
 @pytest.mark.parametrize("norm", [1, 2, np.inf])

@@ -18,9 +18,9 @@ from skpd.certificates import (
     primal_objective,
     relative_gap,
 )
-from skpd.certificates.coefficients import Evidence, evidence_of
+from skpd.certificates.coefficients import ImpliedBounds, implied_bounds_of
 from skpd.certificates.digits import rounded
-from skpd.certificates.row_evidence import RowEvidence, most_turned, row_evidence
+from skpd.certificates.row_bounds import RowBounds, most_turned, row_bounds
 from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1, SquaredL2, WeightedL1
 from skpd.penalties.intervals import Slopes
 from tests.certificates.small import ALLOWANCE, Objective, Point, penalty_of
@@ -168,7 +168,7 @@ def test_certificates_and_their_evidence():
     found, theta = certificate_of(objective, 4.0, bound, ([1.0], 0.0))
     assert theta is THETA and found.decisions_that_may_differ == 2
     assert (found.primal, found.dual, found.gap, found.relative_gap) == (4.0, 1.0, 3.0, 0.375)
-    assert found.evidence.most == 2.5 and found.left_out == (2,)
+    assert found.implied_bounds.most == 2.5 and found.left_out == (2,)
     assert (found.radius, found.intercept_radius, found.radius_kind) == (3.0, 2.0, "initial")
     objective.costs = np.array([3.0 + 1.01 * ROOM])
     assert certificate_of(objective, 4.0, bound, ([1.0], 0.0))[0].decisions_that_may_differ == 0
@@ -189,19 +189,19 @@ def test_zeros_and_intervals_of_coefficients():
     """|v_j| + e_j + d_j < 1 proves a 0, and |w_j| <= 1.5 / (1 - |v_j| - e_j) <= 2 the rest."""
     slopes = Slopes(np.array([0.5, 0.5, -0.5, 0.0]), np.array([0.125, 0.0, 0.0, 0.0]), 1.0)
     distances = np.array([0.5, 0.25, 0.625, 2.0])
-    evidence = Evidence(L1(), slopes, 0.5, 2.0, distances, (1, 3))
-    assert evidence.zeros.tolist() == [[False, True, False]]
+    implied_bounds = ImpliedBounds(L1(), slopes, 0.5, 2.0, distances, (1, 3))
+    assert implied_bounds.zeros.tolist() == [[False, True, False]]
     expected = [[[-0.5 / 1.375, 0.5 / 0.375], [0.0, 0.0], [-1.0, 1.0 / 3.0]]]
-    assert evidence.bounds == pytest.approx(np.array(expected), rel=1e-9)
-    unknown = replace(evidence, distances=None, shape=(1, 2))
+    assert implied_bounds.bounds == pytest.approx(np.array(expected), rel=1e-9)
+    unknown = replace(implied_bounds, distances=None, shape=(1, 2))
     assert unknown.zeros is None and unknown.bounds.shape == (1, 2, 2)
     assert unknown.bounds[0, 1] == pytest.approx([-0.5 / 1.5, 1.0], rel=1e-9)
-    assert replace(evidence, shape=(2, 2)).zeros.tolist() == [[False, False], [True, False]]
+    assert replace(implied_bounds, shape=(2, 2)).zeros.tolist() == [[False, False], [True, False]]
     nothing = penalty_of(0.0, intervals=lambda *_: None, zeros=lambda *_: None)
-    assert replace(evidence, penalty=nothing).zeros is None
-    assert replace(evidence, penalty=nothing).bounds is None
+    assert replace(implied_bounds, penalty=nothing).zeros is None
+    assert replace(implied_bounds, penalty=nothing).bounds is None
     with pytest.raises(FrozenInstanceError):
-        evidence.most = 1.0
+        implied_bounds.most = 1.0
 
 
 def test_bounds_without_evidence():
@@ -209,10 +209,10 @@ def test_bounds_without_evidence():
     bound = DualBound(1.0, "exact", THETA, slopes=slopes)
     singular = penalty_of(0.0)
     singular.of_reduced = L1()
-    assert evidence_of(Objective(), 1.0, bound).most == 1.0
-    assert evidence_of(Objective(), 1.0, bound._replace(slopes=None)) is None
-    assert evidence_of(Objective(singular), 1.0, bound) is None
-    assert evidence_of(Objective(), inf, bound) is None
+    assert implied_bounds_of(Objective(), 1.0, bound).most == 1.0
+    assert implied_bounds_of(Objective(), 1.0, bound._replace(slopes=None)) is None
+    assert implied_bounds_of(Objective(singular), 1.0, bound) is None
+    assert implied_bounds_of(Objective(), inf, bound) is None
 
 
 # Rows
@@ -235,7 +235,7 @@ def loss_of(smoothness, constant, likelihood):
     ],
 )
 def test_factors_of_distances(loss, factor, of):
-    found = row_evidence(Objective(loss=loss, costs=np.ones(3)), 4.0, ([1.0], 0.0), THETA)
+    found = row_bounds(Objective(loss=loss, costs=np.ones(3)), 4.0, ([1.0], 0.0), THETA)
     assert (found.factor, found.of) == (factor, of)
     assert found.distance(9.0) == (None if factor is None else factor * 3.0 * ROUNDED)
     assert set(found.reasons) == (set() if factor else {"prediction_distance"})
@@ -247,14 +247,14 @@ def test_rows_with_intervals():
     lower = np.array([-1.0, 0.0, 1e-200, -2.0, -3.0, 0.5, 3.0])
     upper = np.array([1.0, 1.0, 1e-200, 0.0, -1e-9, 0.75, 4.0])
     objective = Objective(costs=np.zeros(7), predictions=(lower, upper))
-    found = row_evidence(objective, 1.0, ([1.0], 0.0), THETA)
+    found = row_bounds(objective, 1.0, ([1.0], 0.0), THETA)
     assert found.decisions == 3 and found.n_decisions == 7
     assert found.inactive.tolist() == [False] * 6 + [True]
     objective.costs = None
-    found = row_evidence(objective, 1.0, ([1.0], 0.0), THETA)
+    found = row_bounds(objective, 1.0, ([1.0], 0.0), THETA)
     assert found.decisions is None and found.inactive.tolist() == [False] * 6 + [True]
     assert set(found.reasons) == {"decisions_that_may_differ"}
-    assert row_evidence(objective, 1.0, None, THETA).inactive is None
+    assert row_bounds(objective, 1.0, None, THETA).inactive is None
 
 
 def test_costs_that_fit_into_a_gap():
@@ -270,33 +270,33 @@ PROBABILITIES = "predicted probabilities within 0.5 of an optimal model's (root 
 
 
 @pytest.mark.parametrize(
-    ("evidence", "gap", "sentences"),
+    ("implied_bounds", "gap", "sentences"),
     [
-        (RowEvidence(), 1.0, []),
-        (RowEvidence(2.0, "predictions"), 1.0, [PREDICTIONS]),
-        (RowEvidence(2.0, "predictions"), inf, []),
-        (RowEvidence(1.0, "predicted probabilities"), 0.25, [PROBABILITIES]),
-        (RowEvidence(1.0, "predicted probabilities"), 1.0, []),
-        (RowEvidence(1.0, "predicted probabilities"), 2.25, []),
-        (RowEvidence(decisions=0), 1.0, []),
-        (RowEvidence(decisions=4, n_decisions=4), 1.0, []),
+        (RowBounds(), 1.0, []),
+        (RowBounds(2.0, "predictions"), 1.0, [PREDICTIONS]),
+        (RowBounds(2.0, "predictions"), inf, []),
+        (RowBounds(1.0, "predicted probabilities"), 0.25, [PROBABILITIES]),
+        (RowBounds(1.0, "predicted probabilities"), 1.0, []),
+        (RowBounds(1.0, "predicted probabilities"), 2.25, []),
+        (RowBounds(decisions=0), 1.0, []),
+        (RowBounds(decisions=4, n_decisions=4), 1.0, []),
         (
-            RowEvidence(decisions=1200, n_decisions=3400), 1.0,
+            RowBounds(decisions=1200, n_decisions=3400), 1.0,
             ["at most 1,200 of 3,400 training decisions differ"],
         ),
     ],
 )  # fmt: skip
-def test_sentences_on_rows(evidence, gap, sentences):
-    assert evidence.sentences(gap, lambda value: f"{value:g}") == sentences
+def test_sentences_on_rows(implied_bounds, gap, sentences):
+    assert implied_bounds.sentences(gap, lambda value: f"{value:g}") == sentences
 
 
 def test_evidence_on_rows_of_another_model():
-    evidence = RowEvidence(1.0, "predictions", 2, 3, np.ones(3), {"a": "b"})
-    other = evidence.without_decisions("why")
+    implied_bounds = RowBounds(1.0, "predictions", 2, 3, np.ones(3), {"a": "b"})
+    other = implied_bounds.without_decisions("why")
     assert (other.decisions, other.inactive, other.n_decisions) == (None, None, 3)
     assert other.reasons == {"a": "b", "decisions_that_may_differ": "why"}
     with pytest.raises(FrozenInstanceError):
-        evidence.decisions = 1
+        implied_bounds.decisions = 1
 
 
 # Certificates as text
@@ -329,8 +329,8 @@ def test_digits_that_are_printed(primal, dual, upper, lower, gap):
      (7, "0, 1, 2, 3, 4 and 2 more")],
 )  # fmt: skip
 def test_features_that_are_printed(n, features):
-    evidence = RowEvidence(1.0, "predictions")
-    text = str(replace(KNOWN, left_out=tuple(range(n)), row_evidence=evidence))
+    implied_bounds = RowBounds(1.0, "predictions")
+    text = str(replace(KNOWN, left_out=tuple(range(n)), row_bounds=implied_bounds))
     assert text.startswith(f"{KNOWN}; predictions within 0.36 of")
     assert f"; with the coefficients 0 of features {features}, which have" in text
 
@@ -338,13 +338,13 @@ def test_features_that_are_printed(n, features):
 def test_certificates_are_values():
     """Equal where their intervals are, whatever else is known."""
     known = np.ones(2, dtype=bool)
-    evidence = SimpleNamespace(bounds=np.ones((1, 2)), zeros=known)
+    implied_bounds = SimpleNamespace(bounds=np.ones((1, 2)), zeros=known)
     other = replace(
-        KNOWN, evidence=evidence, coef_shape=(1,), row_evidence=RowEvidence(inactive=known)
+        KNOWN, implied_bounds=implied_bounds, coef_shape=(1,), row_bounds=RowBounds(inactive=known)
     )
     assert other == KNOWN and replace(KNOWN, gap=0.25) != KNOWN
     assert replace(KNOWN, left_out=(1,)) != KNOWN
-    assert other.proven_zero is known and other.coefficient_bounds is evidence.bounds
+    assert other.proven_zero is known and other.coefficient_bounds is implied_bounds.bounds
     assert other.proven_inactive_rows is known and other.without_arrays() == other
     brief = other.without_arrays()
     assert brief.proven_zero.tolist() == [False] and brief.proven_inactive_rows.shape == (0,)

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
 from skpd.problems.robust import robust_problem
-from skpd.solvers import Monitor, Run, select, solve
+from skpd.solvers import Monitor, SolverContext, select, solve
 from skpd.solvers.interior import interior_point
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
 from skpd.solvers.robust.certain_labels import certain_labels
@@ -59,7 +59,7 @@ def solved(problem, method=None, **options):
         return solve(problem, tol=1e-8, max_iter=300, random_state=state).certificate
     monitor = Monitor(problem, options.pop("tol"))
     monitor.begin()
-    method(Run(problem, monitor, None, options.pop("max_iter"), state), **options)
+    method(SolverContext(problem, monitor, None, options.pop("max_iter"), state), **options)
     return monitor.solution().certificate
 
 
@@ -145,10 +145,10 @@ def test_certain_labels_from_a_start_and_until_asked_to_end():
     problem = tall_problem(4000, 8, norm=1, kappa=5.0)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
-    certain_labels(Run(problem, monitor, None, 200, None))
+    certain_labels(SolverContext(problem, monitor, None, 200, None))
     again = Monitor(problem, 1e-6)
     again.begin(has_start=True)
-    certain_labels(Run(problem, again, monitor.best, 200, None))
+    certain_labels(SolverContext(problem, again, monitor.best, 200, None))
     assert again.relative_gap <= 1e-6 and again.n_iter < 20
     calls = []
     options = {"tol": 1e-12, "max_iter": 500, "random_state": None, "solver": "certain-labels"}
@@ -235,10 +235,10 @@ def test_multipliers_from_a_start():
     problem = tall_problem(4000, 8)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
-    method_of_multipliers(Run(problem, monitor, None, 200, None))
+    method_of_multipliers(SolverContext(problem, monitor, None, 200, None))
     again = Monitor(problem, 1e-6)
     again.begin(has_start=True)
-    method_of_multipliers(Run(problem, again, monitor.best, 200, None))
+    method_of_multipliers(SolverContext(problem, again, monitor.best, 200, None))
     assert again.relative_gap <= 1e-6
     assert again.n_iter < 30
 
@@ -248,7 +248,7 @@ def test_multipliers_end_when_asked_to():
     for max_iter in (1, 7):
         monitor = Monitor(problem, 1e-12)
         monitor.begin()
-        method_of_multipliers(Run(problem, monitor, None, max_iter, None))
+        method_of_multipliers(SolverContext(problem, monitor, None, max_iter, None))
         assert monitor.n_iter <= max_iter
     solution = solve(
         problem, tol=1e-12, max_iter=500, random_state=None,
@@ -262,7 +262,7 @@ def test_multipliers_end_when_asked_to():
     monitor = Monitor(problem, 1e-12, lambda monitor: monitor.n_iter > 0 and interrupt(monitor))
     monitor.begin()
     with pytest.raises(KeyboardInterrupt):
-        method_of_multipliers(Run(problem, monitor, None, 500, None))
+        method_of_multipliers(SolverContext(problem, monitor, None, 500, None))
     assert monitor.best.coef.any()
 
 
@@ -279,7 +279,7 @@ def test_most_rows_at_kinks():
     best = solved(problem, interior_point, tol=1e-9, max_iter=100)
     monitor = Monitor(problem, 1e-7)
     monitor.begin()
-    method_of_multipliers(Run(problem, monitor, None, 200, None))
+    method_of_multipliers(SolverContext(problem, monitor, None, 200, None))
     assert monitor.dual <= best.primal + 1e-12
     assert_allclose(solved(problem).primal, best.primal, rtol=1e-6)
 

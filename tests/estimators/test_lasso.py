@@ -25,7 +25,7 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
 from skpd.penalties import L1, Box, ElasticNet, L2Norm, NonNegativeL1
 from skpd.problems import Point, linear_problem
-from skpd.solvers import METHODS, Monitor, Run, check_solver_options, solve
+from skpd.solvers import METHODS, Monitor, SolverContext, check_solver_options, solve
 from tests.oracles.draws import Draws
 from tests.oracles.reference import conic_solution
 from tests.oracles.scikit_learn import l1_logistic
@@ -140,7 +140,7 @@ class Trace:
 def iterates(problem, solver, epochs, seed=0, start=None, **options):
     trace = Trace()
     random_state = np.random.RandomState(seed)
-    METHODS[solver].run(Run(problem, trace, start, epochs, random_state), **options)
+    METHODS[solver].run(SolverContext(problem, trace, start, epochs, random_state), **options)
     return trace.points
 
 

@@ -70,7 +70,7 @@ def test_every_name_makes_a_certified_model(diabetes, penalty):
     assert model.certificate_.relative_gap <= model.tol
     # no model is better than the bound, a least-squares one scaled down neither
     coef = np.linalg.lstsq(X, y, rcond=None)[0] * np.linspace(0.0, 1.0, 11)[:, np.newaxis]
-    bound = model._get_penalty().bind(X.shape[1])
+    bound = model._get_penalty().for_n_features(X.shape[1])
     values = [Huber().value(y, X @ w).mean() + 0.05 * bound.value(w) for w in coef]
     assert min(values) >= model.certificate_.dual
 

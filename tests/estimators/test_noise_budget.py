@@ -10,9 +10,9 @@ from skpd import PathCV, PdproxSVC, RowBlocks, path
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1, SquaredL2
-from skpd.problems.columns import Columns
 from skpd.problems.in_memory import RowsInMemory
 from skpd.problems.noise_budget import noise_budget_problem
+from skpd.problems.regularisation import Regularisation
 from tests.oracles.optima import linear_optimum
 
 
@@ -129,7 +129,7 @@ def test_projection_is_that_of_lemma_13():
     c = weights[:12] / weights[:12].sum()
     X = rng.standard_normal((12, 2))
     rows = RowsInMemory(Design(X), y, c, Hinge())
-    lifted = noise_budget_problem(rows, Columns(L1(), 0.1), 0.25)
+    lifted = noise_budget_problem(rows, Regularisation(L1(), 0.1), 0.25)
     problem = lifted.lift.problem_of_model(lifted)
     theta, step = rng.standard_normal(12), 0.3
     found = -y * problem.prox_dual(theta, step)
@@ -204,7 +204,7 @@ def test_scaling_keeps_the_budget():
     X, y, _ = generated()
     c = np.full(60, 1.0 / 60)
     rows = RowsInMemory(Design(X), y, c, Hinge())
-    problem = noise_budget_problem(rows, Columns(SquaredL2(), 0.1), 0.2)
+    problem = noise_budget_problem(rows, Regularisation(SquaredL2(), 0.1), 0.2)
     point = problem.feasible_point(-y)
     assert c @ np.abs(point.theta) <= 0.2 + 1e-15
     assert problem.null_objective == pytest.approx(0.2)

@@ -54,7 +54,7 @@ def regression(rng, n=60, d=8):
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=str)
 def test_conjugates_and_bounds_by_sampling(penalty, rng):
     """The value of the conjugate is attained, and no w within the radius goes beyond a bound."""
-    penalty, alpha = penalty.bind(4), 0.6
+    penalty, alpha = penalty.for_n_features(4), 0.6
     l1, l2, lower, upper = (np.broadcast_to(x, 4) for x in penalty.terms)
     free = penalty.free_features.columns
     for scale in (0.1, 1.0, 5.0):
@@ -86,7 +86,7 @@ def test_conjugates_and_bounds_by_sampling(penalty, rng):
 
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=str)
 def test_prox_is_the_minimiser(penalty, rng):
-    penalty = penalty.bind(4)
+    penalty = penalty.for_n_features(4)
     v, step = rng.normal(size=4), rng.uniform(0.2, 2.0, 4)
     x = penalty.prox(v, step)
 
@@ -101,7 +101,9 @@ def test_prox_is_the_minimiser(penalty, rng):
 
 def test_the_bound_on_a_ball_of_two_terms_is_tight():
     """sup of v.w - alpha R over R <= r, by SLSQP."""
-    penalty = Separable([0.5, 1.0, 0.0], [1.0, 0.0, 2.0], upper=[np.inf, 0.7, np.inf]).bind(3)
+    penalty = Separable(
+        [0.5, 1.0, 0.0], [1.0, 0.0, 2.0], upper=[np.inf, 0.7, np.inf]
+    ).for_n_features(3)
     v, alpha, radius = np.array([2.0, 3.0, -1.0]), 0.3, 1.2
     found = minimize(
         lambda w: -(v @ w - alpha * penalty.value(w)),
@@ -117,12 +119,12 @@ def test_the_bound_on_a_ball_of_two_terms_is_tight():
 def test_what_a_penalty_declares():
     assert WeightedL1([1.0, 0.0]).is_norm and WeightedL1([1.0, 0.0]).even
     assert_array_equal(WeightedL1([1.0, 0.0]).free_features.columns, [1])
-    bounded = Separable(1.0, 0.0, lower=[0.0, -1.0]).bind(2)
+    bounded = Separable(1.0, 0.0, lower=[0.0, -1.0]).for_n_features(2)
     assert not bounded.is_norm and not bounded.even and not bounded.is_finite
-    assert Separable(1.0, 0.0, lower=0.0).bind(2).is_norm
-    grouped = GroupL2(groups=[2, 1], weights=[0.0, 1.0]).bind(3)
+    assert Separable(1.0, 0.0, lower=0.0).for_n_features(2).is_norm
+    grouped = GroupL2(groups=[2, 1], weights=[0.0, 1.0]).for_n_features(3)
     assert_array_equal(grouped.free_features.columns, [0, 1])
-    assert len(SparseGroup(groups=3, weights=[0.0]).bind(3).free_features.columns) == 0
+    assert len(SparseGroup(groups=3, weights=[0.0]).for_n_features(3).free_features.columns) == 0
     assert_allclose(grouped.dual_norm(np.array([9.0, 9.0, 2.0])), 2.0)
 
 
@@ -131,7 +133,7 @@ def test_what_a_penalty_declares():
     [
         (lambda: WeightedL1([1.0, -1.0]), "weights of WeightedL1 must be finite numbers"),
         (lambda: WeightedL1([1.0, np.inf]), "weights of WeightedL1 must be finite"),
-        (lambda: WeightedL1([1.0, 2.0]).bind(3), "each of the 3 features, got 2"),
+        (lambda: WeightedL1([1.0, 2.0]).for_n_features(3), "each of the 3 features, got 2"),
         (lambda: Separable(1.0, lower=0.5), "lower of Separable must be numbers from -inf to 0"),
         (lambda: Separable([1.0, 1.0], [1.0]), "same length, got lengths"),
         (lambda: Separable(1.0, lower=0.0, upper=0.0), "must differ"),
@@ -283,7 +285,7 @@ def test_terms_of_a_penalty_with_weights():
     assert_allclose(found.l1, [0.5, 0.0])
     assert_allclose(found.l2, [1.5, 0.0])
     assert_array_equal(for_features(NonNegativeL1(), [1.0, 0.0]).terms[2], 0.0)
-    ridge = for_features(SquaredL2(), [1.0, 3.0]).bind(2)
+    ridge = for_features(SquaredL2(), [1.0, 3.0]).for_n_features(2)
     amount, rest, share = ridge.without_ridge()
     assert (amount, share) == (1.0, 1.0)
     assert_allclose(rest.l2, [0.0, 2.0])

@@ -193,7 +193,10 @@ def test_messages_show_numbers_without_types_of_numpy(rng):
         (lambda: PdproxRegressor(zero).fit(X, y), r"Got 0\.0 instead"),
         (lambda: Huber(zero), r"got 0\.0\."),
         (lambda: WeightedL1([-zero - 1.0]), r"got \[-1\.0\]\."),
-        (lambda: GroupL2(2, weights=[zero, zero - 1.0]).bind(4), r"got \[0\.0, -1\.0\]\."),
+        (
+            lambda: GroupL2(2, weights=[zero, zero - 1.0]).for_n_features(4),
+            r"got \[0\.0, -1\.0\]\.",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             fail()

@@ -38,7 +38,7 @@ def test_costs_of_other_labels(loss, beside, rng):
         offset = rng.normal(size=N)
         targets, posed = with_offset(loss, y, offset)
         at = z - offset
-    found = posed.turning_costs(targets, weights, at, error, theta)
+    found = posed.decision_costs(targets, weights, at, error, theta)
     nearest = np.sign(z) * np.maximum(np.abs(z) - error, 0.0)
     grid = np.concatenate([[0.0, 1.0], np.geomspace(1e-6, 30.0, 600)])
     expected = np.empty(N)
@@ -78,11 +78,11 @@ def test_costs_of_other_labels_beside_offsets():
     table, shifted = with_offset(loss, y, np.array([1.0]))
     given = y, np.array([1.0]), np.zeros(1)
     z, theta = np.array([2.0]), np.array([-0.5])
-    moved = loss.turning_costs(y, given[1], z + 1.0, EPSILON * 3.0 * np.ones(1), theta)
-    assert_array_equal(shifted.turning_costs(table, given[1], z, given[2], theta), moved)
+    moved = loss.decision_costs(y, given[1], z + 1.0, EPSILON * 3.0 * np.ones(1), theta)
+    assert_array_equal(shifted.decision_costs(table, given[1], z, given[2], theta), moved)
     just = np.array([-1.0 + EPSILON]), np.array([EPSILON * EPSILON / 2])
     for error, cost in ((just[1], True), (np.array([EPSILON]), False)):
-        found = shifted.turning_costs(table, given[1], just[0], error, theta)
+        found = shifted.decision_costs(table, given[1], just[0], error, theta)
         assert (found[0] > 0.0) == cost
 
 
@@ -100,7 +100,7 @@ def test_costs_of_other_classes_of_the_softmax(rng):
     q[0] = [0.0, 0.0, 1.0]
     z[1] = [1.0, 1.0 + 1e-4, -3.0]  # with scores too near to be told apart
     error[1] = [0.0, 1e-3, 0.0]
-    found = loss.turning_costs(
+    found = loss.decision_costs(
         y.ravel(), np.repeat(weights, K), z.ravel(), error.ravel(), (q - y).ravel()
     )
     assert found.shape == (n,)
@@ -140,7 +140,7 @@ def test_allowances_of_costs_of_classes():
     for q, own in ((1.0, log(2.0)), (0.5, 0.0), (0.25, 0.0)):
         theta = np.array([q - 1.0, 1.0 - q])
         cost = first - room + (own - 64.0 * 2 * EPSILON if own else 0.0)
-        found = loss.turning_costs(y, weights, z, np.zeros(2), theta)
+        found = loss.decision_costs(y, weights, z, np.zeros(2), theta)
         assert_allclose(found, cost, rtol=0, atol=0.4 * room)
     singer = L.CrammerSinger(2)
     error = np.array([0.0, 2.0])
@@ -152,7 +152,7 @@ def test_allowances_of_costs_of_classes():
         (1.0, [3.0, -3.0], [0.0, 0.0], 1.0 - 128.0 * EPSILON),
     ):
         theta = np.array([q - 1.0, 1.0 - q])
-        found = singer.turning_costs(y, 2.0 * weights, np.array(z), np.array(error), theta)
+        found = singer.decision_costs(y, 2.0 * weights, np.array(z), np.array(error), theta)
         assert_allclose(found, 2.0 * cost, rtol=1e-15)
 
 

@@ -12,8 +12,8 @@ from skpd import kernels
 from skpd import losses as L
 from skpd._floats import sum_and_rest
 from skpd.losses.residual import weighted_quantile
+from skpd.losses.row_groups import all_rows
 from skpd.losses.shifted import with_offset
-from skpd.losses.strata import all_rows
 
 N, EPSILON = 40, 2.0**-52
 DEPTH = 64.0 + log2(N + 1.0)  # of a sum of N terms

@@ -12,8 +12,8 @@ from skpd.losses.chain_recursions import Chains, sum_product
 from skpd.losses.chains import ChainLogLoss, ChainLoss
 from skpd.losses.labelings import marginals
 from skpd.losses.ordinal import OrdinalLoss
+from skpd.losses.row_groups import Stratum
 from skpd.losses.scaled_huber import ScaledHuber
-from skpd.losses.strata import Stratum
 from skpd.losses.structured import Mixture
 from skpd.losses.survival import PartialLikelihood
 

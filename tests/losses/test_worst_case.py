@@ -70,7 +70,7 @@ def test_decisions_and_radii(rng):
     y, weights = np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0]), rng.random(6)
     z, error = np.array([2.0, -2.0, 0.1, -3.0, 3.0, 0.5]), np.array([0.1] * 5 + [0.5])
     p[3], r[3] = 0.5, 0.5
-    found = loss.turning_costs(y, weights, z, error, (p, r))
+    found = loss.decision_costs(y, weights, z, error, (p, r))
     expected = weights * (1.0 - p - r - 4.0 * EPSILON)
     assert_array_equal(found, [expected[0], 0.0, 0.0, 0.0, 0.0, 0.0])
 

@@ -94,7 +94,7 @@ def objectives(problems, found, place, alpha):
     for problem, coef, intercept in zip(problems, coefs, intercepts, strict=True):
         other = problem.with_alpha(alpha)
         free = intercept if problem.rows.of_outputs else float(intercept[0])
-        variables = other.completed(np.ravel(coef.T), free)
+        variables = other.extend(np.ravel(coef.T), free)
         yield primal_objective(other, variables, free)
 
 

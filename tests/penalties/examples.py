@@ -68,7 +68,7 @@ LOOSE = [
     R.NormEpigraph(np.inf, weight=0.5, free_features=BOUNDS),
 ]
 NORMS, CHAINED, TIGHT, LOOSE = (
-    [penalty.bind(N) for penalty in some] for some in (NORMS, CHAINED, TIGHT, LOOSE)
+    [penalty.for_n_features(N) for penalty in some] for some in (NORMS, CHAINED, TIGHT, LOOSE)
 )
 EVERY = NORMS + CHAINED + TIGHT + LOOSE
 

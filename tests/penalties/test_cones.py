@@ -64,7 +64,7 @@ class Growing(Penalty):
 
     structure = Structure.SEPARABLE
 
-    def bind(self, n_features):
+    def for_n_features(self, n_features):
         self.weights = np.arange(1.0, n_features + 1.0)
         return self
 
@@ -147,7 +147,7 @@ def test_a_sum_over_coefficients_of_ones_own_has_newton_steps_by_its_terms(penal
     y = y if loss == "squared" else np.sign(y)
     model = model(0.02, loss=loss, penalty=penalty, tol=1e-9).fit(X, y)
     assert model.solver_ == "multipliers" and model.converged_
-    l1, l2, lower, _ = (np.broadcast_to(term, 40) for term in penalty.bind(40).terms)
+    l1, l2, lower, _ = (np.broadcast_to(term, 40) for term in penalty.for_n_features(40).terms)
 
     def objective(parts):
         w = parts[:40] - parts[40:80]

@@ -143,7 +143,10 @@ def by_l1(penalty, excess, alpha, radius):
 
 @pytest.mark.parametrize("ratio", [0.3, 0.9])
 def test_bounds_of_the_elastic_net(ratio, rng):
-    penalty, grouped = R.ElasticNet(ratio), R.GroupElasticNet(2, [0.5, 2.0], ratio).bind(N)
+    penalty, grouped = (
+        R.ElasticNet(ratio),
+        R.GroupElasticNet(2, [0.5, 2.0], ratio).for_n_features(N),
+    )
     for alpha, radius in ((0.3, 0.7), (1.0, 300.0), (0.05, 0.1), (0.1, 0.01)):
         v = rng.normal(size=N)
         excess = np.maximum(np.abs(v) - alpha * ratio, 0.0)
@@ -229,8 +232,10 @@ def test_declarations(penalty, rng):
     grouped = hasattr(penalty, "groups") or hasattr(inner, "groups")
     assert (penalty.group_order is not None) == grouped
     assert (penalty.of_one_output is not None) == isinstance(penalty, R.Spectral)
-    assert penalty.structure.in_parts == (penalty.structure.value in ("separable", "grouped"))
-    assert penalty.bind(N).value(np.zeros(N)) == 0.0
+    assert penalty.structure.is_block_separable == (
+        penalty.structure.value in ("separable", "grouped")
+    )
+    assert penalty.for_n_features(N).value(np.zeros(N)) == 0.0
     kind = type(penalty)
     trace = kind is R.Spectral and isinstance(penalty.of_values, R.L1)
     assert penalty.has_cones == (kind in WITH_CONES)

@@ -134,8 +134,8 @@ def test_conjugates_of_powers_by_a_grid():
 
 
 def test_square_of_norms_is_squared_groups(rng):
-    ours = FunctionOfNorm(GroupL2(groups=3, weights=np.ones(4))).bind(12)
-    known = SquaredGroupL2(groups=3).bind(12)
+    ours = FunctionOfNorm(GroupL2(groups=3, weights=np.ones(4))).for_n_features(12)
+    known = SquaredGroupL2(groups=3).for_n_features(12)
     for _ in range(20):
         w, v = rng.normal(size=12), rng.normal(size=12)
         assert_allclose(ours.prox(w, 0.3), known.prox(w, 0.3), atol=1e-13)
@@ -183,7 +183,7 @@ def test_errors():
     with pytest.raises(ValueError, match="function must be an IncreasingFunction"):
         FunctionOfNorm(L1(), 2.0)
     with pytest.raises(ValueError, match="must penalise every coefficient"):
-        FunctionOfNorm(WeightedL1([0.0, 1.0])).bind(2)
+        FunctionOfNorm(WeightedL1([0.0, 1.0])).for_n_features(2)
     with pytest.raises(ValueError, match="exponent of PowerOfNorm must be a number in"):
         PowerOfNorm(exponent=1.0)
 

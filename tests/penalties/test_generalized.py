@@ -129,7 +129,7 @@ def test_neighbours_on_a_grid_share_coefficients():
         (lambda: GraphTotalVariation([[0, 1]], [0.0]), "greater than 0"),
         (lambda: GeneralizedLasso(np.diff(np.eye(5), n=2, axis=0)), "rank below 4"),
         (lambda: GeneralizedLasso([1.0, 2.0]), "finite numbers in the shape"),
-        (lambda: GraphTotalVariation(RING).bind(7), "is of 5 features, got 7"),
+        (lambda: GraphTotalVariation(RING).for_n_features(7), "is of 5 features, got 7"),
     ],
 )
 def test_what_has_no_certificate_is_refused(make, message):

@@ -70,7 +70,7 @@ SEPARABLE = [
 
 @pytest.mark.parametrize("penalty", SEPARABLE, ids=str)
 def test_intervals_of_sums_against_bisection(penalty, rng):
-    penalty = penalty.bind(4)
+    penalty = penalty.for_n_features(4)
     for above in (1e-3, 0.1, 2.0):
         for errors in (0.0, 0.5):
             v, alpha = rng.normal(size=4), rng.uniform(0.5, 1.5)
@@ -84,7 +84,7 @@ def test_intervals_of_sums_against_bisection(penalty, rng):
 
 def of_terms(terms, v, most, radius, error=0.0, alpha=1.0):
     v = np.atleast_1d(np.array(v, dtype=float))
-    penalty = R.Separable(*terms).bind(len(v))
+    penalty = R.Separable(*terms).for_n_features(len(v))
     return penalty.intervals(Slopes(v, np.full(len(v), error), alpha), most, radius)
 
 
@@ -133,7 +133,7 @@ def of_groups(v, most, radius=inf, error=0.0, alpha=1.0, l1=0.25, weights=(1.0, 
     """With l1 = 1 / 4 beside groups (0, 1) and (2) with weights, all of R as it is."""
     groups, v = R.SparseGroup([[0, 1], [2]], weights, l1_ratio=0.25), np.array(v)
     object.__setattr__(groups, "weights", np.array(weights) / 0.75)
-    groups, slopes = groups.bind(3), Slopes(v, np.full(3, error), alpha)
+    groups, slopes = groups.for_n_features(3), Slopes(v, np.full(3, error), alpha)
     assert_allclose(groups.group_terms[1], weights)
     return groups.intervals(slopes, most, radius), groups.zeros(slopes)
 
@@ -161,7 +161,7 @@ def test_intervals_of_groups():
     with np.errstate(all="raise"):
         found, _ = of_groups([1.25, 0.0, 0.0], 0.0, radius=1.0)
     assert_allclose(found[:, 1], [0.8, 0.0, 0.0], atol=1e-13)
-    free = R.GroupL2([[0, 1], [2]], [0.0, 2.0]).bind(3)
+    free = R.GroupL2([[0, 1], [2]], [0.0, 2.0]).for_n_features(3)
     found = free.intervals(Slopes(np.zeros(3), np.zeros(3), 1.0), 0.1, 1.0)
     assert_allclose(found[:, 1], [inf, inf, 0.05])
 
@@ -179,12 +179,12 @@ def test_rounding_of_the_room_of_a_group():
         (R.GroupL2([[0, 1]], [1.0]), [0.3, 0.4]), (R.SparseGroup(1, l1_ratio=1.0), [0.5, -0.5])
     ):  # fmt: skip
         slopes = Slopes(np.array(v), np.zeros(2), 1.0)
-        found = penalty.bind(2).intervals(slopes, 0.25, 9.0)
+        found = penalty.for_n_features(2).intervals(slopes, 0.25, 9.0)
         expected = [320.0] * 2  # 192 of the room, 64 of the bound and 64 of the end
         assert_allclose(allowance(found, [[-0.5, 0.5]] * 2), [expected] * 2, 0.02)
     slopes = Slopes(np.array([1.5, 0.0]), np.zeros(2), 1.0)
     for most, roundings in ((0.5, 64.0 * 1.5 / 1.5), (-0.25, 64.0 * 1.25 / 0.75)):
-        found = R.GroupL2(1, [1.0, 1.0]).bind(2).intervals(slopes, most, 2.0)
+        found = R.GroupL2(1, [1.0, 1.0]).for_n_features(2).intervals(slopes, most, 2.0)
         expected = [64.0, roundings + 128.0]
         found = allowance(found, [[-2.0, 2.0], [-1.0 - most, 1.0 + most]])
         assert_allclose(found, np.transpose([expected] * 2), 0.02)
@@ -197,9 +197,9 @@ def test_zeros_at_the_edge():
     for penalty in (R.L1(), R.Separable(1.0, 1.0), R.GroupL2(1, [1.0] * 5)):
         v = np.array([1.0, edge, -edge, edge - 2.0 * ROUNDING, 2.0 * ROUNDING - edge])
         slopes = Slopes(v, np.zeros(5), 1.0)
-        assert penalty.bind(5).zeros(slopes).tolist() == [False] * 3 + [True] * 2
+        assert penalty.for_n_features(5).zeros(slopes).tolist() == [False] * 3 + [True] * 2
         slopes = Slopes(v - np.sign(v) * 0.25, np.full(5, 0.25), 1.0)
-        assert penalty.bind(5).zeros(slopes).tolist() == [False] * 3 + [True] * 2
+        assert penalty.for_n_features(5).zeros(slopes).tolist() == [False] * 3 + [True] * 2
     penalty = R.Separable(
         [1.0, 1.0, 1.0, 0.0, 0.0], 0.0, [0.0, -1.0, 0.0, 0.0, -inf], [1, 0, 1, 1, inf]
     )
@@ -246,7 +246,7 @@ def test_intervals_of_norms_of_all_coefficients():
 def test_penalties_without_intervals():
     slopes = Slopes(np.zeros(4), np.zeros(4), 1.0)
     for penalty in (R.L1Ball(), R.TotalVariation(), R.SquaredGroupL2(2), R.GroupLInf(2)):
-        penalty = penalty.bind(4)
+        penalty = penalty.for_n_features(4)
         assert penalty.intervals(slopes, 1.0, 1.0) is None and penalty.zeros(slopes) is None
     assert R.LInf().zeros(slopes) is None
-    assert R.SquaredGroupL2(2).bind(4).smooth_directions(np.ones(4)) is None
+    assert R.SquaredGroupL2(2).for_n_features(4).smooth_directions(np.ones(4)) is None

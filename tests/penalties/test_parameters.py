@@ -37,7 +37,9 @@ def test_defaults(kind, arguments, defaults):
     if kind is R.PowerOfNorm:
         assert penalty.value(0.0) == 0.0
     else:
-        assert penalty.bind(4).value(np.zeros((2, 2) if kind is R.Spectral else 4)) == 0.0
+        assert (
+            penalty.for_n_features(4).value(np.zeros((2, 2) if kind is R.Spectral else 4)) == 0.0
+        )
     assert {name: parameters[name] for name in defaults} == defaults
 
 
@@ -71,7 +73,7 @@ def test_limits_of_parameters(kind, name, allowed, refused):
         if kind is R.PowerOfNorm:
             assert penalty.value(0.0) == 0.0
         else:
-            assert penalty.bind(2).value(np.zeros(2)) == 0.0
+            assert penalty.for_n_features(2).value(np.zeros(2)) == 0.0
     for value in refused:
         with pytest.raises(ValueError, match=name):
             kind(**{name: value})
@@ -103,7 +105,7 @@ def test_equality():
         lambda: R.WeightedL1([1.0, 2.0]), R.Separable, lambda: R.FunctionOfNorm(R.L1()),
         lambda: R.GeneralizedLasso(np.eye(2)), lambda: R.GraphTotalVariation([[0, 1]]),
     ):  # fmt: skip
-        assert make() != make() and make().bind(2).value(np.zeros(2)) == 0.0
+        assert make() != make() and make().for_n_features(2).value(np.zeros(2)) == 0.0
 
 
 def test_strong_convexity():
@@ -136,7 +138,7 @@ def test_free_features():
         (R.WeightedL1([0.5, 0.0, 2.0, 0.0]), [1, 3]),
         (R.Separable([0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0]), [2, 3]),
     ):
-        columns, lower, upper = penalty.bind(N).free_features
+        columns, lower, upper = penalty.for_n_features(N).free_features
         assert columns.tolist() == free
         assert np.all(lower == -inf) and np.all(upper == inf) and len(lower) == len(upper)
     bounded = R.Separable([0.0, 1.0, 0.0], 0.0, [-1.0, -2.0, 0.0], [5.0, 2.0, 3.0]).free_features
@@ -153,25 +155,25 @@ def test_free_features():
 
 
 def test_penalised_first():
-    penalty = R.GroupL2([[4, 1], [0], [5, 3], [2]], weights=[0.0, 2.0, 0.5, 0.0]).bind(6)
+    penalty = R.GroupL2([[4, 1], [0], [5, 3], [2]], weights=[0.0, 2.0, 0.5, 0.0]).for_n_features(6)
     order, starts, weights = penalty.penalised_first
     assert order.tolist() == penalty.group_order.tolist() == [0, 5, 3, 4, 1, 2]
     assert starts.tolist() == [0, 1, 3] and weights.tolist() == [2.0, 0.5]
-    order, starts, weights = R.SquaredGroupL2([[2, 1], [0]]).bind(3).penalised_first
+    order, starts, weights = R.SquaredGroupL2([[2, 1], [0]]).for_n_features(3).penalised_first
     assert (order.tolist(), starts.tolist(), weights.tolist()) == ([2, 1, 0], [0, 2, 3], [1, 1])
     assert penalty.partition is penalty._partition
-    sparse = R.SparseGroup([[1], [0]], [0.0, 1.0], 0.3).bind(2)
+    sparse = R.SparseGroup([[1], [0]], [0.0, 1.0], 0.3).for_n_features(2)
     assert sparse.group_order.tolist() == [0, 1] and sparse.l1_ratio == 0.3
 
 
 def test_groups_are_bound_again_for_other_numbers_of_features():
-    penalty = R.GroupL2(2, weights=[0.0, 1.0]).bind(4)
+    penalty = R.GroupL2(2, weights=[0.0, 1.0]).for_n_features(4)
     assert penalty.free_features.columns.tolist() == [0, 1]
-    assert R.GroupL2(2).bind(4).bind(6).labels.tolist() == [0, 0, 1, 1, 2, 2]
-    assert_array_equal(R.GroupL2([[0], [1, 2]]).bind(3)._weights, [1.0, sqrt(2.0)])
-    other = R.GroupL2([[0, 2], [1]], weights=[0.0, 1.0]).bind(3)
+    assert R.GroupL2(2).for_n_features(4).for_n_features(6).labels.tolist() == [0, 0, 1, 1, 2, 2]
+    assert_array_equal(R.GroupL2([[0], [1, 2]]).for_n_features(3)._weights, [1.0, sqrt(2.0)])
+    other = R.GroupL2([[0, 2], [1]], weights=[0.0, 1.0]).for_n_features(3)
     assert other.free_features.columns.tolist() == [0, 2]
-    assert repr(R.GroupL2(2).bind(4)) == "GroupL2(groups=2, weights=None)"
+    assert repr(R.GroupL2(2).for_n_features(4)) == "GroupL2(groups=2, weights=None)"
 
 
 def test_step_sizes():
@@ -179,7 +181,11 @@ def test_step_sizes():
     assert R.L1().step_sizes(steps) is R.WeightedL1(steps).step_sizes(steps) is steps
     for penalty in (R.LInf(), R.L1Ball(), R.SquaredGroupL2(PAIRS), R.Spectral(R.L1(), 2)):
         assert penalty.step_sizes(steps).tolist() == [0.1] * 4
-    for penalty in (R.GroupL2(PAIRS), R.GroupLInf(PAIRS), R.GroupL1Squared(PAIRS).bind(N)):
+    for penalty in (
+        R.GroupL2(PAIRS),
+        R.GroupLInf(PAIRS),
+        R.GroupL1Squared(PAIRS).for_n_features(N),
+    ):
         assert penalty.step_sizes(steps).tolist() == [0.2, 0.1, 0.1, 0.2]
 
 
@@ -193,9 +199,9 @@ def test_what_does_not_fit_the_number_of_features():
         (R.FunctionOfNorm(R.WeightedL1([0.0, 1.0, 1.0])), "must penalise every coefficient"),
     ):
         with pytest.raises(ValueError, match=message):
-            penalty.bind(3)
+            penalty.for_n_features(3)
     for penalty in (R.L1(), R.Spectral(R.L1()), R.Box(), R.TotalVariation()):
-        assert penalty.bind(3) is penalty
-    assert R.Separable(0.5).bind(3).l1.tolist() == [0.5] * 3
+        assert penalty.for_n_features(3) is penalty
+    assert R.Separable(0.5).for_n_features(3).l1.tolist() == [0.5] * 3
     with pytest.raises(ValueError, match="same for every sign"):
         R.Spectral(R.NonNegativeL1())

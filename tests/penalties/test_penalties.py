@@ -46,9 +46,11 @@ OTHERS = [
     R.FunctionOfNorm(R.LInf(), R.PowerOfNorm(exponent=3.0)),
     R.FunctionOfNorm(R.NonNegativeL1()),
 ]
-each_norm = pytest.mark.parametrize("penalty", [p.bind(N) for p in NORMS], ids=map(str, NORMS))
+each_norm = pytest.mark.parametrize(
+    "penalty", [p.for_n_features(N) for p in NORMS], ids=map(str, NORMS)
+)
 each_penalty = pytest.mark.parametrize(
-    "penalty", [p.bind(N) for p in NORMS + OTHERS], ids=map(str, NORMS + OTHERS)
+    "penalty", [p.for_n_features(N) for p in NORMS + OTHERS], ids=map(str, NORMS + OTHERS)
 )
 OF_OTHER_KINDS = [
     R.WeightedL1([0.0, 1.0, 2.0, 0.5, 0.0, 1.0]),
@@ -87,8 +89,8 @@ def test_penalties_are_what_they_say(penalty):
 def test_groups_need_not_be_bound():
     w = np.arange(6.0)
     for penalty in (R.GroupL2(groups=3), R.SparseGroup(groups=[2, 4])):
-        assert penalty.value(w) == penalty.bind(6).value(w)
-        assert_allclose(penalty.prox(w, 0.5), penalty.bind(6).prox(w, 0.5))
+        assert penalty.value(w) == penalty.for_n_features(6).value(w)
+        assert_allclose(penalty.prox(w, 0.5), penalty.for_n_features(6).prox(w, 0.5))
 
 
 def test_elastic_net_stays_bounded_where_its_conjugate_blows_up():
@@ -118,13 +120,13 @@ def test_elastic_net_stays_bounded_where_its_conjugate_blows_up():
 )
 def test_groups_must_be_a_partition(groups, message):
     with pytest.raises(ValueError, match=message):
-        R.GroupL2(groups=groups).bind(6)
+        R.GroupL2(groups=groups).for_n_features(6)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan], "a"])
 def test_group_weights_must_be_positive(weights):
     with pytest.raises(ValueError, match="The weights of groups"):
-        R.GroupL2(groups=3, weights=weights).bind(6)
+        R.GroupL2(groups=3, weights=weights).for_n_features(6)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_euclidean_norms_of_long_vectors(n, scale):
     """Certificates allow a norm 64 roundings; added one by one, equal terms all err one way."""
     v = np.full(n, 0.3)
     exact = sqrt(fsum(v * v)) * scale
-    group = R.GroupL2(groups=[n], weights=[1.0]).bind(n)
+    group = R.GroupL2(groups=[n], weights=[1.0]).for_n_features(n)
     for penalty in (R.L2Norm(), group):
         for found in (penalty.value(v * scale), penalty.dual_norm(v * scale)):
             assert abs(found - exact) <= 4.0 * np.finfo(float).eps * exact
@@ -204,4 +206,4 @@ def test_penalties_have_what_they_declare(penalty):
 
 
 def test_a_square_that_overflows_is_infinite():
-    assert R.SquaredGroupL2(groups=2).bind(4).value(np.full(4, 1e200)) == np.inf
+    assert R.SquaredGroupL2(groups=2).for_n_features(4).value(np.full(4, 1e200)) == np.inf

@@ -33,7 +33,7 @@ def test_penalties_with_one_more_coefficient(rng):
         R.GroupL2(2), R.GroupL2([[3, 0], [1, 2]]), R.GroupL2(["b", "a", "b", "a"], [0.5, 2.0]),
     ):  # fmt: skip
         for weight in (0.0, 0.3):
-            found = with_coefficient(penalty, N, weight).bind(N + 1)
+            found = with_coefficient(penalty, N, weight).for_n_features(N + 1)
             expected = penalty.value(w[:-1]) + weight * abs(w[-1])
             assert found.value(w) == pytest.approx(expected, rel=1e-14)
             assert found.is_finite and (N in found.free_features.columns) == (weight == 0.0)
@@ -127,7 +127,7 @@ def test_what_sums_of_terms_declare():
         ({"l1": [0.0, 1.0], "lower": [-1.0, -inf], "upper": [2.0, inf]}, True, False, False),
         ({"l1": [0.0, 1.0], "lower": [-1.0, -1.0]}, False, False, False),
     ):
-        penalty = R.Separable(**some).bind(2)
+        penalty = R.Separable(**some).for_n_features(2)
         assert (penalty.is_norm, penalty.even, penalty.is_finite) == (is_norm, even, is_finite)
         assert penalty.n_features == 2
 

@@ -35,7 +35,7 @@ MORE = [
 @pytest.mark.parametrize("penalty", [*PENALTIES, *MORE], ids=str)
 def test_subgradients_agree_along_smooth_directions(penalty, rng):
     """Of w = prox(z) the residual z - w is a subgradient: any, as z is."""
-    penalty = penalty.bind(6)
+    penalty = penalty.for_n_features(6)
     for scale in (0.1, 1.0, 10.0):
         for _ in range(20):
             z = scale * rng.normal(size=6)
@@ -79,7 +79,7 @@ def test_subgradients_agree_along_smooth_directions(penalty, rng):
     ids=str,
 )
 def test_smooth_directions_are_the_tangents(penalty, w, directions):
-    found, _ = penalty.bind(len(w)).smooth_directions(np.array(w))
+    found, _ = penalty.for_n_features(len(w)).smooth_directions(np.array(w))
     both = np.vstack([found.T, directions])
     assert found.shape[1] == len(directions) == np.linalg.matrix_rank(both)
 
@@ -103,5 +103,5 @@ def test_smooth_directions_are_the_tangents(penalty, w, directions):
     ids=str,
 )
 def test_the_subgradient_is_the_gradient(penalty, w, gradient):
-    _, found = penalty.bind(len(w)).smooth_directions(np.array(w))
+    _, found = penalty.for_n_features(len(w)).smooth_directions(np.array(w))
     assert_allclose(found, gradient)

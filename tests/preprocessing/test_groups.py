@@ -68,7 +68,7 @@ def test_groups_equal_those_by_indices(data, groups):
 
 
 def test_labels_are_in_the_order_of_appearance():
-    partition = GroupL2(["z", "a", "z", "m"]).bind(4).partition
+    partition = GroupL2(["z", "a", "z", "m"]).for_n_features(4).partition
     assert_array_equal(partition.labels, [0, 1, 0, 2])
     assert_array_equal(partition.order, [0, 2, 1, 3])
 
@@ -163,4 +163,4 @@ def test_one_feature_may_have_any_label(rng):
     X = rng.normal(size=(30, 1))
     for groups in ([0], ["age"], 1):
         assert GroupLassoSVC(groups=groups).fit(X, X[:, 0] > 0.0).coef_.shape == (1, 1)
-    assert GroupL2([0]).bind(1).partition.n_groups == 1
+    assert GroupL2([0]).for_n_features(1).partition.n_groups == 1

@@ -171,7 +171,9 @@ def test_points_with_constraints(scale, rng):
     problem, _ = problem_of(rng, Hinge(), L1())
     C, mu = rng.normal(size=(2, 3)), np.array([1.5, -0.5])
     constraints = linear_constraints(LinearConstraint(C, [-3.0, -2.0], [1.0, 7.0]), 3)
-    problem = replace(problem, columns=replace(problem.columns, constraints=constraints))
+    problem = replace(
+        problem, regularisation=replace(problem.regularisation, constraints=constraints)
+    )
     rows = problem.row_point(inside(problem, rng))
     mu = constraints.multipliers(mu)
     point = ConstrainedPoint(constraints, rows, mu)

@@ -20,7 +20,7 @@ from skpd.problems.free_features import (
     to_balance,
 )
 
-WHOLE = np.array([[1.0, 1.0, 2.0], [2.0, 0.0, 2.0], [4.0, 5.0, 9.0], [3.0, -2.0, 1.0]])
+NOT_SEPARABLE = np.array([[1.0, 1.0, 2.0], [2.0, 0.0, 2.0], [4.0, 5.0, 9.0], [3.0, -2.0, 1.0]])
 
 
 def never(kept, j, factors):
@@ -91,15 +91,15 @@ def test_as_many_columns_as_rows(shape, rng):
 
 
 @pytest.mark.parametrize("column, factor, expected", [
-    (2.0 * WHOLE[:, 0] + 0.5, 2.0, False),
-    (4.0 * WHOLE[:, 0], 4.0 + 1e-15, True),
-    (-0.125 * WHOLE[:, 0], -0.125, True),
-    (3.0 * WHOLE[:, 0], 3.0, False),
-    (0.0 * WHOLE[:, 0], 0.0, False),
+    (2.0 * NOT_SEPARABLE[:, 0] + 0.5, 2.0, False),
+    (4.0 * NOT_SEPARABLE[:, 0], 4.0 + 1e-15, True),
+    (-0.125 * NOT_SEPARABLE[:, 0], -0.125, True),
+    (3.0 * NOT_SEPARABLE[:, 0], 3.0, False),
+    (0.0 * NOT_SEPARABLE[:, 0], 0.0, False),
 ])  # fmt: skip
 def test_multiples_of_a_column(column, factor, expected):
     """Those by powers of 2 are exact."""
-    table = np.column_stack([WHOLE[:, 0], column])
+    table = np.column_stack([NOT_SEPARABLE[:, 0], column])
     if factor:
         assert _is_exactly(table, [0], 1, np.array([factor])) is expected
     assert dependence(table, False)[:2] == (([0], []) if expected or not factor else (
@@ -127,14 +127,14 @@ def test_small_factors_are_rounding_errors(second, exact, rng):
 def test_sums_of_whole_numbers():
     """Below 2^20; and the rounded factors must give the column."""
     near = np.array([1.0 + 1e-9, 1.0 - 1e-9])
-    assert _is_exactly(WHOLE, [0, 1], 2, near) is True
-    assert _is_exactly(0.1 * WHOLE, [0, 1], 2, near) is False
-    assert _is_exactly(np.abs(WHOLE), [0, 1], 2, near) is False
+    assert _is_exactly(NOT_SEPARABLE, [0, 1], 2, near) is True
+    assert _is_exactly(0.1 * NOT_SEPARABLE, [0, 1], 2, near) is False
+    assert _is_exactly(np.abs(NOT_SEPARABLE), [0, 1], 2, near) is False
     for largest, exact in ((2.0**20 - 1.0, True), (2.0**20, False), (2.0**20 + 8.0, False)):
         table = np.array([[largest, 1.0, largest - 1.0], [1.0, 2.0, -1.0]])
         assert _is_exactly(table, [0, 1], 2, np.array([1.0, -1.0])) is exact
-    assert dependence(WHOLE, False)[:2] == ([0, 1], [])
-    assert dependence(WHOLE / 3.0, False)[:2] == ([0, 1], [2])
+    assert dependence(NOT_SEPARABLE, False)[:2] == ([0, 1], [])
+    assert dependence(NOT_SEPARABLE / 3.0, False)[:2] == ([0, 1], [2])
 
 
 def test_combinations_of_other_columns(rng):

@@ -12,10 +12,10 @@ from skpd.designs.outputs import OutputsDesign
 from skpd.losses import Absolute, CrammerSinger, Hinge, L2Norm, Softmax, Squared
 from skpd.penalties import L1, Separable, Spectral, WeightedL1
 from skpd.problems import linear_problem
-from skpd.problems.columns import Columns
 from skpd.problems.output_points import on_intervals
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.problem import Problem
+from skpd.problems.regularisation import Regularisation
 
 EPSILON = 2.0**-52
 NOTHING = (0.0, 0.0)
@@ -105,7 +105,7 @@ def test_intervals_of_separate_outputs(loss, penalty, of_one, rng):
     places = [np.arange(k, N, K) for k in range(K)]
     y = problem.y[:N].copy()
     design = OutputsDesign([Design(X[p]) for p in places], places, N)
-    tasks = Problem(RowsOfOutputs(design, y, c, loss), Columns(penalty, 0.2))
+    tasks = Problem(RowsOfOutputs(design, y, c, loss), Regularisation(penalty, 0.2))
     for found, own in zip(tasks.free_intervals(1.0), places, strict=True):
         alone = linear_problem(Design(X[own]), y[own], c[own], loss, of_one, 0.2)
         assert_allclose([found], alone.free_intervals(1.0), rtol=1e-12)

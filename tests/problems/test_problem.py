@@ -12,7 +12,7 @@ from skpd.formulation.constraints import linear_constraints
 from skpd.losses import Hinge, Squared
 from skpd.penalties import L1, ElasticNet, GroupL2, SquaredL2, TotalVariation, WeightedL1
 from skpd.problems import Problem, linear_problem
-from skpd.problems.columns import Columns
+from skpd.problems.regularisation import Regularisation
 
 PENALTIES = [
     L1(), SquaredL2(), ElasticNet(0.4), WeightedL1([0.0, 1.0, 2.0, 0.5]), TotalVariation(),
@@ -32,7 +32,7 @@ def everything(problem, w, theta):
     upper = primal_objective(problem, w, 0.2)
     return (
         upper, dual_bound(problem, theta, upper).value, problem.objective_unit,
-        problem.largest_alpha, problem.prediction_scale, problem.columns.threshold,
+        problem.largest_alpha, problem.prediction_scale, problem.regularisation.threshold,
         *problem.null_gradient, *problem.squares, *np.ravel(problem.free_intervals(1.0)),
     )  # fmt: skip
 
@@ -50,7 +50,7 @@ def test_nothing_stale_is_left_of_another_penalty(first, last, loss, data, rng):
         before.with_penalty(last, 0.1),
         before.with_alpha(7.0).with_penalty(last, 2.0).with_alpha(0.1),
         before.of_rows(replace(before.rows)).with_penalty(last, 0.1),
-        replace(before, columns=Columns(last, 0.1)),
+        replace(before, regularisation=Regularisation(last, 0.1)),
     ):
         np.testing.assert_array_equal(everything(other, w, theta), expected)
 
@@ -80,7 +80,9 @@ def test_constraints_join_the_columns(data):
     """Constraints are checked against the penalty, whichever comes last."""
     problem = linear_problem(*data, Hinge(), L1(), 0.3)
     constraints = linear_constraints(LinearConstraint(np.eye(4)[:1], 0.1, np.inf), 4)
-    constrained = replace(problem, columns=replace(problem.columns, constraints=constraints))
+    constrained = replace(
+        problem, regularisation=replace(problem.regularisation, constraints=constraints)
+    )
     assert constrained.null_is_allowed is False and np.isnan(constrained.largest_alpha)
     assert constrained.mean_loss(np.zeros(4), 0.0, 0.0) == np.inf
     feasible, _ = constrained.feasible_model(np.zeros(4), 0.0)

@@ -132,7 +132,7 @@ def test_without_flips_dual_points_are_those_of_the_hinge_loss(ridge, rng):
 
 def test_the_problem_of_the_hinge_loss_is_that_of_the_same_alpha(rng):
     problem, _ = problem_of(rng, inf)
-    other = replace(problem, columns=replace(problem.columns, alpha=0.2))
+    other = replace(problem, regularisation=replace(problem.regularisation, alpha=0.2))
     own = problem.free._hinge(problem)
     assert problem.free._hinge(problem) is own and own.alpha == 0.05
     assert problem.free._hinge(other).alpha == 0.2

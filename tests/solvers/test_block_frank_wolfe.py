@@ -20,7 +20,7 @@ from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, Spectral, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
 from skpd.problems.output_rows import outputs_problem
-from skpd.solvers import METHODS, Run, select, solve
+from skpd.solvers import METHODS, SolverContext, select, solve
 from skpd.solvers.frank_wolfe.table import Table
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.published.pdbfw import pdbfw
@@ -118,7 +118,7 @@ def test_the_gap_closes(loss, free, rng):
         )
         monitor = Monitor(problem, 1e-8)
         monitor.begin()
-        pdbfw(Run(problem, monitor, None, 20_000, rng), step_size="line-search")
+        pdbfw(SolverContext(problem, monitor, None, 20_000, rng), step_size="line-search")
         solution = monitor.solution()
         assert solution.converged
         assert np.sum(np.abs(solution.coef)) <= 1.3
@@ -138,7 +138,7 @@ def test_search_for_the_multiplier(penalty, rng):
     problem = linear_problem(design, y, c, Logistic(), penalty, 1e-4)
     monitor = Monitor(problem, 1e-6)
     monitor.begin()
-    run = Run(problem, monitor, None, 20_000, np.random.RandomState(0))
+    run = SolverContext(problem, monitor, None, 20_000, np.random.RandomState(0))
     METHODS["multiplier-search"].run(run)
     assert monitor.solution().converged
 
@@ -171,7 +171,7 @@ def test_what_it_needs(rng):
     design, _, y, c = classes(rng, 20, 5)
     monitor = Monitor(linear_problem(design, y, c, Hinge(), L1(), 0.1), 1e-3)
     with pytest.raises(ValueError, match="over an l1 ball, got L1"):
-        pdbfw(Run(monitor.problem, monitor, None, 9, rng))
+        pdbfw(SolverContext(monitor.problem, monitor, None, 9, rng))
     for loss in (Hinge(), Logistic()):
         problem = linear_problem(design, y, c, loss, SquaredL2OnL1Ball(1.0), 0.1)
         with pytest.raises(ValueError, match=rf"Assumption 4.1.*got {type(loss).__name__}"):

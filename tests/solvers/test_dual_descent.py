@@ -13,7 +13,7 @@ from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, MarginLoss, Pinball, Squared
 from skpd.penalties import ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
-from skpd.solvers import Run, solve
+from skpd.solvers import SolverContext, solve
 from skpd.solvers.coordinates.dual import dual_descent
 from skpd.solvers.monitor import Monitor
 
@@ -40,7 +40,7 @@ def descend(problem, tol=1e-10, start=None, max_iter=100_000):
     monitor = Monitor(problem, tol)
     monitor.begin()
     random_state = np.random.RandomState(3)
-    dual_descent(Run(problem, monitor, start, max_iter, random_state))
+    dual_descent(SolverContext(problem, monitor, start, max_iter, random_state))
     return monitor
 
 

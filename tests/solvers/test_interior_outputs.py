@@ -14,9 +14,9 @@ from skpd.estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES
 from skpd.losses import CrammerSinger, Softmax
 from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, Spectral
 from skpd.problems import Problem
-from skpd.problems.columns import Columns
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
-from skpd.solvers import Monitor, Run
+from skpd.problems.regularisation import Regularisation
+from skpd.solvers import Monitor, SolverContext
 from skpd.solvers.interior import expected_cost, interior_point, output_systems
 from skpd.solvers.interior.method import State
 from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
@@ -65,7 +65,7 @@ def reached(problem, tol=1e-9):
     """What the method alone finds."""
     monitor = Monitor(problem, tol)
     monitor.begin()
-    interior_point(Run(problem, monitor, None, 60, None))
+    interior_point(SolverContext(problem, monitor, None, 60, None))
     return monitor.solution()
 
 
@@ -234,13 +234,13 @@ def test_tasks_are_problems_of_their_own_without_a_tie(fit_intercept, sparse, rn
     )  # fmt: skip
     weights = np.full(n, 1 / n)
     rows = RowsOfOutputs(design, y, weights, LOSSES["absolute"], fit_intercept)
-    problem = Problem(rows, Columns(L1(), 0.02))
+    problem = Problem(rows, Regularisation(L1(), 0.02))
     found = reached(problem)
     alone = []
     for k in range(K):
         own = OutputsDesign([design.parts[k]], [np.arange(15)], 15)
         some = replace(rows, design=own, y=y[of_task == k], weights=np.full(15, 1 / 15))
-        alone.append(reached(Problem(some, Columns(L1(), 0.06))))
+        alone.append(reached(Problem(some, Regularisation(L1(), 0.06))))
     mean = np.mean([one.certificate.primal for one in alone])
     assert_allclose(found.certificate.primal, mean, rtol=1e-7)
 

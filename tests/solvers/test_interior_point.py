@@ -42,7 +42,7 @@ from skpd.penalties import (
 )
 from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import Monitor, Run
+from skpd.solvers import Monitor, SolverContext
 from skpd.solvers.interior import (
     expected_cost,
     interior_point,
@@ -92,7 +92,7 @@ def reached(problem, tol=1e-8, max_iter=100, monitor=Monitor):
     """What the method alone finds."""
     monitor = monitor(problem, tol)
     monitor.begin()
-    interior_point(Run(problem, monitor, None, max_iter, None))
+    interior_point(SolverContext(problem, monitor, None, max_iter, None))
     return monitor.solution()
 
 
@@ -414,7 +414,7 @@ def test_what_was_reached_is_recorded_however_it_ends(monkeypatch, end):
     monkeypatch.setattr(method.State, "step", breaks_down)
     monitor = Monitor(problem, 1e-12)
     with pytest.raises(end) if end is KeyboardInterrupt else nullcontext():
-        interior_point(Run(problem, monitor, None, 50, None))
+        interior_point(SolverContext(problem, monitor, None, 50, None))
     assert monitor.n_iter == 9
     assert 0.0 < monitor.dual <= monitor.primal < problem.null_objective
 
@@ -487,7 +487,7 @@ def test_far_features_whose_groups_are_nearly_alike():
     assert plain.relative_gap <= 1e-8
     monitor = Monitor(problem, 1e-8)
     monitor.begin()
-    interior_point(Run(problem, monitor, None, 100, None), precise=True)
+    interior_point(SolverContext(problem, monitor, None, 100, None), precise=True)
     precise = monitor.solution().certificate
     assert precise.relative_gap <= 1e-8
     assert precise.dual <= plain.primal and plain.dual <= precise.primal

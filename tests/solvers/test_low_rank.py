@@ -14,8 +14,8 @@ from skpd.solvers.low_rank.alternating import alternating_multipliers
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
 from skpd.solvers.low_rank.restarted import pdprox_restarted_for_completion
 from skpd.solvers.monitor import Monitor
-from skpd.solvers.run import Run
 from skpd.solvers.select import select
+from skpd.solvers.solver_context import SolverContext
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -57,7 +57,7 @@ def test_the_same_as_by_whole_decompositions(loss, layout, rng):
     problem = model._problems(layout(X), Y, weights)[2][0].in_workspace()
     monitor = Monitor(problem, 1e-5)
     monitor.begin()
-    accelerated_gradients(Run(problem, monitor, None, 3000, None))
+    accelerated_gradients(SolverContext(problem, monitor, None, 3000, None))
     assert monitor.done
     np.testing.assert_allclose(found.certificate_.primal, monitor.primal, rtol=2e-5)
     assert found.certificate_.dual <= monitor.primal
@@ -116,7 +116,7 @@ def test_alternating_multipliers(loss, repeated, with_biases, rng):
     for method in (alternating_multipliers, pdprox_restarted_for_completion):
         monitor = Monitor(entries_problem(rows, 0.02), 1e-5)
         monitor.begin()
-        method(Run(monitor.problem, monitor, None, 3000, np.random.RandomState(0)))
+        method(SolverContext(monitor.problem, monitor, None, 3000, np.random.RandomState(0)))
         assert monitor.done
         found.append(monitor)
     first, second = found

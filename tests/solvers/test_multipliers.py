@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso
 from benchmarks import certificates as random
 from skpd import kernels
 from skpd.designs import Design, WeightedGram
-from skpd.designs.gram import MatrixCurvature, Shape
+from skpd.designs.gram import CurvatureForm, MatrixCurvature
 from skpd.losses import Absolute, Hinge, Squared, SquaredHinge
 from skpd.penalties import (
     L1,
@@ -28,7 +28,7 @@ from skpd.penalties import (
     SquaredL2OnL1Ball,
 )
 from skpd.problems import Point, linear_problem
-from skpd.solvers import METHODS, Monitor, Run, solve
+from skpd.solvers import METHODS, Monitor, SolverContext, solve
 from skpd.solvers.newton import in_memory, parts, quadratic
 from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.quadratic import quadratic_model
@@ -232,7 +232,7 @@ def test_penalised_quadratic(penalty, intercept, rng):
         m = d + intercept
         A = rng.normal(size=(20, m))
         H, g, w = A.T @ A / 20, rng.normal(size=m), rng.normal(size=m)
-        bound = penalty.bind(d)
+        bound = penalty.for_n_features(d)
         w[:d] = bound.prox(w[:d], 1e-3)
         columns = np.arange(d, dtype=np.int64)
         p = _minimum(H, g, w, bound, 0.3, columns, 1e-12)
@@ -250,7 +250,7 @@ def test_many_coordinates_cross_their_kinks(rng):
     for _ in range(10):
         A = np.cumsum(rng.normal(size=(80, 60)), axis=1)
         H, g, w = A.T @ A / 80, rng.normal(size=60), rng.normal(size=60)
-        p = _minimum(H, g, w, L1().bind(60), 0.5, np.arange(60), 1e-10)
+        p = _minimum(H, g, w, L1().for_n_features(60), 0.5, np.arange(60), 1e-10)
         gradient = g + H @ (p - w)
         assert 20 < np.count_nonzero(p) < 55
         assert_allclose(gradient[p != 0.0], -0.5 * np.sign(p[p != 0.0]), atol=1e-9)
@@ -263,7 +263,7 @@ def test_a_singular_quadratic(rng):
     A = rng.normal(size=(20, 4))
     A = A[:, [0, 1, 1, 2, 3]]
     H, g, w = A.T @ A / 20, A.T @ rng.normal(size=20), np.zeros(5)
-    p = _minimum(H, g, w, L1().bind(5), 0.1, np.arange(5), 1e-12)
+    p = _minimum(H, g, w, L1().for_n_features(5), 0.1, np.arange(5), 1e-12)
     gradient = g + H @ p
     assert_allclose(L1().prox(p - 0.1 * gradient, 0.1 * 0.1), p, atol=1e-9)
 
@@ -271,7 +271,7 @@ def test_a_singular_quadratic(rng):
 @pytest.mark.usefixtures("unlimited")
 def test_groups_of_scattered_features(rng):
     """A working set in increasing order, its groups not."""
-    penalty = GroupL2(groups=[[0, 5], [3, 1], [2, 4]]).bind(6)
+    penalty = GroupL2(groups=[[0, 5], [3, 1], [2, 4]]).for_n_features(6)
     A = rng.normal(size=(20, 6))
     H, g = A.T @ A / 20, rng.normal(size=6)
     p = _minimum(H, g, np.zeros(6), penalty, 0.2, np.arange(6), 1e-12)
@@ -289,7 +289,7 @@ def test_groups_of_scattered_features(rng):
 
 def test_a_coordinate_without_curvature_of_its_own(rng):
     """The penalty's is enough."""
-    penalty = ElasticNet(l1_ratio=0.5).bind(2)
+    penalty = ElasticNet(l1_ratio=0.5).for_n_features(2)
     H, g, w = np.diag([2.0, 0.0]), np.array([1.0, -3.0]), np.array([0.0, 0.5])
     p = _minimum(H, g, w, penalty, 1.0, np.arange(2), 1e-12)
     assert_allclose(p, [-(1.0 - 0.5) / 2.5, (3.0 - 0.5) / 0.5])
@@ -314,7 +314,7 @@ def test_penalised_quadratic_by_columns(penalty, layout, dtype, rng, monkeypatch
     monkeypatch.setattr(WeightedGram, "_favours_columns", lambda *arguments: True)
     n, d = 30, 24
     X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)).astype(dtype)
-    bound, design = penalty.bind(d), Design(layout(X))
+    bound, design = penalty.for_n_features(d), Design(layout(X))
     table = np.column_stack([X.astype(np.float64), np.ones(n)])
     h = rng.random(n) * (rng.random(n) < 0.6)
     step = 0.02
@@ -441,10 +441,10 @@ def test_wide_working_sets_get_no_gram_matrix(rng):
         return WeightedGram(False).curvature(design, h, 1.0, columns, ridge).shape
 
     wide, tall = Design(rng.normal(size=(100, 1000))), Design(rng.normal(size=(20_000, 50)))
-    assert form(wide, 1000) is Shape.COLUMNS and form(wide, 30) is Shape.MATRIX
-    assert form(tall, 50) is Shape.MATRIX
+    assert form(wide, 1000) is CurvatureForm.COLUMNS and form(wide, 30) is CurvatureForm.MATRIX
+    assert form(tall, 50) is CurvatureForm.MATRIX
     sparse = Design(sp.random_array((3, 5000), density=0.1, format="csr", random_state=rng))
-    assert form(sparse, 4500) is Shape.COLUMNS
+    assert form(sparse, 4500) is CurvatureForm.COLUMNS
 
 
 @pytest.mark.parametrize("penalty", ENGINE_PENALTIES, ids=str)
@@ -457,7 +457,7 @@ def test_every_pair_to_eight_digits(loss, penalty, by_columns):
         monitor = Monitor(problem, 1e-8)
         monitor.check(0, problem.null_point)
         if not monitor.done:
-            method_of_multipliers(Run(problem, monitor, None, 300, None))
+            method_of_multipliers(SolverContext(problem, monitor, None, 300, None))
         assert monitor.relative_gap <= 1e-8
 
 
@@ -512,7 +512,9 @@ def test_what_a_path_tells_of_the_next_alpha(rng):
     n, d = 80, 12
     X = rng.normal(size=(n, d))
     y = X @ np.append(np.ones(6), np.zeros(6)) + 0.5 * rng.normal(size=n)
-    first = linear_problem(Design(X), y, np.full(n, 1 / n), Squared(), L1().bind(d), 0.2, False)
+    first = linear_problem(
+        Design(X), y, np.full(n, 1 / n), Squared(), L1().for_n_features(d), 0.2, False
+    )
     first, start = first.in_workspace(), None
     for alpha in (0.2, 0.19, 0.185):
         problem = first.with_alpha(alpha)
@@ -535,7 +537,7 @@ def test_it_hands_over_where_it_stalls(rng, monkeypatch):
     monkeypatch.setattr(in_memory, "SETTINGS", replace(SETTINGS, largest_working_set=10))
     alone = Monitor(problem, 1e-4)
     alone.check(0, problem.null_point)
-    method_of_multipliers(Run(problem, alone, None, 50_000, None))
+    method_of_multipliers(SolverContext(problem, alone, None, 50_000, None))
     found = solve(problem, tol=1e-4, max_iter=50_000, random_state=np.random.RandomState(0))
     assert not alone.done and alone.n_iter == 0
     assert found.converged and found.n_iter > 0
@@ -623,6 +625,6 @@ def test_rows_that_bend_while_they_are_left_out_come_back(alpha):
     monitor = Monitor(problem, 1e-6)
     monitor.begin()
     state = np.random.RandomState(0)
-    METHODS["multiplier-search"].run(Run(problem, monitor, None, 300, state))
+    METHODS["multiplier-search"].run(SolverContext(problem, monitor, None, 300, state))
     exact = solve(problem, tol=1e-8, max_iter=1000, random_state=state)
     assert monitor.dual <= exact.certificate.primal and exact.certificate.dual <= monitor.primal

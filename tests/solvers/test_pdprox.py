@@ -13,7 +13,7 @@ from skpd.problems import Point, linear_problem
 from skpd.solvers import (
     METHODS,
     Monitor,
-    Run,
+    SolverContext,
     check_solver_options,
     solve,
 )
@@ -44,7 +44,9 @@ class Trace:
 
 def iterates(problem, solver, n, **options):
     trace = Trace()
-    METHODS[solver].run(Run(problem, trace, None, n, np.random.RandomState(0)), **options)
+    METHODS[solver].run(
+        SolverContext(problem, trace, None, n, np.random.RandomState(0)), **options
+    )
     return trace.points[n]
 
 

@@ -24,7 +24,7 @@ from skpd.problems import linear_problem
 from skpd.problems.kernel import kernel_machines
 from skpd.problems.output_rows import outputs_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import METHODS, Run, solve
+from skpd.solvers import METHODS, SolverContext, solve
 from skpd.solvers.published import agm, excessive_gap
 from tests.oracles.draws import Draws
 
@@ -46,7 +46,7 @@ class Trace:
 
 def last_iterate(method, problem, n, **options):
     trace = Trace()
-    method(Run(problem, trace, None, n, np.random.RandomState(0)), **options)
+    method(SolverContext(problem, trace, None, n, np.random.RandomState(0)), **options)
     return trace.points[n]
 
 
@@ -578,7 +578,7 @@ def test_projected_subgradients(q, ridge, rng):
     for k in range(1, N + 1):
         w, lam = subgradient_steps(q, w, lam, Z, steps_of_table_1(q, ridge, alpha, n, k), ridge)
         found = last_iterate(METHODS["isg"].run, problem, k, **scheme)
-        assert_allclose(problem.of_model(found.coef), w, rtol=1e-8, atol=1e-10)
+        assert_allclose(problem.project(found.coef), w, rtol=1e-8, atol=1e-10)
 
 
 def proximal_update(q, x, lam, z, step, epsilon, kappa):
@@ -651,4 +651,4 @@ def test_proximal_points(name, q, preset, rng):
             for z in Z:
                 w, lam = proximal_update(q, w, lam, z, step, epsilon, kappa)
         found = last_iterate(METHODS[name].run, problem, k, **options)
-        assert_allclose(problem.of_model(found.coef), w, rtol=1e-8, atol=1e-10)
+        assert_allclose(problem.project(found.coef), w, rtol=1e-8, atol=1e-10)

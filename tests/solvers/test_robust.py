@@ -64,7 +64,7 @@ def test_certificate_is_exact_at_the_solution_of_a_linear_programme(norm):
         best, w, b, _, theta = robust_linear_programme(X, y, weights, **parameters)
         problem = problem_of(stored, y, weights, **parameters)
         b = b if problem.fit_intercept else 0.0
-        certificate, _ = certify_point(problem, problem.completed(w, b), b, theta)
+        certificate, _ = certify_point(problem, problem.extend(w, b), b, theta)
         assert_allclose([certificate.primal, certificate.dual], best, rtol=0, atol=1e-8)
         assert certificate.dual <= best + 1e-10
 
@@ -80,7 +80,7 @@ def test_objective_takes_the_best_radius(norm):
         best, _, b, _, _ = robust_linear_programme(X, y, weights, coef=coef, **parameters)
         problem = problem_of(stored, y, weights, **parameters)
         b = b if problem.fit_intercept else 0.0
-        variables = problem.completed(coef, b)
+        variables = problem.extend(coef, b)
         assert_allclose(primal_objective(problem, variables, b), best, rtol=1e-9, atol=1e-9)
         margins, size = y * (X @ coef + b), terms_of(problem).norm.value(coef)
         radius = variables[-1]
@@ -153,7 +153,7 @@ def test_any_finite_input_has_a_finite_certificate(seed, scale):
     theta = rng.normal(size=(2, len(y))) * scale
     theta[0, 0] = rng.choice([np.nan, np.inf, 0.0])
     with np.errstate(over="ignore", invalid="ignore"):
-        coef = problem.completed(rng.normal(size=X.shape[1]) * scale, 0.0)
+        coef = problem.extend(rng.normal(size=X.shape[1]) * scale, 0.0)
         certificate, _ = certify_point(problem, coef, 0.0, theta)
     assert 0.0 <= certificate.dual <= problem.null_objective * (1 + 1e-13)
     assert certificate.gap >= 0.0
@@ -196,7 +196,7 @@ def test_objectives_are_rounded_up(rng):
             ridge=rng.choice([0.0, 1e-9]),
         )  # fmt: skip
         for coef, intercept in ((w, b), (np.zeros(d), problem.null_point.intercept)):
-            variables = problem.completed(coef, intercept)
+            variables = problem.extend(coef, intercept)
             found = Fraction(primal_objective(problem, variables, intercept))
             assert found >= exact_objective(problem, X, coef, intercept)
 
@@ -272,5 +272,5 @@ def test_features_without_a_penalty_and_with_bounds(norm, kappa, fit_intercept, 
     found = solve(problem, tol=1e-8, max_iter=500, random_state=np.random.RandomState(0))
     assert found.converged and abs(found.certificate.primal - best) <= 1e-7
     assert found.certificate.dual <= best + 1e-8
-    coef = problem.of_model(found.coef)
+    coef = problem.project(found.coef)
     assert -0.1 <= coef[1] <= 0.3 and 0.0 <= coef[4] <= 2.0

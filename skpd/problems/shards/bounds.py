@@ -12,7 +12,7 @@ from ..._typing import Array, Indices, Numbers
 from ...designs import Design
 from ...designs.sums import BoundedSum, Largest, RowFactor, Sums
 from ...losses import Loss
-from ...losses.strata import Strata
+from ...losses.row_groups import Strata
 from .recipes import Change, DualRecipe, null_ends
 from .shard import Block, Shard, summed
 

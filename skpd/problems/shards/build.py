@@ -2,8 +2,8 @@
 
 from ...losses import Loss
 from ...penalties import Penalty
-from ..columns import Columns
 from ..problem import Problem
+from ..regularisation import Regularisation
 from .null_sums import TargetSums
 from .rows import RowsInShards
 from .shards import Shards
@@ -33,4 +33,4 @@ def problem_of_shards(
     targets, total = TargetSums.of(shards)
     shards.divide_weights(total)
     rows = RowsInShards(shards, targets, loss, fit_intercept, total, name)
-    return Problem(rows, Columns(penalty, alpha))
+    return Problem(rows, Regularisation(penalty, alpha))

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 from ..._floats import EPSILON
 from ...losses import Loss
 from ...losses.numerical import constant_between
+from ...losses.row_groups import Stratum
 from ...losses.shifted import Shifted
-from ...losses.strata import Stratum
 from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
 from .shards import Shards

@@ -15,7 +15,7 @@ from ...designs import Design
 from ...designs.far_columns import FAR
 from ...designs.row_blocks import stacked
 from ...losses import Loss
-from ...losses.strata import Stratum
+from ...losses.row_groups import Stratum
 from ...penalties import Penalty
 from ..free import Free
 from ..in_memory import PLAIN, RowsInMemory, no_gradient

@@ -13,25 +13,25 @@ from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
-from ..run import Run
+from ..solver_context import SolverContext
 from .progress import Result, within
 from .proximal_gradient import SmoothModel, proximal_gradients
 from .settings import GRADIENTS as SETTINGS
 
 
-def accelerated_gradients(run: Run, *, budget: float = inf) -> None:
+def accelerated_gradients(context: SolverContext, *, budget: float = inf) -> None:
     """Accelerated proximal gradients, for a smooth loss.
 
     The method ends unfinished if the gap no longer decreases.
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
     budget : float, default=inf
         A computing limit: the number of multiplications after which the method ends unfinished.
     """
-    model = _ByGram if _has_small_gram(run.problem) else ModelByRows
-    proximal_gradients(model(run.problem), within(run, budget, SETTINGS.step_overhead))
+    model = _ByGram if _has_small_gram(context.problem) else ModelByRows
+    proximal_gradients(model(context.problem), within(context, budget, SETTINGS.step_overhead))
 
 
 class VectorModel(SmoothModel):

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ...problems import Point
-from ..cadence import Cadence, CadenceSettings
-from ..run import Run
-from .settings import CADENCE, GRADIENTS
+from ..certificate_schedule import CertificateSchedule, ScheduleSettings
+from ..solver_context import SolverContext
+from .settings import GRADIENTS, SCHEDULE
 
 
 class Result(NamedTuple):
@@ -25,7 +25,7 @@ class Result(NamedTuple):
     point: Callable[[], Point]
 
 
-class Progress(Cadence):
+class Progress(CertificateSchedule):
     """The iterations of a run, with a certificate where the gap is estimated to be small enough.
 
     Attributes
@@ -34,8 +34,8 @@ class Progress(Cadence):
         The number of iterations, which the method counts.
     """
 
-    def __init__(self, run: Run, settings: CadenceSettings = CADENCE) -> None:
-        super().__init__(run, settings)
+    def __init__(self, context: SolverContext, settings: ScheduleSettings = SCHEDULE) -> None:
+        super().__init__(context, settings)
         self.n_iter = self.first
 
     @property
@@ -57,17 +57,19 @@ class Progress(Cadence):
         gap : float
             The estimated gap of the best points.
         """
-        monitor = self.run.monitor
+        monitor = self.context.monitor
         gap = min(result.primal, monitor.primal) - max(result.dual, monitor.dual)
         if self.is_due(self.n_iter, gap if gap > enough else 0.0):
             monitor.check(self.n_iter, result.point())
         return gap
 
 
-def within(run: Run, budget: float, overhead: float) -> Run:
+def within(context: SolverContext, budget: float, overhead: float) -> SolverContext:
     """The run with at most ``budget`` multiplications, in iterations of two products with X.
 
     ``overhead`` is the fixed cost of an iteration.
     """
-    cost = GRADIENTS.step_cost * run.problem.design.n_entries + overhead
-    return run._replace(max_iter=run.monitor.n_iter + int(min(budget / cost, run.left)))
+    cost = GRADIENTS.step_cost * context.problem.design.n_entries + overhead
+    return context._replace(
+        max_iter=context.monitor.n_iter + int(min(budget / cost, context.left))
+    )

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point
-from ..run import Run
+from ..solver_context import SolverContext
 from .progress import Progress, Result
 from .settings import GRADIENTS as SETTINGS
 
@@ -109,10 +109,10 @@ class SmoothModel(ABC):
         return self.smooth_part(z) - self.loss - float(self.weights @ (self.theta * move))
 
 
-def proximal_gradients(model: SmoothModel, run: Run) -> None:
+def proximal_gradients(model: SmoothModel, context: SolverContext) -> None:
     """Iterate until the tolerance or a limit is reached, or the gap no longer decreases."""
-    progress = Progress(run)
-    iterate = _Iterate(model, run.first)
+    progress = Progress(context)
+    iterate = _Iterate(model, context.first)
     try:
         while not progress.is_over:
             iterate.step()
@@ -121,7 +121,7 @@ def proximal_gradients(model: SmoothModel, run: Run) -> None:
                 progress.report(model.result(iterate.x, iterate.of_x))
     except KeyboardInterrupt:
         point = model.result(iterate.x, iterate.of_x).point()
-        run.monitor.check(progress.n_iter, point)
+        context.monitor.check(progress.n_iter, point)
         raise
 
 

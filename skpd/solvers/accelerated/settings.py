@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..cadence import CadenceSettings
+from ..certificate_schedule import ScheduleSettings
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,6 @@ GRADIENTS = GradientSettings()
 
 # Certificates become rarer, so that a run that ends early has one; after one that was not good
 # enough in spite of the estimate, the next one waits
-CADENCE = CadenceSettings(every=50, share=0.5, wait=0.1, patience=2000)
+SCHEDULE = ScheduleSettings(every=50, share=0.5, wait=0.1, patience=2000)
 # Published methods do not end unfinished
-PUBLISHED = CadenceSettings(every=50, share=0.5, wait=0.1)
+PUBLISHED = ScheduleSettings(every=50, share=0.5, wait=0.1)

@@ -134,57 +134,59 @@ def generate_columns(
         Called after each round with its record.
     """
     solve = RESTRICTED[method_for(solver, problem.entropy)]
-    run, gap, restricted = _Run(problem, signs), 1.0, np.inf
+    context, gap, restricted = _Run(problem, signs), 1.0, np.inf
     w = problem.weights
     mixture, reached, added = np.empty(0), True, 1
     while True:
-        first = not run.hypotheses
+        first = not context.hypotheses
         if not first:
             goal = SETTINGS.share * (max(gap, tol) if added else tol)
-            w, mixture, reached = _solved(run, solve(problem, run.edges, mixture, goal, tol))
+            w, mixture, reached = _solved(
+                context, solve(problem, context.edges, mixture, goal, tol)
+            )
         found, edge = learner.best(w * signs, SETTINGS.columns_per_round)
         if first:
-            run.add(*found[0])
+            context.add(*found[0])
             mixture = np.ones(1)
-        seen = run.largest_edge(w)
-        restricted, dual = problem.upper_bound(w, seen), run.lower_bound(mixture)
+        seen = context.largest_edge(w)
+        restricted, dual = problem.upper_bound(w, seen), context.lower_bound(mixture)
         if not learner.maximises:  # earlier bounds do not hold for hypotheses found later
-            primal, run.primal = restricted, np.inf
+            primal, context.primal = restricted, np.inf
         else:
             primal = problem.upper_bound(w, edge)
-        if primal < run.primal:
-            run.primal, run.w = primal, w
-        if dual > run.dual:
-            run.dual, run.mixture = dual, mixture
-        run.record(restricted, primal, dual)
+        if primal < context.primal:
+            context.primal, context.w = primal, w
+        if dual > context.dual:
+            context.dual, context.mixture = dual, mixture
+        context.record(restricted, primal, dual)
         if on_round is not None:
-            on_round(run.rows[-1])
-        gap = max(run.primal - run.dual, 0.0)
+            on_round(context.rows[-1])
+        gap = max(context.primal - context.dual, 0.0)
         better = edge[0] - seen[0] > (0.0 if learner.maximises else tol)
         done = gap <= tol if learner.maximises else gap <= tol and not better
-        if done or len(run.rows) >= max_iter:
+        if done or len(context.rows) >= max_iter:
             break
-        added = sum(run.add(*some) for some in found) if better else 0
+        added = sum(context.add(*some) for some in found) if better else 0
         if added:
             mixture = np.append(mixture, np.zeros(added))
         elif not first and (not reached or solve is RESTRICTED["highs"]):
             break  # limited by rounding, or by the method for restricted problems
-    return _result(run, restricted, done)
+    return _result(context, restricted, done)
 
 
-def _solved(run: _Run, pair: Pair) -> tuple[Array, Array, bool]:
+def _solved(context: _Run, pair: Pair) -> tuple[Array, Array, bool]:
     """The solution of a restricted problem as a distribution and a mixture, and its success."""
     mixture = np.maximum(np.nan_to_num(pair.mixture), 0.0)
     total = float(np.sum(mixture))
     mixture = mixture / total if total > 0.0 else np.full(len(mixture), 1.0 / len(mixture))
-    return run.problem.feasible(pair.w), mixture, pair.reached
+    return context.problem.feasible(pair.w), mixture, pair.reached
 
 
-def _result(run: _Run, restricted: float, converged: bool) -> Boosted:
-    mixture = np.append(run.mixture, np.zeros(len(run.hypotheses) - len(run.mixture)))
+def _result(context: _Run, restricted: float, converged: bool) -> Boosted:
+    mixture = np.append(context.mixture, np.zeros(len(context.hypotheses) - len(context.mixture)))
     return Boosted(
-        run.hypotheses, mixture, run.w,
-        run.problem.certificate(run.primal, run.dual),
-        run.problem.certificate(restricted, run.dual),
-        np.array(run.rows, dtype=BOOSTING_HISTORY), converged,
+        context.hypotheses, mixture, context.w,
+        context.problem.certificate(context.primal, context.dual),
+        context.problem.certificate(restricted, context.dual),
+        np.array(context.rows, dtype=BOOSTING_HISTORY), converged,
     )  # fmt: skip

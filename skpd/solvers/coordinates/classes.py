@@ -7,7 +7,7 @@ import numpy as np
 from ...penalties import Structure
 from ...problems import Problem
 from ..proximal_rounds import solve_in_rounds
-from ..run import Run
+from ..solver_context import SolverContext
 from .dual import DualDescent, has_square
 from .settings import DUAL
 
@@ -29,32 +29,38 @@ def has_class_descent(problem: Problem) -> bool:
     )
 
 
-def class_descent(run: Run) -> None:
+def class_descent(context: SolverContext) -> None:
     """Sequential dual descent with shrinking (Keerthi et al., 2008).
 
     The method ends unfinished, and treats free intercepts, as `dual_descent` does.
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is an epoch, a pass over the rows not left out, in a random order.
     """
-    method = _ClassDescent(run, run.problem.design.parts[0].by_rows)
+    method = _ClassDescent(context, context.problem.design.parts[0].by_rows)
     method.leave_to_newton_after(DUAL.most_class_passes)
-    solve_in_rounds(method, run)
+    solve_in_rounds(method, context)
 
 
 class _ClassDescent(DualDescent):
     """The compiled iteration for a loss of the scores of all classes."""
 
-    def start(self, run: Run, rows: Any) -> Any:
-        problem = run.problem
+    def start(self, context: SolverContext, rows: Any) -> Any:
+        problem = context.problem
         weights = np.ascontiguousarray(problem.weights[:: problem.n_outputs])
         offsets = np.zeros(problem.n_outputs)
         if self.constant > 0.0:
-            offsets += run.first.intercept / self.constant
+            offsets += context.first.intercept / self.constant
         return rows.class_descent(
-            problem.y, weights, run.first_theta, self.ridge, self.constant, offsets, run.seed()
+            problem.y,
+            weights,
+            context.first_theta,
+            self.ridge,
+            self.constant,
+            offsets,
+            context.seed(),
         )
 
     @property

@@ -8,11 +8,11 @@ import numpy as np
 from ...designs import Design
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
-from ..cadence import PAUSE_ENTRIES
+from ..certificate_schedule import PAUSE_ENTRIES
 from ..newton.settings import SETTINGS as NEWTON
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
-from ..run import Run
 from ..settings import SETTINGS as SELECTION
+from ..solver_context import SolverContext
 from .settings import DUAL
 
 
@@ -47,7 +47,7 @@ def _weights(problem: Problem) -> tuple[float, float]:
     return penalty.terms[:2]
 
 
-def dual_descent(run: Run, *, budget: float = np.inf) -> None:
+def dual_descent(context: SolverContext, *, budget: float = np.inf) -> None:
     """Dual coordinate descent with shrinking (Hsieh et al., 2008), for squared l2 penalties.
 
     The penalty is alpha (l2 ||w||_2^2 / 2 + l1 ||w||_1) with l2 > 0. The coefficients are the
@@ -59,39 +59,39 @@ def dual_descent(run: Run, *, budget: float = np.inf) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is an epoch, a pass over the rows not left out, in a random order.
     budget : float, default=inf
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     """
-    method = DualDescent(run, run.problem.design.by_rows)
+    method = DualDescent(context, context.problem.design.by_rows)
     method.leave_to_newton_after(DUAL.most_passes)
     method.limit_passes(budget / (DUAL.step_cost * method.pass_work))
-    solve_in_rounds(method, run)
+    solve_in_rounds(method, context)
 
 
 class DualDescent(MethodInRounds):
     """The compiled iteration over the rows of ``design``, with limits of row updates."""
 
-    def __init__(self, run: Run, design: Design) -> None:
-        problem = self.problem = run.problem
+    def __init__(self, context: SolverContext, design: Design) -> None:
+        problem = self.problem = context.problem
         l1, l2 = _weights(problem)
         self.ridge, self.threshold = problem.alpha * l2, l1 / l2
         self.constant = constant_column(problem, self.ridge)
-        self.compiled = self.start(run, design.matrix)
+        self.compiled = self.start(context, design.matrix)
         self.n_rows = design.shape[0]
         self.pass_work = max(1, design.n_entries) * problem.n_outputs
         self.pause = self.n_rows * min(DUAL.passes, PAUSE_ENTRIES / self.pass_work)
         self.visits, self.most_visits = 0.0, np.inf  # row updates, and their limit
 
-    def start(self, run: Run, rows: Any) -> Any:
+    def start(self, context: SolverContext, rows: Any) -> Any:
         """The compiled iteration at the first dual point."""
-        problem, constant = run.problem, self.constant
+        problem, constant = context.problem, self.constant
         return rows.dual_descent(
-            problem.loss.evaluator, problem.y, problem.weights, run.first_theta, self.ridge,
-            constant, self.threshold, run.first.intercept / constant if constant > 0.0 else 0.0,
-            run.seed(),
+            problem.loss.evaluator, problem.y, problem.weights, context.first_theta, self.ridge,
+            constant, self.threshold,
+            context.first.intercept / constant if constant > 0.0 else 0.0, context.seed(),
         )  # fmt: skip
 
     def leave_to_newton_after(self, most: float) -> None:

@@ -4,13 +4,13 @@ from math import ceil, inf
 
 from ... import kernels
 from ...problems import Point
-from ..cadence import PAUSE_ENTRIES
+from ..certificate_schedule import PAUSE_ENTRIES
 from ..proximal_rounds import MethodInRounds, solve_in_rounds
-from ..run import Run
+from ..solver_context import SolverContext
 from .settings import PAIRS
 
 
-def pair_descent(run: Run) -> None:
+def pair_descent(context: SolverContext) -> None:
     """Dual descent along pairs of rows chosen by second-order information (Fan et al., 2005).
 
     The method uses the kernel matrix and no factor of it; the cost of a step is that of a few
@@ -18,12 +18,12 @@ def pair_descent(run: Run) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is as many steps as there are rows. The loss must have a piecewise quadratic
         conjugate. The start is not used.
     """
-    run.monitor.method = "pair-descent"
-    solve_in_rounds(_PairDescent(run.problem), run)
+    context.monitor.method = "pair-descent"
+    solve_in_rounds(_PairDescent(context.problem), context)
 
 
 class _PairDescent(MethodInRounds):

@@ -10,7 +10,7 @@ from ..._typing import Array
 from ...penalties import L1, ElasticNet, SquaredL2
 from ...problems import Point, Problem, Solution
 from ..monitor import Monitor
-from ..run import Run
+from ..solver_context import SolverContext
 from .settings import BALL
 
 
@@ -56,13 +56,13 @@ class _EnoughError(Exception):
     """An exception that ends the search for a root."""
 
 
-def search_for_multiplier(run: Run, *, method: Callable[..., None]) -> None:
+def search_for_multiplier(context: SolverContext, *, method: Callable[..., None]) -> None:
     """Solve the constrained problem by a search for the multiplier of the constraint.
 
     At this multiplier, the solution of the penalised problem, which ``method`` computes, has the
     radius as its norm.
     """
-    problem, monitor, point = run.problem, run.monitor, run.first
+    problem, monitor, point = context.problem, context.monitor, context.first
     radius = problem.penalty.l1_radius
     tol = max(BALL.tol_factor * monitor.tol, BALL.least_tol)
 
@@ -73,13 +73,13 @@ def search_for_multiplier(run: Run, *, method: Callable[..., None]) -> None:
         own.n_iter = monitor.n_iter
         own.check(own.n_iter, point)
         if not own.done:
-            method(run._replace(problem=inner, monitor=own, start=point))
+            method(context._replace(problem=inner, monitor=own, start=point))
         found = own.solution()
         point = Point(found.coef, found.intercept, found.dual_coef)
         coef = _stretched(problem, found)
         n_iter = max(found.n_iter, monitor.n_iter + 1)
         monitor.check(n_iter, Point(coef, found.intercept, found.dual_coef))
-        if run.is_over(monitor.n_iter):
+        if context.is_over(monitor.n_iter):
             raise _EnoughError
         return found
 

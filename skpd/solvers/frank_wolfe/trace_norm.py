@@ -11,9 +11,9 @@ from ... import kernels
 from ..._typing import Array
 from ...losses import Loss
 from ...problems import Point
-from ..cadence import Cadence, CadenceSettings
+from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..options import POSITIVE, Count, Number, OrNone
-from ..run import Run
+from ..solver_context import SolverContext
 from .settings import TRACE_NORM
 from .singular import Projector, threshold
 from .table import Table
@@ -23,7 +23,7 @@ DualStep = Annotated[float | None, OrNone(POSITIVE)]
 
 
 def block_frank_wolfe(
-    run: Run,
+    context: SolverContext,
     *,
     eta: PrimalStep = 0.5,
     delta: DualStep = None,
@@ -37,7 +37,7 @@ def block_frank_wolfe(
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         The start is 0 by default.
     eta : float, default=0.5
         The primal step size, by default that of Theorem 4.3.
@@ -49,9 +49,9 @@ def block_frank_wolfe(
         k, the number of dual rows that change in an iteration, by default
         n s (1 / features + 1 / outputs).
     """
-    own, problem = _Iterate(run), run.problem
+    own, problem = _Iterate(context), context.problem
     table, (n, d, c), largest = own.table, own.table.shape, float(np.max(own.table.weights))
-    project = Projector(table, run.random_state, rank)
+    project = Projector(table, context.random_state, rank)
     product, W, theta = table.matmul(own.W), own.W, own.theta
     G = table.rmatmul(table.weights[:, np.newaxis] * theta)
     of_all = None if delta is not None else _step_of_theory(own, problem.loss)
@@ -72,17 +72,17 @@ def block_frank_wolfe(
             G = G + table.rmatmul(table.weights[rows, np.newaxis] * moves[rows], rows)
 
 
-def _step_of_theory(run: "_Iterate", loss: Loss) -> float:
+def _step_of_theory(context: "_Iterate", loss: Loss) -> float:
     """k times the largest weight times the delta of Theorem 4.3."""
-    table = run.table
+    table = context.table
     gram = table.rmatmul(table.weights[:, np.newaxis] * table.matmul(np.eye(table.shape[1])))
-    largest = Projector(table, run.run.random_state).top(gram, 1)[1][0]
+    largest = Projector(table, context.context.random_state).top(gram, 1)[1][0]
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
     of_rows = float(largest) * len(table.weights) * float(np.max(table.weights))
     return 1.0 / (1.0 / loss.smoothness + 22.5 * of_rows / table.alpha)
 
 
-def line_search_over_trace_norm(run: Run) -> None:
+def line_search_over_trace_norm(context: SolverContext) -> None:
     """Full steps on one side and line searches on the other, for least squares.
 
     With the full dual step, theta maximises the Lagrangian, and the primal step is to the minimum
@@ -91,10 +91,10 @@ def line_search_over_trace_norm(run: Run) -> None:
     maximum of a quadratic lower bound over the span of the moves of the rows and the previous
     move.
     """
-    own = _Iterate(run)
-    project, dual = Projector(own.table, run.random_state), _DualSteps(own)
+    own = _Iterate(context)
+    project, dual = Projector(own.table, context.random_state), _DualSteps(own)
     with own.certified_at_the_end():
-        if run.start is not None:
+        if context.start is not None:
             own.check()
         _primal_phase(own, project, dual)
         dual.ascend(own, project)
@@ -103,9 +103,12 @@ def line_search_over_trace_norm(run: Run) -> None:
 class _Iterate:
     """The iterate of a run, with its certificates."""
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.table, start = run, Table(run.problem), run.start
-        self.n_iter, self.cadence = run.monitor.n_iter, Cadence(run, CadenceSettings())
+    def __init__(self, context: SolverContext) -> None:
+        self.context, self.table, start = context, Table(context.problem), context.start
+        self.n_iter, self.schedule = (
+            context.monitor.n_iter,
+            CertificateSchedule(context, ScheduleSettings()),
+        )
         n, d, c = self.table.shape
         self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
         if start is not None:
@@ -113,7 +116,7 @@ class _Iterate:
 
     def report(self, gap: float = inf) -> None:
         """Certify the iterate with this estimated gap if that is due."""
-        if self.cadence.is_due(self.n_iter, gap):
+        if self.schedule.is_due(self.n_iter, gap):
             self.check()
 
     @contextmanager
@@ -130,24 +133,24 @@ class _Iterate:
         """Certify the current iterate."""
         intercept = self.table.intercept(self.W)
         point = Point(np.ravel(self.W), intercept, np.ravel(self.theta))
-        self.run.monitor.check(self.n_iter, point)
+        self.context.monitor.check(self.n_iter, point)
 
     @property
     def ended(self) -> bool:
-        return self.run.is_over(self.n_iter)
+        return self.context.is_over(self.n_iter)
 
 
 # The full dual step, and a line search in the primal
 
 
-def _primal_phase(run: _Iterate, project: Projector, dual: "_DualSteps") -> None:
+def _primal_phase(context: _Iterate, project: Projector, dual: "_DualSteps") -> None:
     """Take primal steps while every few of them halve the estimated gap; then set a dual point.
 
     A step goes to the minimum along the line to the projection of a gradient step, whose length
     follows from the curvature along the last step.
     """
-    table, estimates, patience = run.table, [inf], TRACE_NORM.primal_patience
-    alpha, weights, W, theta = table.alpha, table.weights, run.W, -table.targets
+    table, estimates, patience = context.table, [inf], TRACE_NORM.primal_patience
+    alpha, weights, W, theta = table.alpha, table.weights, context.W, -table.targets
     product = table.matmul(W) if W.any() else np.zeros_like(theta)
     theta = theta + product
     G = table.rmatmul(weights[:, np.newaxis] * theta)
@@ -155,8 +158,8 @@ def _primal_phase(run: _Iterate, project: Projector, dual: "_DualSteps") -> None
     if size == 0.0:
         return
     curvature = float(np.sum(weights @ table.matmul(G / size) ** 2)) + alpha
-    values_of_G, along, slow = Projector(table, run.run.random_state).top, None, False
-    while not (slow or run.ended):
+    values_of_G, along, slow = Projector(table, context.context.random_state).top, None, False
+    while not (slow or context.ended):
         gradient = G + alpha * W
         found = project(W - gradient / curvature)
         direction = found.left @ found.right - W
@@ -171,14 +174,14 @@ def _primal_phase(run: _Iterate, project: Projector, dual: "_DualSteps") -> None
         theta = product - table.targets
         G = table.rmatmul(weights[:, np.newaxis] * theta)
         objective = table.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
-        run.n_iter, run.W, run.theta = run.n_iter + 1, W, theta
+        context.n_iter, context.W, context.theta = context.n_iter + 1, W, theta
         along = _dual_along(table, theta, values_of_G(G, len(found.right))[1])
         estimates.append(min(objective - along(1.0), estimates[-1]))
         slow = len(estimates) > patience + 1 and (
             estimates[-1] > TRACE_NORM.primal_progress * estimates[-1 - patience]
         )
-        run.report(estimates[-1])
-    if along is not None and not run.ended:
+        context.report(estimates[-1])
+    if along is not None and not context.ended:
         length = max(np.linspace(0.0, 1.0, TRACE_NORM.dual_multiples), key=along)
         dual.begin_at(length * theta, length * G)
 
@@ -208,13 +211,13 @@ class _DualSteps:
     run : _Iterate
     """
 
-    def __init__(self, run: _Iterate) -> None:
-        _, d, c = run.table.shape
+    def __init__(self, context: _Iterate) -> None:
+        _, d, c = context.table.shape
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
-        self.begin_at(run.theta, np.zeros((d, c)))
-        if run.theta.any():
-            self.G = run.table.rmatmul(run.table.weights[:, np.newaxis] * run.theta)
+        self.begin_at(context.theta, np.zeros((d, c)))
+        if context.theta.any():
+            self.G = context.table.rmatmul(context.table.weights[:, np.newaxis] * context.theta)
 
     def begin_at(self, theta: Array, G: Array) -> None:
         """Start from theta with its G."""
@@ -222,13 +225,13 @@ class _DualSteps:
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    def ascend(self, run: _Iterate, project: Projector) -> None:
+    def ascend(self, context: _Iterate, project: Projector) -> None:
         """Take steps until the run ends."""
-        table = run.table
-        while not run.ended:
-            run.n_iter += 1
+        table = context.table
+        while not context.ended:
+            context.n_iter += 1
             found = project(-self.G / table.alpha)  # minimises the Lagrangian: (18), a full step
-            run.W, run.theta = found.left @ found.right, self.theta
+            context.W, context.theta = found.left @ found.right, self.theta
             product = table.matmul(found.left) @ found.right
             # the move of each row, (14)
             towards = product - table.targets - self.theta
@@ -236,19 +239,19 @@ class _DualSteps:
             estimate = table.mean_square(towards)
             # D(theta), the objective minus the gap: a step that decreased it is undone
             value = table.mean_square(product - table.targets)
-            value += 0.5 * table.alpha * float(np.sum(run.W * run.W)) - estimate
+            value += 0.5 * table.alpha * float(np.sum(context.W * context.W)) - estimate
             if value < self.reached - TRACE_NORM.rounding * abs(self.reached):
                 self.theta, self.G, self.before = self.kept
                 self.share = min(1.0, TRACE_NORM.curvature_increase * self.share)
                 self.reached = -inf
-                run.report()
+                context.report()
                 continue
             self.reached, self.kept = value, (self.theta, self.G, self.before)
             self.share = TRACE_NORM.curvature_decrease * self.share if found.tau > 0.0 else 1.0
-            run.report(estimate)
-            if not run.ended:
+            context.report(estimate)
+            if not context.ended:
                 self._move(table, towards)
-                if run.n_iter % TRACE_NORM.refresh_every == 0:
+                if context.n_iter % TRACE_NORM.refresh_every == 0:
                     self.G = table.rmatmul(table.weights[:, np.newaxis] * self.theta)
 
     def _move(self, table: Table, towards: Array) -> None:

@@ -12,14 +12,14 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...penalties import LInf
 from ...problems import Point, Problem
-from ..run import Run
+from ..solver_context import SolverContext
 from .maps import PredictionsBeside
 from .method import minimise
 from .programme import Programme
 from .settings import SETTINGS, WORKING_SETS
 
 
-def faces_of_ball(run: Run) -> None:
+def faces_of_ball(context: SolverContext) -> None:
     """The interior-point method for the l-infinity norm, on growing sets of free coefficients.
 
     The multipliers of a solution determine the coefficients at the height t that would decrease.
@@ -28,17 +28,17 @@ def faces_of_ball(run: Run) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         The penalty is `LInf`.
     """
-    problem, monitor = run.problem, run.monitor
+    problem, monitor = context.problem, context.monitor
     gradient = problem.null_gradient
     signs = np.where(gradient > 0.0, -1.0, 1.0)
     free: Indices = np.sort(np.argsort(np.abs(gradient))[: WORKING_SETS.first_size])
     height, tol = 0.0, WORKING_SETS.first_tol
-    while not run.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
+    while not context.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
         programme, place = _programme(problem, free, signs, height)
-        accuracy, most = tol * problem.objective_unit, min(SETTINGS.inner_iterations, run.left)
+        accuracy, most = tol * problem.objective_unit, min(SETTINGS.inner_iterations, context.left)
         n_iter = monitor.n_iter + minimise(programme, accuracy, most)
         point, height = programme.point(), float(programme.x[place])
         coef = height * signs

@@ -7,17 +7,17 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs.threads import one_blas_thread
-from ..cadence import Cadence, Patience
-from ..run import Run
+from ..certificate_schedule import CertificateSchedule, StallDetector
+from ..solver_context import SolverContext
 from .programme import Programme
 from .programmes import programme_of
-from .settings import CADENCE, SETTINGS
+from .settings import SCHEDULE, SETTINGS
 
 ZEROS = 0.01  # factor of the tolerance in the last iterations, which converge quickly
 ENOUGH = 1e-9  # a relative gap small enough to detect zeros without further iterations
 
 
-def interior_point(run: Run, *, precise: bool = False) -> None:
+def interior_point(context: SolverContext, *, precise: bool = False) -> None:
     """A primal-dual interior-point method, for at most a few thousand features or rows.
 
     Losses and penalties become terms with slacks and multipliers (`skpd.solvers.interior.terms`).
@@ -29,26 +29,30 @@ def interior_point(run: Run, *, precise: bool = False) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a Newton step. The method starts well inside the cones, and not at the
         start.
     precise : bool, default=False
         Whether Newton systems preserve as many digits as possible, at a higher cost
         (`NewtonSystem`).
     """
-    monitor, programme = run.monitor, programme_of(run.problem)
-    state, cadence, n_iter = State(programme, precise), Cadence(run, CADENCE), monitor.n_iter
+    monitor, programme = context.monitor, programme_of(context.problem)
+    state, schedule, n_iter = (
+        State(programme, precise),
+        CertificateSchedule(context, SCHEDULE),
+        monitor.n_iter,
+    )
     goal = SETTINGS.products_goal * max(monitor.tol, np.finfo(float).eps)
-    goal *= run.problem.objective_unit
+    goal *= context.problem.objective_unit
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
             while True:
                 gap = state.evaluate()
                 if not np.isfinite(gap):
                     return
-                if cadence.is_due(n_iter, gap):
+                if schedule.is_due(n_iter, gap):
                     monitor.check(n_iter, programme.point())
-                if cadence.is_over:
+                if schedule.is_over:
                     return
                 state.step(goal)
                 n_iter += 1
@@ -58,12 +62,12 @@ def interior_point(run: Run, *, precise: bool = False) -> None:
                 raise
 
 
-def interior_point_to_the_zeros(run: Run, *, precise: bool = False) -> None:
+def interior_point_to_the_zeros(context: SolverContext, *, precise: bool = False) -> None:
     """Run the method to a smaller tolerance, at which coefficients of 0 can be detected."""
-    monitor, tol = run.monitor, run.monitor.tol
+    monitor, tol = context.monitor, context.monitor.tol
     monitor.tol = min(tol, max(ZEROS * tol, ENOUGH))
     try:
-        interior_point(run, precise=precise)
+        interior_point(context, precise=precise)
     finally:
         monitor.tol = tol
         monitor.done = monitor.stopped or monitor.relative_gap <= tol
@@ -77,7 +81,7 @@ def minimise(programme: Programme, accuracy: float, most: int = SETTINGS.inner_i
     LinAlgError
         If numbers overflow, or the first Newton system cannot be solved.
     """
-    state, patience = State(programme), Patience(SETTINGS.inner_patience)
+    state, patience = State(programme), StallDetector(SETTINGS.inner_patience)
     with one_blas_thread(), np.errstate(all="ignore"):
         for n_iter in range(most):
             gap = state.evaluate()

@@ -8,7 +8,7 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...designs.far_columns import FAR
-from ...losses.base import Piece
+from ...losses.base import LinearPiece
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from .bases import basis_of
@@ -217,7 +217,7 @@ class Programme:
         evaluator = self.problem.loss.evaluator
         self.losses.append(SmoothLoss(self.predictions, evaluator, self.y, self.weights, self.x))
 
-    def add_pieces(self, pieces: list[Piece]) -> None:
+    def add_pieces(self, pieces: list[LinearPiece]) -> None:
         for piece in pieces:
             self.losses.append(Intervals(
                 self.predictions, sign=piece.sign, offset=piece.offset, lower=piece.lower,

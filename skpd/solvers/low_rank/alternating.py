@@ -15,24 +15,24 @@ from ..._typing import Array
 from ...problems import Point, Problem
 from ...problems.free_groups import Smooth
 from ..accelerated.progress import Progress
-from ..run import Run
+from ..solver_context import SolverContext
 from .factors import Sum
 from .models import EntriesModel
-from .settings import CADENCE, SETTINGS
+from .settings import SCHEDULE, SETTINGS
 
 
-def alternating_multipliers(run: Run, *, patience: float = inf) -> None:
+def alternating_multipliers(context: SolverContext, *, patience: float = inf) -> None:
     """The alternating direction method of multipliers, with a linearised step for M.
 
     sigma is the ratio of how far multipliers and variables have moved from the best constant, in
     the metrics of the steps, which hardly changes after ten iterations. The method ends unfinished
     after so many iterations without progress.
     """
-    problem, model = run.problem, EntriesModel(run)
-    progress = Progress(run, replace(CADENCE, patience=patience))
+    problem, model = context.problem, EntriesModel(context)
+    progress = Progress(context, replace(SCHEDULE, patience=patience))
     c, null = problem.weights, problem.null_point
-    theta = problem.loss.project_dual(problem.y, run.first.dual_coef)
-    M, free = model.start(run.first), run.first.intercept
+    theta = problem.loss.project_dual(problem.y, context.first.dual_coef)
+    M, free = model.start(context.first), context.first.intercept
     sigma, balanced_at = first_ratio(problem), SETTINGS.first_balance
     change, (slopes, curvature) = 1.0, np.empty((2, problem.n_samples))
 
@@ -75,7 +75,7 @@ def alternating_multipliers(run: Run, *, patience: float = inf) -> None:
             if progress.is_estimated:
                 progress.report(model.result_of(M, free, loss, after))
     except KeyboardInterrupt:
-        run.monitor.check(progress.n_iter, Point(M.coef, free, after))
+        context.monitor.check(progress.n_iter, Point(M.coef, free, after))
         raise
 
 

@@ -9,19 +9,19 @@ from math import inf
 from ...penalties import Structure
 from ...problems import Problem
 from ..accelerated.proximal_gradient import proximal_gradients
-from ..run import Run
+from ..solver_context import SolverContext
 from .models import EntriesModel, OutputsModel
 from .settings import SETTINGS
 
 
-def soft_impute(run: Run) -> None:
+def soft_impute(context: SolverContext) -> None:
     """Accelerated soft-impute for entries of a matrix, with a smooth loss."""
-    proximal_gradients(EntriesModel(run), run)
+    proximal_gradients(EntriesModel(context), context)
 
 
-def singular_gradients(run: Run) -> None:
+def singular_gradients(context: SolverContext) -> None:
     """Accelerated gradients for outputs with a smooth loss and the trace norm."""
-    proximal_gradients(OutputsModel(run), run)
+    proximal_gradients(OutputsModel(context), context)
 
 
 def has_trace_norm(problem: Problem) -> bool:

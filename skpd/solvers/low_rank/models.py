@@ -15,7 +15,7 @@ from ...designs.largest_singular import estimated_largest_singular_value
 from ...problems import Point
 from ..accelerated.progress import Result
 from ..accelerated.proximal_gradient import SmoothModel
-from ..run import Run
+from ..solver_context import SolverContext
 from .factors import Factors, SingularThreshold, Sum
 from .settings import SETTINGS
 
@@ -38,10 +38,10 @@ class LowRankModel(SmoothModel):
     shape: tuple[int, int]
     has_free: bool
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run.problem, run.problem.weights)
-        self.free, self.random_state = run.first.intercept, run.random_state
-        self.threshold = SingularThreshold(run.random_state)
+    def __init__(self, context: SolverContext) -> None:
+        super().__init__(context.problem, context.problem.weights)
+        self.free, self.random_state = context.first.intercept, context.random_state
+        self.threshold = SingularThreshold(context.random_state)
 
     @abstractmethod
     def free_step(self, theta: Array) -> Array | float:
@@ -108,8 +108,8 @@ def _largest_among(vectors: Array, products: Array) -> Array | None:
 class EntriesModel(LowRankModel):
     """The model of matrix completion, whose gradients are sparse matrices."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
+    def __init__(self, context: SolverContext) -> None:
+        super().__init__(context)
         self.design = self.problem.design
         self.shape = self.design.n_left, self.design.n_right
         # the squared norm of the map in the metric of the weights is 1 for the entries, in units
@@ -140,8 +140,8 @@ class EntriesModel(LowRankModel):
 class OutputsModel(LowRankModel):
     """The model X W of several outputs, whose gradients are products X' R."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
+    def __init__(self, context: SolverContext) -> None:
+        super().__init__(context)
         design: Any = self.problem.design
         self.X = design.base
         self.n_outputs, self.has_free = self.problem.n_outputs, self.problem.fit_intercept

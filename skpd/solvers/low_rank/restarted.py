@@ -11,18 +11,18 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
-from ..run import Run
+from ..solver_context import SolverContext
 from .alternating import first_ratio
 from .factors import Factors
 from .models import EntriesModel
 
 
-def pdprox_restarted_for_completion(run: Run) -> None:
+def pdprox_restarted_for_completion(context: SolverContext) -> None:
     """Primal-dual hybrid gradient with restarts for matrix completion, with any loss.
 
     See `skpd.solvers.proximal.restarted.pdprox_restarted`.
     """
-    iterate_with_restarts(_Variables(run), run, first_ratio(run.problem))
+    iterate_with_restarts(_Variables(context), context, first_ratio(context.problem))
 
 
 class _Variables(HybridGradient):
@@ -32,9 +32,9 @@ class _Variables(HybridGradient):
     s f' F' diag(c) F f for the free numbers, with s the `square_of_map`, and theta' diag(c) theta.
     """
 
-    def __init__(self, run: Run) -> None:
-        problem, start = run.problem, run.first
-        self.problem, self.model = problem, EntriesModel(run)
+    def __init__(self, context: SolverContext) -> None:
+        problem, start = context.problem, context.first
+        self.problem, self.model = problem, EntriesModel(context)
         self.M = self.model.start(start)
         theta = problem.loss.project_dual(problem.y, start.dual_coef)
         super().__init__(self.joined(self.M, start.intercept), theta)

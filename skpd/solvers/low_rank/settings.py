@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from ..accelerated.settings import CADENCE as OF_GRADIENTS
+from ..accelerated.settings import SCHEDULE as OF_GRADIENTS
 
 
 @dataclass(frozen=True)
@@ -58,4 +58,4 @@ class LowRankSettings:
 SETTINGS = LowRankSettings()
 
 # A certificate costs as much as ten iterations of alternating multipliers
-CADENCE = replace(OF_GRADIENTS, every=100)
+SCHEDULE = replace(OF_GRADIENTS, every=100)

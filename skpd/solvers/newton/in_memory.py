@@ -94,7 +94,7 @@ class InMemory(AllRows):
         return coef, self._sums(self._gradient)
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
-        product, _ = problem.products(self.derivative, problem.columns.threshold, coef)
+        product, _ = problem.products(self.derivative, problem.regularisation.threshold, coef)
         return product, dot(self.weights, self.derivative)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:

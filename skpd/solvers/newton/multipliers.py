@@ -22,9 +22,9 @@ import numpy as np
 from ... import kernels
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ..cadence import Cadence
+from ..certificate_schedule import CertificateSchedule
 from ..monitor import Monitor
-from ..run import Run
+from ..solver_context import SolverContext
 from .envelope import Envelope
 from .in_memory import InMemory
 from .iterate import Iterate
@@ -32,41 +32,41 @@ from .output_rows import CoupledRows, OutputRows
 from .path_prediction import PathPrediction, PathSolution
 from .rows import AllRows
 from .score_rows import ScoreRows
-from .settings import CADENCE, SETTINGS
+from .settings import SCHEDULE, SETTINGS
 from .sharded_rows import ShardedRows
 from .shrinking import Shrinking
 from .steps import NewtonSteps
 from .working_set import Chosen, WorkingSet
 
 
-def method_of_multipliers(run: Run, *, budget: float = np.inf) -> None:
+def method_of_multipliers(context: SolverContext, *, budget: float = np.inf) -> None:
     """The proximal method of multipliers, for a separable or group penalty.
 
     The method ends unfinished if the gap no longer decreases or the working set becomes too large.
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a Newton step.
     budget : float, default=inf
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished.
     """
-    own = _begin(run)
+    own = _begin(context)
     own.budget = budget
     try:
         own.rounds()
         own.certify_the_last()
     except KeyboardInterrupt:  # the last iterate is certified, as it may be the best
-        run.monitor.consider(own.iterate.point())
+        context.monitor.consider(own.iterate.point())
         raise
 
 
-def _begin(run: Run) -> "_Rounds":
+def _begin(context: SolverContext) -> "_Rounds":
     """The run at its start: from a solution on a sample of rows if there are many per feature."""
-    problem, own = run.problem, _Rounds(run)
+    problem, own = context.problem, _Rounds(context)
     # one Newton step on a quadratic loss takes all rows at once
-    if run.start is not None or problem.loss.constant_curvature:
+    if context.start is not None or problem.loss.constant_curvature:
         return own
     n = problem.rows.n_weighty
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
@@ -75,7 +75,9 @@ def _begin(run: Run) -> "_Rounds":
         return own
     sample = problem.of_rows(problem.rows.random_sample(size))
     monitor = Monitor(sample, SETTINGS.sample_gap)
-    other = _begin(run._replace(problem=sample, monitor=monitor, max_iter=SETTINGS.sample_steps))
+    other = _begin(
+        context._replace(problem=sample, monitor=monitor, max_iter=SETTINGS.sample_steps)
+    )
     other.rounds()
     own.go_on_from(other)
     return own
@@ -103,8 +105,8 @@ class _Rounds:
         Whether the run has to end unfinished.
     """
 
-    def __init__(self, run: Run) -> None:
-        problem, monitor, start = run.problem, run.monitor, run.start
+    def __init__(self, context: SolverContext) -> None:
+        problem, monitor, start = context.problem, context.monitor, context.start
         problem = problem if problem.workspace else problem.in_workspace()
         assert problem.workspace is not None
         self.problem, self.monitor, self.workspace = problem, monitor, problem.workspace
@@ -120,7 +122,7 @@ class _Rounds:
         self.steps = NewtonSteps(problem, self.envelope, monitor.tol)
         grouped = problem.penalty.structure is Structure.GROUPED
         self.overhead = SETTINGS.grouped_overhead if grouped else 0.0
-        self.cadence = Cadence(run._replace(problem=problem), CADENCE)
+        self.schedule = CertificateSchedule(context._replace(problem=problem), SCHEDULE)
         self.n_iter, self.budget, self.stalled = monitor.n_iter, np.inf, False
         if last is not None:
             self.iterate.known_gradient = last.gradient
@@ -147,11 +149,11 @@ class _Rounds:
 
     @property
     def is_over(self) -> bool:
-        return self.stalled or self.cadence.is_over
+        return self.stalled or self.schedule.is_over
 
     def rounds(self) -> None:
         """Iterate multiplier steps, with sigma such that each takes a few Newton steps."""
-        envelope, most = self.envelope, self.cadence.most
+        envelope, most = self.envelope, self.schedule.most
         while self.n_iter < most and not self.is_over:
             before = self.n_iter
             self.minimise(most)
@@ -237,12 +239,12 @@ class _Rounds:
 
     def certify_if_due(self) -> None:
         """Compute a certificate if it may end the run, and from time to time."""
-        if self.is_on_all and self.cadence.is_due(self.n_iter, self.iterate.gap):
+        if self.is_on_all and self.schedule.is_due(self.n_iter, self.iterate.gap):
             self.monitor.check(self.n_iter, self.iterate.point())
 
     def certify_the_last(self) -> None:
         """Certify the last iterate, unless the run has ended with a certificate."""
-        if self.monitor.done or self.n_iter <= self.cadence.checked_at:
+        if self.monitor.done or self.n_iter <= self.schedule.checked_at:
             return
         self.shrinking.restore(self.iterate, self.envelope.sigma)
         self.evaluate()

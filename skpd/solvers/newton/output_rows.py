@@ -26,7 +26,7 @@ class OutputRows(InMemory):
         return z + self.design.spread(variables[n_coefficients:]) if self.gram.ones else z
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, Any]:
-        product, _ = problem.products(self.derivative, problem.columns.threshold, coef)
+        product, _ = problem.products(self.derivative, problem.regularisation.threshold, coef)
         return product, self._sums(self._gradient)
 
     def cost(self, n_columns: int) -> float:

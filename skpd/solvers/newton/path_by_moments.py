@@ -19,7 +19,7 @@ def _has_moments(problem: Problem) -> bool:
     """Whether a problem has few features, and moments that certify its models."""
     loss = problem.loss
     return (
-        problem.penalty.structure.in_parts and has_single_values(problem)
+        problem.penalty.structure.is_block_separable and has_single_values(problem)
         and loss.constant_curvature and loss.conjugate_curvature == 1.0
         and problem.n_coefficients <= MOST_FEATURES and not problem.design.leaves_features_out
         and problem.constraints is None and not len(problem.free_columns)

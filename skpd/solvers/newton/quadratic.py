@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...designs.gram import Shape
+from ...designs.gram import CurvatureForm
 from ...penalties import Structure
 from .output_quadratic import minimise_blocks, minimise_by_products
 from .parts import GroupedPart, SeparablePart
@@ -125,11 +125,11 @@ class _ByProducts(QuadraticModel):
         return minimise_by_products(self.curvature, gradient, w, penalty, alpha, columns, tol)
 
 
-_MODELS: dict[Shape, type[QuadraticModel]] = {
-    Shape.MATRIX: _ByMatrix,
-    Shape.COLUMNS: _ByColumns,
-    Shape.BLOCKS: _ByBlocks,
-    Shape.PRODUCTS: _ByProducts,
+_MODELS: dict[CurvatureForm, type[QuadraticModel]] = {
+    CurvatureForm.MATRIX: _ByMatrix,
+    CurvatureForm.COLUMNS: _ByColumns,
+    CurvatureForm.BLOCKS: _ByBlocks,
+    CurvatureForm.PRODUCTS: _ByProducts,
 }
 
 

@@ -9,7 +9,7 @@ from ...losses import Absolute
 from ...penalties import SquaredL2
 from ...problems import Problem, Solution, linear_problem
 from .. import solve
-from ..cadence import Patience
+from ..certificate_schedule import StallDetector
 from .settings import QUADRATIC, SCALE
 
 
@@ -31,7 +31,7 @@ def scaled_huber_bounds(
     least = max(least, np.finfo(float).tiny)
     state = _Newton(problem, np.append(coef, intercept), least)
     upper, lower, rounding = np.inf, 0.0, 0.0
-    patience = Patience(SCALE.patience)
+    patience = StallDetector(SCALE.patience)
     for n_iter in range(max_iter):
         upper = min(upper, rigorous_primal(problem, state.v[:-1], float(state.v[-1]))[0])
         found = rigorous_dual(problem, loss.dual_point(state.theta), upper)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..cadence import CadenceSettings
+from ..certificate_schedule import ScheduleSettings
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class QuadraticSettings:
 class ScaleSettings:
     """Settings of Newton's method for a Huber model with its scale."""
 
-    # Steps without progress of the gap after which the method ends (`Patience`)
+    # Steps without progress of the gap after which the method ends (`StallDetector`)
     patience: int = 20
     # The largest decrease of the scale in a step: with 1/10 or without a limit, fits of few rows
     # may end at kinks
@@ -186,7 +186,7 @@ class ScaleSettings:
 
 
 SETTINGS = MultiplierSettings()
-CADENCE = CadenceSettings(near=1.0, every=30, patience=200)
+SCHEDULE = ScheduleSettings(near=1.0, every=30, patience=200)
 QUADRATIC = QuadraticSettings()
 SCALE = ScaleSettings()
 

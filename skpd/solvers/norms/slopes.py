@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...problems import Point
-from ..run import Run
+from ..solver_context import SolverContext
 
 Method = Callable[..., None]
 
@@ -34,7 +34,7 @@ class SlopeSettings:
 SETTINGS = SlopeSettings()
 
 
-def by_slopes(run: Run, *, method: Method) -> None:
+def by_slopes(context: SolverContext, *, method: Method) -> None:
     """Solve a problem with a penalty V(||w||) by rounds of problems with s ||w||.
 
     The method applies Lemma 16 of Yang et al. (2015) to the whole objective. At an optimum,
@@ -47,12 +47,12 @@ def by_slopes(run: Run, *, method: Method) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         Its iterations are those of all rounds.
     method : callable
         The method that solves a problem with the norm.
     """
-    problem, monitor, start = run.problem, run.monitor, run.start
+    problem, monitor, start = context.problem, context.monitor, context.start
     penalty: Any = problem.penalty
     norm, function = penalty.norm, penalty.function
     # alpha V(||w||) <= P at the best constant
@@ -69,7 +69,7 @@ def by_slopes(run: Run, *, method: Method) -> None:
         tol = min(SETTINGS.loosest, max(monitor.tol, monitor.relative_gap)) * SETTINGS.share
         own = problem.with_penalty(norm, problem.alpha * slope).in_workspace()
         tol = max(tol, SETTINGS.share * monitor.tol)
-        limited = run._replace(start=start, max_iter=run.max_iter - n_iter)
+        limited = context._replace(start=start, max_iter=context.max_iter - n_iter)
         inner = limited.solved(own, tol, method)
         n_iter += max(inner.n_iter, 1)
         start = inner.best
@@ -80,7 +80,7 @@ def by_slopes(run: Run, *, method: Method) -> None:
         if mixed is not None:
             monitor.consider(start)
         monitor.check(n_iter, start if mixed is None else mixed)
-        if run.is_over(n_iter):
+        if context.is_over(n_iter):
             return
         slope = search.next(slope, function.slope(norm.value(start.coef)))
 

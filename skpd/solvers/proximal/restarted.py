@@ -4,11 +4,11 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point, Problem
-from ..run import Run
+from ..solver_context import SolverContext
 from .restarts import HybridGradient, iterate_with_restarts
 
 
-def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
+def pdprox_restarted(context: SolverContext, *, budget: float = np.inf) -> None:
     """Primal-dual hybrid gradient with diagonal preconditioning and restarts on the gap.
 
     The iteration is that of Pdprox-dual in its double-primal form (Chambolle and Pock,
@@ -22,28 +22,28 @@ def pdprox_restarted(run: Run, *, budget: float = np.inf) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
     budget : float, default=inf
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     """
-    problem = run.problem
+    problem = context.problem
     is_fused = problem.loss.is_compiled and not problem.rows.of_outputs
     kind = _FusedVariables if is_fused else _Variables
-    variables = kind(run._replace(start=run.first))
-    iterate_with_restarts(variables, run, variables.first_weight, budget)
+    variables = kind(context._replace(start=context.first))
+    iterate_with_restarts(variables, context, variables.first_weight, budget)
 
 
 class _Variables(HybridGradient):
     """The variables of a problem, with a step size for each."""
 
-    def __init__(self, run: Run) -> None:
-        self.problem: Problem = run.problem
+    def __init__(self, context: SolverContext) -> None:
+        self.problem: Problem = context.problem
         self.tau, self.sigma = _diagonal_step_sizes(self.problem)
         self.dual_metric = self.problem.weights / self.sigma
         self.first_weight = _first_primal_weight(self.problem, self.tau, self.dual_metric)
-        start = run.first
-        super().__init__(self.problem.join(start.coef, start.intercept), run.first_theta)
+        start = context.first
+        super().__init__(self.problem.join(start.coef, start.intercept), context.first_theta)
 
     def gradient(self, theta: Array) -> Array:
         return self.problem.rmatvec(self.problem.weights * theta)

@@ -17,9 +17,9 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point
 from ..accelerated.progress import within
-from ..accelerated.settings import CADENCE
-from ..cadence import Patience
-from ..run import Run
+from ..accelerated.settings import SCHEDULE
+from ..certificate_schedule import StallDetector
+from ..solver_context import SolverContext
 from .settings import SETTINGS
 
 
@@ -96,24 +96,24 @@ class HybridGradient(ABC):
 
 
 def iterate_with_restarts(
-    variables: HybridGradient, run: Run, primal_weight: float, budget: float = np.inf
+    variables: HybridGradient, context: SolverContext, primal_weight: float, budget: float = np.inf
 ) -> None:
     """Iterate until the tolerance is reached, or without progress, or until a limit is reached.
 
     Parameters
     ----------
     variables : HybridGradient
-    run : Run
+    context : SolverContext
     primal_weight : float
         The first primal weight, an estimate of the ratio of the distances that dual and primal
         variables will move.
     budget : float, default=inf
         A limit of multiplications, in addition to that of iterations.
     """
-    monitor, most = run.monitor, within(run, budget, SETTINGS.step_overhead).left
+    monitor, most = context.monitor, within(context, budget, SETTINGS.step_overhead).left
     first, next_check = monitor.n_iter, SETTINGS.first_check
     restarted_at, gap_at_restart, last_gap = 0, np.inf, np.inf
-    patience = Patience(CADENCE.patience, first, CADENCE.share)
+    patience = StallDetector(SCHEDULE.patience, first, SCHEDULE.share)
     for t in range(1, most + 1):
         stretch = t - restarted_at
         variables.step(primal_weight, stretch / (stretch + 1.0))

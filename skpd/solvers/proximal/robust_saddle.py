@@ -10,15 +10,15 @@ from ...designs import spectral_norm_bound
 from ...losses import Hinge
 from ...losses.worst_case import project_triangle
 from ...problems import Point, Problem
-from ...problems.columns import Columns
+from ...problems.regularisation import Regularisation
 from ...problems.robust import terms_of
-from ..run import Run
+from ..solver_context import SolverContext
 from .restarts import HybridGradient, iterate_with_restarts
 
 NO_FLIP = -1e100  # the slope of a flip for kappa = inf, finite so that it can be projected
 
 
-def hybrid_gradient(run: Run, *, budget: float = np.inf) -> None:
+def hybrid_gradient(context: SolverContext, *, budget: float = np.inf) -> None:
     """The restarted iteration of `pdprox_restarted` for the variables (w, b, lam) and (p, r).
 
     With x = (w, b, mu) and lam = scale mu, a step projects x - tau K'(p, r) onto the epigraph and
@@ -30,25 +30,25 @@ def hybrid_gradient(run: Run, *, budget: float = np.inf) -> None:
     run, budget
         See `skpd.solvers.proximal.restarted.pdprox_restarted`.
     """
-    variables = _Variables(run)
-    iterate_with_restarts(variables, run, variables.first_weight, budget)
+    variables = _Variables(context)
+    iterate_with_restarts(variables, context, variables.first_weight, budget)
 
 
 class _Variables(HybridGradient):
     """The variables x = (w, b, mu) and theta = (p, r), the latter in the metric of the weights."""
 
-    def __init__(self, run: Run) -> None:
-        robust, point = run.problem, run.first
+    def __init__(self, context: SolverContext) -> None:
+        robust, point = context.problem, context.first
         self.terms = terms_of(robust)
         rows = replace(robust.rows, loss=Hinge())
-        self.problem = problem = Problem(rows, Columns(self.terms.norm, robust.alpha))
+        self.problem = problem = Problem(rows, Regularisation(self.terms.norm, robust.alpha))
         self.flips = self.terms.kappa < np.inf
         root = np.sqrt(problem.weights)
         size = spectral_norm_bound(
             lambda x: root * problem.matvec(x),
             lambda rows: problem.rmatvec(root * rows),
             (problem.n_samples, problem.n_variables),
-            run.random_state,
+            context.random_state,
         )
         size = size if size > 0.0 else 1.0
         self.scale = max(size / self.terms.kappa, np.finfo(float).tiny) if self.flips else 1.0

@@ -31,14 +31,14 @@ from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Entropic, Euclidean
 from ..accelerated.settings import SETTINGS
 from ..options import Flag, OneOf
-from ..run import Run
+from ..solver_context import SolverContext
 from .excessive_gap import DualObjectives
 from .smoothed_objectives import PrimalObjectives
 from .smoothing import SmoothedLoss, prox_squares
 
 
 def agm(
-    run: Run,
+    context: SolverContext,
     *,
     variables: Annotated[str, OneOf("primal", "dual")] = "primal",
     memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
@@ -53,7 +53,7 @@ def agm(
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a gradient.
     variables : {"primal", "dual"}, default="primal"
         Whether the variables are the coefficients, or the dual variables (sections 5.1.2 and 5.3),
@@ -86,7 +86,7 @@ def agm(
         squared l2 norm or come with options of primal ones (``prox``, ``search``,
         ``strong_convexity``), or primal ones lack the smoothing of kinks.
     """
-    problem = run.problem
+    problem = context.problem
     _check(problem, variables, prox, smoothing)
     if variables == "dual" and (search or strong_convexity == "loss"):
         raise ValueError(
@@ -95,16 +95,16 @@ def agm(
         )
     objectives: Any
     if variables == "dual":
-        objectives = DualObjectives(run, memory, adaptive)
-        start = objectives.roots * run.first_theta
+        objectives = DualObjectives(context, memory, adaptive)
+        start = objectives.roots * context.first_theta
     else:
-        objectives = _Objectives(run, memory, prox, adaptive, search, strong_convexity)
-        start = problem.penalty.feasible(np.asarray(run.first.coef, dtype=np.float64))
+        objectives = _Objectives(context, memory, prox, adaptive, search, strong_convexity)
+        start = problem.penalty.feasible(np.asarray(context.first.coef, dtype=np.float64))
     if np.isfinite(problem.loss.smoothness) or smoothing == "none":
         objectives.minimise(start, 0.0, 0.0)
         return
     if data_dependent:
-        objectives.squares = prox_squares(problem, run.random_state)
+        objectives.squares = prox_squares(problem, context.random_state)
     bounds = np.array(problem.loss.dual_bounds(problem.y))
     effects = problem.weights @ (objectives.squares * np.max(bounds**2, axis=0))
     objectives.minimise_by_levels(start, 0.5 * float(effects), smoothing)  # the effect is D
@@ -135,12 +135,18 @@ class _Objectives(PrimalObjectives):
     loss: SmoothedLoss
 
     def __init__(
-        self, run: Run, memory: str, prox: str, adaptive: bool, search: bool, strong_convexity: str
+        self,
+        context: SolverContext,
+        memory: str,
+        prox: str,
+        adaptive: bool,
+        search: bool,
+        strong_convexity: str,
     ) -> None:
-        super().__init__(run, memory, adaptive)
-        self.squares = np.ones(run.problem.n_samples)
+        super().__init__(context, memory, adaptive)
+        self.squares = np.ones(context.problem.n_samples)
         self.entropic = prox == "entropic"
-        self.search = search and run.problem.penalty.is_finite
+        self.search = search and context.problem.penalty.is_finite
         self.in_loss = strong_convexity == "loss"
 
     def composite(self, w: Array, mu: float) -> Composite:
@@ -173,7 +179,7 @@ class _Objectives(PrimalObjectives):
         else:
             lipschitz = spectral_norm_bound(
                 lambda v: root * design.matvec(v), lambda u: design.rmatvec(root * u),
-                design.shape, self.run.random_state,
+                design.shape, self.context.random_state,
             ) ** 2  # fmt: skip
         return Composite(
             loss, design.matvec, design.rmatvec, value, Euclidean(near),

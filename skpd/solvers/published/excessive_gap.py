@@ -34,7 +34,7 @@ from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
 from ..accelerated.progress import Result
-from ..run import Run
+from ..solver_context import SolverContext
 from .smoothed_objectives import SmoothedObjectives
 from .smoothing import SmoothedLoss
 
@@ -42,9 +42,9 @@ from .smoothing import SmoothedLoss
 class DualObjectives(SmoothedObjectives):
     """The dual objectives of a run; ``roots`` are the sqrt(c_i), ``squares`` the b_i^2."""
 
-    def __init__(self, run: Run, memory: str, adaptive: bool) -> None:
-        super().__init__(run, memory, adaptive)
-        problem = run.problem
+    def __init__(self, context: SolverContext, memory: str, adaptive: bool) -> None:
+        super().__init__(context, memory, adaptive)
+        problem = context.problem
         self.squares = np.ones(problem.n_samples)
         self.roots = np.sqrt(problem.weights)
         self.inverse_roots = np.divide(
@@ -97,7 +97,7 @@ class DualObjectives(SmoothedObjectives):
             turned = rmatvec(along / size) if size > 0.0 else roots
             lipschitz = float(turned @ turned) / self.ridge
         else:
-            norm = spectral_norm_bound(rmatvec, matvec, design.shape, self.run.random_state)
+            norm = spectral_norm_bound(rmatvec, matvec, design.shape, self.context.random_state)
             lipschitz = norm**2 / self.ridge
         return Composite(
             smooth, matvec, rmatvec, psi, Euclidean(near), lipschitz=max(lipschitz, 1e-300),

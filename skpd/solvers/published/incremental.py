@@ -21,10 +21,10 @@ import numpy as np
 from ... import kernels
 from ...problems import Point
 from ...problems.robust import RobustTerms, terms_of
-from ..cadence import OF_PASSES, PAUSE_ENTRIES, Cadence
+from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
 from ..options import POSITIVE, Count, Flag, Number, OneOf, OrNone
 from ..robust.settings import INCREMENTAL
-from ..run import Run
+from ..solver_context import SolverContext
 
 Scheme = Annotated[str | None, OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))"))]
 Step = Annotated[float | None, OrNone(POSITIVE)]
@@ -57,7 +57,7 @@ Name = Annotated[str | None, OrNone(OneOf(*PRESETS))]
 
 
 def isg(
-    run: Run,
+    context: SolverContext,
     *,
     terms: RobustTerms | None = None,
     preset: Name = None,
@@ -73,7 +73,7 @@ def isg(
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is an epoch; the iterates are reported at epochs 10 % apart. The start is 0 by
         default, as in the paper.
     terms : RobustTerms, default=None
@@ -107,13 +107,13 @@ def isg(
         Whether every epoch has a new random order of the rows.
     """
     hybrid(
-        run, terms=terms, preset=preset, batch_size=batch_size, switch=0.0, scheme=scheme,
+        context, terms=terms, preset=preset, batch_size=batch_size, switch=0.0, scheme=scheme,
         first_step=first_step, ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
     )  # fmt: skip
 
 
 def ippa(
-    run: Run,
+    context: SolverContext,
     *,
     terms: RobustTerms | None = None,
     preset: Name = None,
@@ -129,13 +129,13 @@ def ippa(
     The parameters are those of `isg`.
     """
     hybrid(
-        run, terms=terms, preset=preset, batch_size=1, switch=np.inf, scheme=scheme,
+        context, terms=terms, preset=preset, batch_size=1, switch=np.inf, scheme=scheme,
         first_step=first_step, ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
     )  # fmt: skip
 
 
 def hybrid(
-    run: Run,
+    context: SolverContext,
     *,
     terms: RobustTerms | None = None,
     preset: Name = None,
@@ -160,20 +160,20 @@ def hybrid(
     preset, batch_size, scheme, first_step, ratio, cycles, gamma, shuffle
         See `isg`.
     """
-    terms = terms or terms_of(run.problem)
+    terms = terms or terms_of(context.problem)
     if preset is not None:
         own = PRESETS[preset]
         scheme, first_step = scheme or "geometric", first_step or own.first_step
         ratio, batch_size = ratio or own.ratio, batch_size or own.batch_size
     batch_size = batch_size or INCREMENTAL.batch_size
     first = first_step, gamma, batch_size
-    steps = _Steps(run, terms, scheme, first, ratio or INCREMENTAL.ratio, cycles)
-    epochs = _Epochs(run, terms, shuffle)
+    steps = _Steps(context, terms, scheme, first, ratio or INCREMENTAL.ratio, cycles)
+    epochs = _Epochs(context, terms, shuffle)
     for step in steps:
-        if run.is_over(epochs.n_iter):
+        if context.is_over(epochs.n_iter):
             return
         epochs.take(step, batch_size if step >= switch * steps.first else None)
-        steps.objective = run.monitor.primal
+        steps.objective = context.monitor.primal
 
 
 def _scheme_of_table_1(terms: RobustTerms) -> str:
@@ -185,9 +185,14 @@ def _scheme_of_table_1(terms: RobustTerms) -> str:
 class _Steps:
     """The iterator over the step sizes of the epochs."""
 
-    def __init__(self, run, terms, scheme, first, ratio, cycles) -> None:
-        problem, (first_step, gamma, batch_size) = run.problem, first
-        self.tol, self.goal, self.ratio, self.cycles = run.monitor.tol, run.goal, ratio, cycles
+    def __init__(self, context, terms, scheme, first, ratio, cycles) -> None:
+        problem, (first_step, gamma, batch_size) = context.problem, first
+        self.tol, self.goal, self.ratio, self.cycles = (
+            context.monitor.tol,
+            context.goal,
+            ratio,
+            cycles,
+        )
         self.scheme = scheme or _scheme_of_table_1(terms)
         n = int(np.count_nonzero(problem.weights))
         square = float(np.sum(problem.squares))
@@ -226,9 +231,9 @@ class _Steps:
 class _Epochs:
     """The iterate, with reports of the last model and mean multipliers at epochs 10 % apart."""
 
-    def __init__(self, run: Run, terms: RobustTerms, shuffle: bool) -> None:
-        problem, start = run.problem, run.start
-        self.run, self.terms, self.shuffle = run, terms, shuffle
+    def __init__(self, context: SolverContext, terms: RobustTerms, shuffle: bool) -> None:
+        problem, start = context.problem, context.start
+        self.context, self.terms, self.shuffle = context, terms, shuffle
         self.design = problem.design.by_rows
         self.method = kernels.incremental(
             self.design.matrix, problem.y, problem.weights, *terms, problem.fit_intercept,
@@ -238,13 +243,16 @@ class _Epochs:
             self.method.move(coef, terms.norm.value(coef), start.intercept)
         self.rows = np.flatnonzero(problem.weights > 0.0)
         self.chunk = max(1, int(PAUSE_ENTRIES / max(1, problem.design.shape[1])))
-        self.n_iter, self.cadence = run.monitor.n_iter, Cadence(run, OF_PASSES)
+        self.n_iter, self.schedule = (
+            context.monitor.n_iter,
+            CertificateSchedule(context, OF_PASSES),
+        )
         self.sums: Any = np.zeros((2, problem.n_samples))
         self.n_sums = 0
 
     def take(self, step: float, batch_size: int | None = None) -> None:
         """Run an epoch of proximal updates, or of mini-batches of the given size."""
-        order = self.run.random_state.permutation(self.rows) if self.shuffle else self.rows
+        order = self.context.random_state.permutation(self.rows) if self.shuffle else self.rows
         chunk = self.chunk if batch_size is None else -(-self.chunk // batch_size) * batch_size
         for first in range(0, len(order), chunk):
             rows = order[first : first + chunk]
@@ -255,12 +263,12 @@ class _Epochs:
         self.n_iter += 1
         self.sums += self.method.multipliers()
         self.n_sums += 1
-        if self.cadence.is_due(self.n_iter):
+        if self.schedule.is_due(self.n_iter):
             self.report()
 
     def report(self) -> None:
-        theta = self.terms.dual_coef(self.run.problem.y, self.sums / self.n_sums)
-        coef = self.run.problem.completed(self.method.w(), self.method.intercept)
-        self.run.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
+        theta = self.terms.dual_coef(self.context.problem.y, self.sums / self.n_sums)
+        coef = self.context.problem.extend(self.method.w(), self.method.intercept)
+        self.context.monitor.check(self.n_iter, Point(coef, self.method.intercept, theta))
         self.sums[:] = 0.0
         self.n_sums = 0

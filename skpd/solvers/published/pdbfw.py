@@ -6,19 +6,19 @@ import numpy as np
 
 from ... import kernels
 from ...problems import Point, Problem
-from ..cadence import PAUSE_ENTRIES
+from ..certificate_schedule import PAUSE_ENTRIES
 from ..frank_wolfe.l1_ball import ridge_of
 from ..frank_wolfe.settings import BLOCKS
 from ..options import POSITIVE, Count, Number, OneOf, OrNone, require_compiled
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
-from ..run import Run
+from ..solver_context import SolverContext
 
 PrimalStep = Annotated[float, Number(0, 1, "(]")]
 DualStep = Annotated[float | None, OrNone(POSITIVE)]
 
 
 def pdbfw(
-    run: Run,
+    context: SolverContext,
     *,
     step_size: Annotated[str, OneOf("line-search", "theory")] = "theory",
     sparsity: Annotated[int | None, OrNone(Count())] = None,
@@ -35,7 +35,7 @@ def pdbfw(
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         The penalty must be `skpd.penalties.SquaredL2OnL1Ball`. The dual point of the start is
         used; it is 0 by default, as in the paper.
     step_size : {"theory", "line-search"}, default="theory"
@@ -65,24 +65,24 @@ def pdbfw(
     ValueError
         If the method is not defined for the penalty or the loss.
     """
-    _require(run.problem, step_size)
+    _require(context.problem, step_size)
     if delta is not None and n_coordinates is None:
         raise ValueError(
             f"delta of solver 'pdbfw' needs n_coordinates, for which it is, got delta={delta:g} "
             "alone."
         )
     if delta is None and step_size == "theory":
-        delta = _step_of_theory(run.problem) / (n_coordinates or 1)
+        delta = _step_of_theory(context.problem) / (n_coordinates or 1)
     steps = eta, (delta or 0.0) * (n_coordinates or 1)
-    compiled = _compiled(run, step_size, steps, (sparsity or 0, n_coordinates or 0))
-    solve_in_rounds(_BlockFrankWolfe(run, compiled, patience), run)
+    compiled = _compiled(context, step_size, steps, (sparsity or 0, n_coordinates or 0))
+    solve_in_rounds(_BlockFrankWolfe(context, compiled, patience), context)
 
 
 class _BlockFrankWolfe(MethodInRounds):
     """The compiled iteration, which ends after ``patience`` passes over X."""
 
-    def __init__(self, run: Run, compiled: Any, patience: float) -> None:
-        problem, self.compiled = run.problem, compiled
+    def __init__(self, context: SolverContext, compiled: Any, patience: float) -> None:
+        problem, self.compiled = context.problem, compiled
         self.constant = _constant(problem)
         self.most_entries = patience * problem.design.n_entries
         size = problem.n_samples + problem.n_coefficients
@@ -135,13 +135,13 @@ def _step_of_theory(problem: Problem) -> float:
 
 
 def _compiled(
-    run: Run, step_size: str, steps: tuple[float, float], counts: tuple[int, int]
+    context: SolverContext, step_size: str, steps: tuple[float, float], counts: tuple[int, int]
 ) -> Any:
     """The compiled iteration; ``steps`` are eta and k times delta, ``counts`` s and k."""
-    problem, constant = run.problem, _constant(run.problem)
-    offset = run.first.intercept / constant if constant > 0.0 else 0.0
+    problem, constant = context.problem, _constant(context.problem)
+    offset = context.first.intercept / constant if constant > 0.0 else 0.0
     return kernels.block_frank_wolfe(
         problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
-        run.first_theta, ridge_of(problem), problem.penalty.l1_radius, constant, offset,
+        context.first_theta, ridge_of(problem), problem.penalty.l1_radius, constant, offset,
         step_size == "line-search", *steps, *counts,
     )  # fmt: skip

@@ -22,17 +22,17 @@ from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...losses.multipliers import Multipliers
 from ...problems import Point, Problem
-from ..cadence import Cadence, CadenceSettings
+from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..coordinates.dual import has_square
 from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
-from ..run import Run
+from ..solver_context import SolverContext
 
 Implementation = Annotated[str, OneOf("double-primal", "double-dual")]
 Ratio = Annotated[float | None, OrNone(POSITIVE)]
 
 
 def pdprox_dual(
-    run: Run,
+    context: SolverContext,
     *,
     algorithm: Annotated[int, OneOf(1, 3)] = 1,
     implementation: Implementation = "double-dual",
@@ -45,7 +45,7 @@ def pdprox_dual(
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         The start is 0 by default, as in the paper.
     algorithm : {1, 3}, default=1
         1 updates the extra dual variable beta by a second projection, 3 by
@@ -79,7 +79,7 @@ def pdprox_dual(
             "implementation 'double-primal' of solver 'pdprox-dual' needs algorithm 3, "
             "got algorithm 1."
         )
-    space, problem = Vectors(run), run.problem
+    space, problem = Vectors(context), context.problem
     convexity = _strong_convexity(problem, algorithm) if accelerated else 0.0
     steps = step_sizes(space.norm(), problem.total_weight, step_scale, step_ratio)
     dual_iterations(space, algorithm, implementation, average, *steps, convexity=convexity)
@@ -106,12 +106,12 @@ def dual_iterations(
     With a ``convexity`` of the penalty, steps and extrapolation are those of the accelerated
     variant.
     """
-    run = space.run
+    context = space.context
     w, side = space.start(), space.side
-    a = side.start(run.first_theta)
+    a = side.start(context.first_theta)
     beta, z, w_previous = a, space.matvec(w), w
     report, momentum = _Reports(space, average), 1.0
-    for t in range(1, run.max_iter + 1):
+    for t in range(1, context.max_iter + 1):
         if implementation == "double-primal":
             w_extra = w + momentum * (w - w_previous)
             a = side.ascend(a, space.matvec(w_extra), sigma)
@@ -133,7 +133,7 @@ def dual_iterations(
 
 
 def pdprox_primal(
-    run: Run,
+    context: SolverContext,
     *,
     implementation: Implementation = "double-primal",
     average: Flag = True,
@@ -146,13 +146,13 @@ def pdprox_primal(
     dual iterates instead of the extra primal variable u. The theorem is proven for one step size;
     there is no guarantee with a ``step_ratio``.
     """
-    space = Vectors(run)
+    space = Vectors(context)
     side = space.side
-    tau, sigma = step_sizes(space.norm(), run.problem.total_weight, step_scale, step_ratio)
-    w, a = space.start(), side.start(run.first_theta)
+    tau, sigma = step_sizes(space.norm(), context.problem.total_weight, step_scale, step_ratio)
+    w, a = space.start(), side.start(context.first_theta)
     u, a_previous, gradient = w, a, space.gradient(side.theta(a))
     report = _Reports(space, average)
-    for t in range(1, run.max_iter + 1):
+    for t in range(1, context.max_iter + 1):
         if implementation == "double-dual":
             u, gradient = w, space.gradient(side.theta(2.0 * a - a_previous))
         w = space.prox(u, gradient, tau)
@@ -225,16 +225,16 @@ class _TwoMultipliers(DualSide):
 class Vectors:
     """The space of coefficients, followed by the intercept."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.problem: Problem = run.problem
+    def __init__(self, context: SolverContext) -> None:
+        self.context = context
+        self.problem: Problem = context.problem
 
     @cached_property
     def side(self) -> DualSide:
         return DualSide.of(self.problem)
 
     def start(self) -> Array:
-        start, problem = self.run.start, self.problem
+        start, problem = self.context.start, self.problem
         if start is None:
             return np.zeros(problem.n_variables)
         return problem.join(start.coef, start.intercept)
@@ -247,7 +247,7 @@ class Vectors:
             lambda v: root * problem.matvec(v),
             lambda rows: problem.rmatvec(root * rows),
             (problem.n_samples, problem.n_variables),
-            self.run.random_state,
+            self.context.random_state,
         )
 
     def matvec(self, w: Array) -> Array:
@@ -290,16 +290,16 @@ class _Reports:
     """Reports of the (averaged) iterates to a monitor, at iteration numbers 10 % apart."""
 
     def __init__(self, space: Any, average: bool) -> None:
-        self.space, self.run, self.average = space, space.run, average
+        self.space, self.context, self.average = space, space.context, average
         self.sums: list[Any] = [0.0, 0.0]
-        self.cadence = Cadence(self.run, CadenceSettings())
-        self.cadence.next = 1
+        self.schedule = CertificateSchedule(self.context, ScheduleSettings())
+        self.schedule.next = 1
 
     def __call__(self, t: int, w: Any, theta: Array) -> bool:
         if self.average:
             self.sums = [self.sums[0] + w, self.sums[1] + theta]
-        if self.cadence.is_due(t):
+        if self.schedule.is_due(t):
             if self.average:
                 w, theta = self.sums[0] / t, self.sums[1] / t
-            self.run.monitor.check(t, self.space.point(w, theta))
-        return self.cadence.is_over
+            self.context.monitor.check(t, self.space.point(w, theta))
+        return self.schedule.is_over

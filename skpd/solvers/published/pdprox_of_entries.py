@@ -13,7 +13,7 @@ from ...problems import Point
 from ..low_rank.factors import Factors, Sum, compressed
 from ..low_rank.models import EntriesModel
 from ..options import Factor, Flag, OneOf
-from ..run import Run
+from ..solver_context import SolverContext
 from .pdprox import DualSide, Ratio, dual_iterations, step_sizes
 
 
@@ -40,12 +40,12 @@ class _Variables:
 class _Matrices:
     """The space of M and the free numbers, as `skpd.solvers.published.pdprox.Vectors`."""
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.problem, self.model = run, run.problem, EntriesModel(run)
-        self.side = DualSide.of(run.problem)
+    def __init__(self, context: SolverContext) -> None:
+        self.context, self.problem, self.model = context, context.problem, EntriesModel(context)
+        self.side = DualSide.of(context.problem)
 
     def start(self) -> _Variables:
-        return _Variables(self.model.start(self.run.first), self.run.first.intercept)
+        return _Variables(self.model.start(self.context.first), self.context.first.intercept)
 
     def matvec(self, w: _Variables) -> Array:
         return self.model.shifted(self.model.image(w.M), w.free)
@@ -66,7 +66,7 @@ class _Matrices:
 
 
 def pdprox_dual_of_entries(
-    run: Run,
+    context: SolverContext,
     *,
     algorithm: Annotated[int, OneOf(1, 3)] = 1,
     average: Flag = True,
@@ -78,7 +78,7 @@ def pdprox_dual_of_entries(
     The parameters are those of `skpd.solvers.published.pdprox.pdprox_dual`. Averages of matrices
     are also stored as factors, whose rank grows.
     """
-    space, rows = _Matrices(run), run.problem.rows
+    space, rows = _Matrices(context), context.problem.rows
     norm = sqrt(rows.largest_weight * space.model.square_of_map / rows.n_samples)
     norm *= space.side.size
     tau, sigma = step_sizes(norm, rows.n_samples, step_scale, step_ratio)

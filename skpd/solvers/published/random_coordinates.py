@@ -29,15 +29,18 @@ from ... import kernels
 from ..._typing import Array
 from ...penalties import Structure
 from ...problems import Point, Problem
-from ..cadence import OF_PASSES, PAUSE_ENTRIES, Cadence
+from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
 from ..coordinates.dual import has_square
 from ..methods import has_single_values
 from ..options import Flag, Number
-from ..run import Run
+from ..solver_context import SolverContext
 
 
 def coordinate_descent(
-    run: Run, *, average: Flag = False, burn_in: Annotated[float, Number(0, 1, "[)")] = 0.5
+    context: SolverContext,
+    *,
+    average: Flag = False,
+    burn_in: Annotated[float, Number(0, 1, "[)")] = 0.5,
 ) -> None:
     """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
 
@@ -46,7 +49,7 @@ def coordinate_descent(
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is an epoch. The start is the best constant prediction by default.
     average : bool, default=False
         Report the average of the last T - T_0 iterates, as in the paper's theorem for non-smooth
@@ -55,7 +58,7 @@ def coordinate_descent(
         T_0 / T, in [0, 1): the share of the iterates before the average begins, with the
         first report after that.
     """
-    side = _side(run, kernels.random_coordinate_descent, kernels.row_coordinate_descent)
+    side = _side(context, kernels.random_coordinate_descent, kernels.row_coordinate_descent)
     descent = side.descent
     totals = deque([(0, np.zeros_like(descent.variables()))])  # sums of the first t iterates
 
@@ -68,10 +71,10 @@ def coordinate_descent(
         return (now - sums) / ((t - before) * steps)
 
     steps = descent.n_coordinates
-    _iterate(run, side, averaged if average else None)
+    _iterate(context, side, averaged if average else None)
 
 
-def approx(run: Run) -> None:
+def approx(context: SolverContext) -> None:
     """APPROX, accelerated coordinate descent (Fercoq and Richtárik, 2015), serial.
 
     The method is Algorithm 2 of the paper with one coordinate in a step, whose cost does not
@@ -80,7 +83,7 @@ def approx(run: Run) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         See `coordinate_descent`.
 
     References
@@ -88,7 +91,7 @@ def approx(run: Run) -> None:
     Fercoq, Richtárik: Accelerated, parallel, and proximal coordinate descent. SIAM
     Journal on Optimization 25, 2015.
     """
-    _iterate(run, _side(run, kernels.approx, kernels.row_approx))
+    _iterate(context, _side(context, kernels.approx, kernels.row_approx))
 
 
 def _has_primal_coordinates(problem: Problem) -> bool:
@@ -112,14 +115,15 @@ def has_coordinates(problem: Problem) -> bool:
 class _Columns:
     """The iterates of coefficients."""
 
-    def __init__(self, run: Run, method: Callable[..., Any]) -> None:
-        problem = self.problem = run.problem
+    def __init__(self, context: SolverContext, method: Callable[..., Any]) -> None:
+        problem = self.problem = context.problem
         penalty: Any = problem.penalty
         self.descent = method(
             problem.design.transposed.by_rows.matrix, problem.loss.evaluator,
             problem.loss.smoothness, problem.y, problem.weights,
             penalty.kernel_terms(1.0, problem.n_coefficients), problem.alpha,
-            problem.fit_intercept, problem.join(run.first.coef, run.first.intercept), run.seed(),
+            problem.fit_intercept, problem.join(context.first.coef, context.first.intercept),
+            context.seed(),
         )  # fmt: skip
 
     def point(self, variables: Array) -> Point:
@@ -132,13 +136,13 @@ class _Columns:
 class _Rows:
     """The iterates of dual variables v_i = c_i theta_i."""
 
-    def __init__(self, run: Run, method: Callable[..., Any]) -> None:
-        problem = self.problem = run.problem
+    def __init__(self, context: SolverContext, method: Callable[..., Any]) -> None:
+        problem = self.problem = context.problem
         penalty: Any = problem.penalty
         self.ridge = problem.alpha * penalty.terms[1]
         self.descent = method(
             problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
-            self.ridge, problem.weights * run.first_theta, run.seed(),
+            self.ridge, problem.weights * context.first_theta, context.seed(),
         )  # fmt: skip
 
     def point(self, variables: Array) -> Point:
@@ -149,31 +153,33 @@ class _Rows:
 
 
 def _side(
-    run: Run, of_columns: Callable[..., Any], of_rows: Callable[..., Any]
+    context: SolverContext, of_columns: Callable[..., Any], of_rows: Callable[..., Any]
 ) -> "_Columns | _Rows":
     """The side on which the methods apply, the coefficients if both."""
-    if _has_primal_coordinates(run.problem):
-        return _Columns(run, of_columns)
-    return _Rows(run, of_rows)
+    if _has_primal_coordinates(context.problem):
+        return _Columns(context, of_columns)
+    return _Rows(context, of_rows)
 
 
 def _iterate(
-    run: Run, side: "_Columns | _Rows", averaged: Callable[[int], Array] | None = None
+    context: SolverContext,
+    side: "_Columns | _Rows",
+    averaged: Callable[[int], Array] | None = None,
 ) -> None:
     """Run epochs, with certificates at some of them."""
-    problem, descent = run.problem, side.descent
-    monitor, steps = run.monitor, descent.n_coordinates
+    problem, descent = context.problem, side.descent
+    monitor, steps = context.monitor, descent.n_coordinates
     entries = problem.design.n_entries + problem.n_samples
     pause = max(1, int(PAUSE_ENTRIES / max(entries, 1) * steps))
-    cadence, n_iter = Cadence(run, OF_PASSES), monitor.n_iter
-    while not run.is_over(n_iter):
-        report = min(cadence.next, run.max_iter)
+    schedule, n_iter = CertificateSchedule(context, OF_PASSES), monitor.n_iter
+    while not context.is_over(n_iter):
+        report = min(schedule.next, context.max_iter)
         left = (report - n_iter) * steps
         while left > 0:
             descent.run(min(left, pause))
             left -= pause
         n_iter = report
-        variables = descent.variables() if averaged is None else averaged(n_iter - cadence.first)
-        if cadence.is_due(n_iter):
+        variables = descent.variables() if averaged is None else averaged(n_iter - schedule.first)
+        if schedule.is_due(n_iter):
             monitor.check(n_iter, side.point(variables))
         descent.refresh()

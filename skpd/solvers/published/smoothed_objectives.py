@@ -11,7 +11,7 @@ from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from ..accelerated.progress import Progress, Result
 from ..accelerated.settings import GRADIENTS, PUBLISHED, SETTINGS
-from ..run import Run
+from ..solver_context import SolverContext
 
 
 class SmoothedObjectives(ABC):
@@ -19,17 +19,17 @@ class SmoothedObjectives(ABC):
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
     memory : {"infinite", "one"}
         The method of `skpd.solvers.accelerated.estimate_functions`.
     adaptive : bool
         Whether L is found by a search.
     """
 
-    def __init__(self, run: Run, memory: str, adaptive: bool) -> None:
-        self.run, self.problem, self.adaptive = run, run.problem, adaptive
+    def __init__(self, context: SolverContext, memory: str, adaptive: bool) -> None:
+        self.context, self.problem, self.adaptive = context, context.problem, adaptive
         self.method = infinite_memory if memory == "infinite" else one_memory
-        self.progress = Progress(run, PUBLISHED)
+        self.progress = Progress(context, PUBLISHED)
 
     @abstractmethod
     def composite(self, w: Array, mu: float) -> Composite:
@@ -52,7 +52,7 @@ class SmoothedObjectives(ABC):
 
         ``largest`` is the largest effect of a level of 1 on the loss.
         """
-        problem, monitor = self.problem, self.run.monitor
+        problem, monitor = self.problem, self.context.monitor
         tol = max(monitor.tol, SETTINGS.least_tol)
         last = SETTINGS.last_level * tol * problem.objective_unit / largest
         gap = monitor.primal - monitor.dual

@@ -14,18 +14,18 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates import dual_estimate
-from ...certificates.repairs import least_linear
+from ...certificates.dual_corrections import least_linear
 from ...losses.structured import Mixture
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
 from ..options import Flag, OneOf
-from ..run import Run
+from ..solver_context import SolverContext
 from .smoothed_objectives import PrimalObjectives
 
 
 def structured_agm(
-    run: Run,
+    context: SolverContext,
     *,
     memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
     adaptive: Flag = True,
@@ -35,7 +35,7 @@ def structured_agm(
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a gradient.
     memory : {"infinite", "one"}, default="infinite"
         "infinite" for Algorithms 1 and 2, "one" for Algorithms 3 and 4.
@@ -51,14 +51,16 @@ def structured_agm(
         If the loss is a soft maximum already, or if there are too many samples for the recursions
         that smooth it.
     """
-    problem = run.problem
+    problem = context.problem
     if problem.loss.is_smooth:
         raise ValueError(
             f"solver 'agm' smooths a maximum over labelings, got {problem.loss!r}, "
             "which is smooth."
         )
-    x = problem.join(problem.penalty.feasible(np.asarray(run.first.coef)), run.first.intercept)
-    objectives = _Objectives(run, memory, adaptive)
+    x = problem.join(
+        problem.penalty.feasible(np.asarray(context.first.coef)), context.first.intercept
+    )
+    objectives = _Objectives(context, memory, adaptive)
     objectives.minimise_by_levels(x, problem.loss.entropy_range, smoothing)
 
 
@@ -69,8 +71,8 @@ class _Objectives(PrimalObjectives):
     represented as vectors of theta, followed by the mean loss, so that they can be averaged.
     """
 
-    def __init__(self, run: Run, memory: str, adaptive: bool) -> None:
-        super().__init__(run, memory, adaptive)
+    def __init__(self, context: SolverContext, memory: str, adaptive: bool) -> None:
+        super().__init__(context, memory, adaptive)
         self.theta_error = self.loss_error = 0.0  # the largest errors of mixtures so far
 
     def matvec(self, x: Array) -> Array:

@@ -34,18 +34,18 @@ from ...designs.threads import one_blas_thread
 from ...losses.worst_case import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, terms_of
-from ..cadence import Cadence, Patience
+from ..certificate_schedule import CertificateSchedule, StallDetector
 from ..interior.robust import first_flip
 from ..interior.settings import SETTINGS as INTERIOR
-from ..run import Run
+from ..solver_context import SolverContext
 from .faces import Face, into_cone, next_face
 from .rows import PAIR, Curvature, ShrunkRows, SmoothedRows
-from .settings import CADENCE, SELECTION, SETTINGS
+from .settings import SCHEDULE, SELECTION, SETTINGS
 
 TINY = float(np.finfo(float).tiny)
 
 
-def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
+def method_of_multipliers(context: SolverContext, *, budget: float = inf) -> None:
     """The proximal method of multipliers.
 
     The method ends unfinished if the gap no longer decreases, if w converges to 0, or, with a
@@ -53,21 +53,21 @@ def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a Newton step, also on a sample; samples are always the same.
     budget : float, default=inf
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished. It is limited where the interior-point method can follow.
     """
-    monitor, cadence, own = run.monitor, Cadence(run, CADENCE), None
+    monitor, schedule, own = context.monitor, CertificateSchedule(context, SCHEDULE), None
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
-            own = _begun(run, budget)
+            own = _begun(context, budget)
             while own is not None:
                 is_over = own.is_over
-                if cadence.is_due(own.n_iter, own.gap) or is_over:
+                if schedule.is_due(own.n_iter, own.gap) or is_over:
                     monitor.check(own.n_iter, own.point())
-                if cadence.is_over or is_over:
+                if schedule.is_over or is_over:
                     return
                 own.go_on()
         except (LinAlgError, KeyboardInterrupt) as end:
@@ -77,12 +77,12 @@ def method_of_multipliers(run: Run, *, budget: float = inf) -> None:
                 raise
 
 
-def _begun(run: Run, budget: float) -> "_Rounds | None":
+def _begun(context: SolverContext, budget: float) -> "_Rounds | None":
     """The run at its start: a given point, a solution on a sample, or a step from the null model.
 
     None if the run on a sample has shown that the method is not suitable.
     """
-    problem, start, n_iter = run.problem, run.start, run.monitor.n_iter
+    problem, start, n_iter = context.problem, context.start, context.monitor.n_iter
     sigma = 1.0 / problem.prediction_scale
     if start is not None and np.any(start.coef[:-1]):
         p, r = project_triangle(*np.asarray(start.dual_coef, dtype=np.float64))
@@ -93,8 +93,8 @@ def _begun(run: Run, budget: float) -> "_Rounds | None":
     if SETTINGS.sample_worth * size <= len(rows):
         chosen = np.sort(np.random.RandomState(0).permutation(rows)[:size])
         sample = problem.of_rows(problem.rows.of_rows(chosen))
-        other = _begun(run._replace(problem=sample, start=None), budget)
-        if other is None or not other.reaches(SETTINGS.sample_gap, run.max_iter):
+        other = _begun(context._replace(problem=sample, start=None), budget)
+        if other is None or not other.reaches(SETTINGS.sample_gap, context.max_iter):
             return None
         multipliers = _first_multipliers(problem)
         own = _Rounds(problem, other.x, multipliers, other.sigma, other.n_iter, budget)
@@ -192,7 +192,7 @@ class _Rounds:
     def reaches(self, relative_gap: float, max_iter: int) -> bool:
         """Take steps to an estimated relative gap, and return whether it is reached."""
         goal = relative_gap * self.problem.objective_unit
-        patience = Patience(CADENCE.patience, self.n_iter)
+        patience = StallDetector(SCHEDULE.patience, self.n_iter)
         while self.gap > goal and self.n_iter < max_iter:
             if self.is_over or patience.is_over(self.n_iter, self.gap):
                 return False

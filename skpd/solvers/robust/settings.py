@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..cadence import CadenceSettings
+from ..certificate_schedule import ScheduleSettings
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class IncrementalSettings:
 
 # Certificates return to all rows, which takes as long as some Newton steps: with one in every 20
 # steps fits of 100,000 rows take a tenth longer.
-CADENCE = CadenceSettings(every=40, patience=25)
+SCHEDULE = ScheduleSettings(every=40, patience=25)
 SELECTION = SelectionSettings()
 SETTINGS = MultiplierSettings()
 INCREMENTAL = IncrementalSettings()

@@ -19,32 +19,32 @@ from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...problems import Point, Problem
-from ..cadence import Cadence
-from ..run import Run
+from ..certificate_schedule import CertificateSchedule
+from ..solver_context import SolverContext
 from .cuts import Cuts
 from .master import minimised
-from .settings import CADENCE, SETTINGS
+from .settings import SCHEDULE, SETTINGS
 
 GOLDEN = 0.6180339887498949
 
 
-def bundle(run: Run) -> None:
+def bundle(context: SolverContext) -> None:
     """Cutting planes, with an interior-point method for the problem of the planes.
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a solution of the problem of the planes, and two labelings.
     """
-    _Bundle(run).minimise()
+    _Bundle(context).minimise()
 
 
 class _Bundle:
     """The best model and the planes."""
 
-    def __init__(self, run: Run) -> None:
-        first, self.run = run.first, run
-        self.problem: Problem = run.problem
+    def __init__(self, context: SolverContext) -> None:
+        first, self.context = context.first, context
+        self.problem: Problem = context.problem
         problem = self.problem
         self.cuts = Cuts(problem)
         self.cuts.add(problem.null_point.dual_coef)
@@ -59,9 +59,9 @@ class _Bundle:
         return self.problem.alpha * self.problem.penalty.value(self.problem.split(variables)[0])
 
     def minimise(self) -> None:
-        problem, monitor, cuts = self.problem, self.run.monitor, self.cuts
-        goal, max_iter = self.run.goal, self.run.max_iter
-        cadence = Cadence(self.run, CADENCE)
+        problem, monitor, cuts = self.problem, self.context.monitor, self.cuts
+        goal, max_iter = self.context.goal, self.context.max_iter
+        schedule = CertificateSchedule(self.context, SCHEDULE)
         gap, rho, failures = problem.objective_unit, self._first_rho(), 0
         for n_iter in range(monitor.n_iter + 1, max_iter + 1):
             accuracy = SETTINGS.master_share * max(gap, goal)
@@ -85,9 +85,9 @@ class _Bundle:
             gap = max(self.value - self.lower, 0.0)
             if rho > 0.0:
                 rho = self._next_rho(rho, expected, before - self.value, gap)
-            if cadence.is_due(n_iter, self.value - lower):
+            if schedule.is_due(n_iter, self.value - lower):
                 monitor.check(n_iter, Point(*self.problem.split(self.best), mixed))
-            if cadence.is_over:
+            if schedule.is_over:
                 return
 
     def _first_rho(self) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...certificates.repairs import least_linear
+from ...certificates.dual_corrections import least_linear
 from ...problems import Problem
 
 

@@ -77,7 +77,7 @@ def minimised(
         # half the squared norm does not depend on the orthonormal basis of the slopes
         basis, coordinates = np.linalg.qr(slopes[:, :d].T)
         slopes, d = np.hstack([coordinates.T, slopes[:, d:]]), len(cuts)
-    penalty = _penalty_of_variables(problem, d).bind(slopes.shape[1])
+    penalty = _penalty_of_variables(problem, d).for_n_features(slopes.shape[1])
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:
         programme.stay_near(centre, rho)

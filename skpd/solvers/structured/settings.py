@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ..cadence import CadenceSettings
+from ..certificate_schedule import ScheduleSettings
 
-CADENCE = CadenceSettings(patience=200)
+SCHEDULE = ScheduleSettings(patience=200)
 
 
 @dataclass(frozen=True)

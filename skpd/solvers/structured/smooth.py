@@ -19,46 +19,46 @@ from ..accelerated.outputs import ModelByRows, VectorModel
 from ..accelerated.progress import Progress, Result, within
 from ..accelerated.proximal_gradient import proximal_gradients
 from ..accelerated.settings import GRADIENTS as STEPS
-from ..run import Run
+from ..solver_context import SolverContext
 from .settings import GRADIENTS
 
 
-def smooth(run: Run, *, most: int | None = None) -> None:
+def smooth(context: SolverContext, *, most: int | None = None) -> None:
     """L-BFGS for a squared l2 penalty, accelerated proximal gradients for others.
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a step. The loss must be a soft maximum, without an intercept.
     most : int, default=None
         The number of steps after which the method ends unfinished; no limit by default.
     """
     if most is not None:
-        run = run._replace(max_iter=min(run.max_iter, run.monitor.n_iter + most))
-    ridge, others, _ = run.problem.penalty.without_ridge()
+        context = context._replace(max_iter=min(context.max_iter, context.monitor.n_iter + most))
+    ridge, others, _ = context.problem.penalty.without_ridge()
     if others is None:
-        run.monitor.method = "l-bfgs"
+        context.monitor.method = "l-bfgs"
         with suppress(_Done):
-            _quasi_newton(run, _ScoresModel(run.problem), run.problem.alpha * ridge)
+            _quasi_newton(context, _ScoresModel(context.problem), context.problem.alpha * ridge)
     else:
-        run.monitor.method = "proximal-gradient"
-        proximal_gradients(_ScoresModel(run.problem), run)
+        context.monitor.method = "proximal-gradient"
+        proximal_gradients(_ScoresModel(context.problem), context)
 
 
-def quasi_newton(run: Run, *, budget: float = inf) -> None:
+def quasi_newton(context: SolverContext, *, budget: float = inf) -> None:
     """L-BFGS for a loss of each row without kinks and a squared l2 penalty.
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is a step.
     budget : float, default=inf
         A computing limit: the number of multiplications after which the method ends unfinished.
     """
-    ridge, _, _ = run.problem.penalty.without_ridge()
-    run = within(run, budget, STEPS.step_overhead)
+    ridge, _, _ = context.problem.penalty.without_ridge()
+    context = within(context, budget, STEPS.step_overhead)
     with suppress(_Done):
-        _quasi_newton(run, ModelByRows(run.problem), run.problem.alpha * ridge)
+        _quasi_newton(context, ModelByRows(context.problem), context.problem.alpha * ridge)
 
 
 class _ScoresModel(VectorModel):
@@ -90,10 +90,10 @@ class _Done(Exception):
     """An exception that ends L-BFGS when the tolerance or a limit is reached."""
 
 
-def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
+def _quasi_newton(context: SolverContext, model: VectorModel, ridge: float) -> None:
     """Minimise by L-BFGS in scaled variables, restarted while restarts decrease the objective."""
-    problem, progress = run.problem, Progress(run)
-    x = problem.join(np.array(run.first.coef), run.first.intercept)
+    problem, progress = context.problem, Progress(context)
+    x = problem.join(np.array(context.first.coef), context.first.intercept)
     penalised = problem.join(np.full(problem.n_coefficients, ridge), 0.0)
     value, gradient_at = 0.0, np.zeros_like(x)
     # variables in units in which the diagonal of the Hessian is about 1
@@ -122,8 +122,8 @@ def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
             raise _Done
 
     options = {
-        "maxcor": GRADIENTS.memory, "maxiter": run.max_iter, "ftol": 0.0, "gtol": 0.0,
-        "maxfun": 20 * run.max_iter,
+        "maxcor": GRADIENTS.memory, "maxiter": context.max_iter, "ftol": 0.0, "gtol": 0.0,
+        "maxfun": 20 * context.max_iter,
     }  # fmt: skip
     for _ in range(GRADIENTS.restarts):
         before = progress.n_iter
@@ -132,4 +132,4 @@ def _quasi_newton(run: Run, model: VectorModel, ridge: float) -> None:
         ).x
         if progress.n_iter == before:
             break
-    run.monitor.check(progress.n_iter, point(x * units))
+    context.monitor.check(progress.n_iter, point(x * units))

@@ -7,9 +7,9 @@ import numpy as np
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ...problems.thresholds import threshold_rows
-from ..cadence import NEAR
+from ..certificate_schedule import NEAR
 from ..monitor import Monitor, interrupted
-from ..run import Run
+from ..solver_context import SolverContext
 from .settings import ROWS
 
 
@@ -24,17 +24,17 @@ def has_threshold_rows(problem: Problem) -> bool:
     return separable or penalty.with_coefficient(problem.n_coefficients, 0.0) is not None
 
 
-def by_threshold_rows(run: Run, *, method: Callable[[Run], None]) -> None:
+def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext], None]) -> None:
     """The solution of the ordinary problem with a row for each sample and threshold.
 
     Parameters
     ----------
-    run : Run
+    context : SolverContext
         An iteration is one of the methods for the ordinary problem.
     method : callable
         The method for the ordinary problem.
     """
-    problem, monitor, start = run.problem, run.monitor, run.start
+    problem, monitor, start = context.problem, context.monitor, context.start
     loss, own = problem.loss, threshold_rows(problem)
     if start is not None:
         t = loss.best_thresholds(problem.rows.scores(start.coef, 0.0))
@@ -55,7 +55,7 @@ def by_threshold_rows(run: Run, *, method: Callable[[Run], None]) -> None:
         return Point(coef, 0.0, loss.mixture_of(margins))
 
     try:
-        limited = run._replace(start=start, max_iter=run.left)
+        limited = context._replace(start=start, max_iter=context.left)
         found = limited.solved(own, tol, method, on_check)
     except KeyboardInterrupt:
         if seen:

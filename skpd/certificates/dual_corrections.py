@@ -22,7 +22,7 @@ PLAIN = 1e-11  # rounding errors below this times the objective are accepted
 PARABOLAS = 4  # steps of parabolic interpolation for the best scale
 
 
-class Repairs:
+class DualCorrections:
     """The repairs of dual points of one objective, given an upper bound on its optimal value.
 
     Parameters

@@ -7,8 +7,8 @@ from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1
 from skpd.problems import Point, linear_problem
-from skpd.solvers import Monitor, Run
-from skpd.solvers.cadence import Cadence, CadenceSettings, Patience
+from skpd.solvers import Monitor, SolverContext
+from skpd.solvers.certificate_schedule import CertificateSchedule, ScheduleSettings, StallDetector
 from skpd.solvers.equivalent import EquivalentMonitor
 
 
@@ -18,49 +18,58 @@ def run():
     problem = linear_problem(Design(np.eye(4)), labels, np.full(4, 0.25), Hinge(), L1(), 0.01)
     monitor = Monitor(problem, 1e-3)
     monitor.begin()
-    return Run(problem, monitor, None, 1000, np.random.RandomState(0))
+    return SolverContext(problem, monitor, None, 1000, np.random.RandomState(0))
 
 
-def due(cadence, gaps):
+def due(schedule, gaps):
     """The numbers of iterations at which a certificate is due, up to the last one."""
     found = []
     for n_iter, gap in enumerate(gaps):
-        if cadence.is_due(n_iter, gap):
+        if schedule.is_due(n_iter, gap):
             found.append(n_iter)
-        if cadence.is_over:
+        if schedule.is_over:
             break
     return found
 
 
 def test_certificates_become_rarer(run):
-    found = due(Cadence(run, CadenceSettings(every=10, share=0.5), most=100), [np.inf] * 200)
+    found = due(
+        CertificateSchedule(run, ScheduleSettings(every=10, share=0.5), most=100), [np.inf] * 200
+    )
     assert found == [10, 20, 30, 45, 67, 100]
 
 
 def test_small_gaps_are_certified_at_once(run):
     small = 0.5 * run.goal
-    settings = CadenceSettings(every=100, wait=0.5)
-    assert due(Cadence(run, settings, most=12), [np.inf, np.inf] + [small] * 20) == [2, 4, 8, 12]
+    settings = ScheduleSettings(every=100, wait=0.5)
+    assert due(CertificateSchedule(run, settings, most=12), [np.inf, np.inf] + [small] * 20) == [
+        2,
+        4,
+        8,
+        12,
+    ]
 
 
 def test_gaps_that_fell_much_are_certified(run):
     gaps = [1.0, 0.5, 0.09, 0.05, 0.008, 0.007]
-    assert due(Cadence(run, CadenceSettings(every=100, decrease=0.1), most=6), gaps) == [2, 4]
+    assert due(
+        CertificateSchedule(run, ScheduleSettings(every=100, decrease=0.1), most=6), gaps
+    ) == [2, 4]
 
 
 def test_the_last_iterate_of_a_stalled_run_is_certified(run):
-    cadence = Cadence(run, CadenceSettings(every=100, patience=5))
-    assert due(cadence, [2.0, 1.0] + [0.95] * 20) == [7]
+    schedule = CertificateSchedule(run, ScheduleSettings(every=100, patience=5))
+    assert due(schedule, [2.0, 1.0] + [0.95] * 20) == [7]
 
 
 def test_estimates_far_below_the_goal_are_no_progress(run):
     """A run ends whose certificates stay poor while its estimates go to 0: 2^-10 < 1e-3."""
-    cadence = Cadence(run, CadenceSettings(every=100, patience=5))
-    assert due(cadence, [run.goal * 0.5**k for k in range(50)])[-1] == 16
+    schedule = CertificateSchedule(run, ScheduleSettings(every=100, patience=5))
+    assert due(schedule, [run.goal * 0.5**k for k in range(50)])[-1] == 16
 
 
 def test_patience_lasts_for_a_share_of_the_iterations_so_far():
-    patience = Patience(2, share=1.0)
+    patience = StallDetector(2, share=1.0)
     gaps = dict.fromkeys(range(30), 1.0) | dict.fromkeys(range(10, 30), 0.5)
     patience.is_over(0, gaps[0])
     assert not patience.is_over(2, gaps[2]) and patience.is_over(3, gaps[3])

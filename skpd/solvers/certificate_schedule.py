@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import inf, nan
 
 from ..certificates import relative_gap
-from .run import Run
+from .solver_context import SolverContext
 
 # The estimated gap at which a method certifies its iterate, as a share of the requested gap
 NEAR = 0.9
@@ -19,7 +19,7 @@ PAUSE_ENTRIES = 2e8
 PROGRESS = 0.9
 
 
-class Patience:
+class StallDetector:
     """How long a method goes on while no gap is noticeably below all earlier ones.
 
     Parameters
@@ -29,8 +29,8 @@ class Patience:
     first : int, default=0
         The number of iterations before this one.
     share : float, default=0.0
-        Patience lasts at least for this share of the iterations until the last progress, so that
-        slow methods do not end before rounding errors limit the gap.
+        The detector waits at least for this share of the iterations until the last
+        progress, so that slow methods do not end before rounding errors limit the gap.
     """
 
     def __init__(self, most: float, first: int = 0, share: float = 0.0) -> None:
@@ -46,7 +46,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class CadenceSettings:
+class ScheduleSettings:
     """When the iterates of a method are certified, which costs about as much as a few iterations.
 
     One is certified if its estimated gap is small, as is the last one; others are certified so
@@ -61,23 +61,23 @@ class CadenceSettings:
     wait: float = 0.0
     # Iterations between two certificates otherwise, at least
     every: int = 10
-    # Iterations without progress of the estimated gap after which the method ends (`Patience`)
+    # Iterations without progress of the estimated gap after which `StallDetector` ends it
     patience: float = inf
     # The least of both numbers as a share of all iterations
     share: float = 0.1
 
 
 # For iterations that are passes over X, or cost as much as certificates
-OF_PASSES = CadenceSettings(every=1)
+OF_PASSES = ScheduleSettings(every=1)
 
 
-class Cadence:
+class CertificateSchedule:
     """The certificates of a run, and whether it goes on.
 
     Parameters
     ----------
-    run : Run
-    settings : CadenceSettings
+    context : SolverContext
+    settings : ScheduleSettings
     most : int, default=None
         The largest number of iterations; by default that of the run.
 
@@ -91,23 +91,25 @@ class Cadence:
         Whether the last iterate that `is_due` was asked for ends the method.
     """
 
-    def __init__(self, run: Run, settings: CadenceSettings, most: int | None = None) -> None:
-        self.run, self.settings = run, settings
-        self.most = run.max_iter if most is None else most
-        self.first = self.checked_at = run.monitor.n_iter
+    def __init__(
+        self, context: SolverContext, settings: ScheduleSettings, most: int | None = None
+    ) -> None:
+        self.context, self.settings = context, settings
+        self.most = context.max_iter if most is None else most
+        self.first = self.checked_at = context.monitor.n_iter
         self.checked_gap, self.is_last = nan, self.first >= self.most
         self.next = self.first + settings.every
-        self.patience = Patience(settings.patience, self.first, settings.share)
+        self.patience = StallDetector(settings.patience, self.first, settings.share)
 
     def is_due(self, n_iter: int, gap: float = inf) -> bool:
         """Whether to certify an iterate with an estimated gap, as the caller then does."""
         settings, done = self.settings, n_iter - self.first
-        gap = relative_gap(self.run.problem, gap)
+        gap = relative_gap(self.context.problem, gap)
         if not done:
             self.checked_gap = gap
-        least = NEGLIGIBLE * self.run.monitor.tol
+        least = NEGLIGIBLE * self.context.monitor.tol
         self.is_last = self.patience.is_over(n_iter, max(gap, least)) or n_iter >= self.most
-        near = gap <= settings.near * self.run.monitor.tol
+        near = gap <= settings.near * self.context.monitor.tol
         near |= gap < settings.decrease * self.checked_gap
         near &= n_iter - self.checked_at >= settings.wait * done
         due = near or self.is_last or n_iter >= self.next
@@ -119,4 +121,4 @@ class Cadence:
     @property
     def is_over(self) -> bool:
         """Whether the method ends, after the certificate of the last iterate if one was due."""
-        return self.is_last or self.run.monitor.done
+        return self.is_last or self.context.monitor.done

@@ -19,7 +19,7 @@ sqrt(2 L G), and sqrt(2 G / L) for a parabola of curvature L.
 
 **Decisions.** If the decisions of both models on a row differ, z_i* is on the other side of the
 boundary, and the row costs at least c_i times the least D_i + F_i there, the cost of turning it
-(`skpd.losses.Loss.turning_costs`). The costs of all rows that differ are at most G. So their
+(`skpd.losses.Loss.decision_costs`). The costs of all rows that differ are at most G. So their
 number is at most the largest k for which the k smallest costs have a sum of at most G. A row
 without weight costs nothing, and counts. With a squared part of the penalty, whose intervals of
 predictions are in `skpd.problems.prediction_intervals`, only rows whose interval contains the
@@ -39,7 +39,7 @@ ROUNDED = 1.0 + 1e-12  # above the relative rounding errors of sums of costs and
 
 
 @dataclass(frozen=True)
-class RowEvidence:
+class RowBounds:
     """The numbers from which `Certificate` says how far predictions and decisions may be off.
 
     Attributes
@@ -65,8 +65,8 @@ class RowEvidence:
     inactive: Mask | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def without_decisions(self, reason: str) -> "RowEvidence":
-        """The evidence for another model of the problem."""
+    def without_decisions(self, reason: str) -> "RowBounds":
+        """The implied_bounds for another model of the problem."""
         reasons = {**self.reasons, "decisions_that_may_differ": reason}
         return replace(self, decisions=None, inactive=None, reasons=reasons)
 
@@ -90,15 +90,15 @@ class RowEvidence:
 
 
 NOT_THERE = "Such bounds are not computed for models of this kind."
-NOTHING = RowEvidence(
+NOTHING = RowBounds(
     reasons=dict.fromkeys(("prediction_distance", "decisions_that_may_differ"), NOT_THERE)
 )
 
 
-def row_evidence(
+def row_bounds(
     objective: Objective, gap: float, model: tuple[Array, Numbers] | None, theta: DualVector | None
-) -> RowEvidence:
-    """The evidence on predictions of a model, from its gap and a dual point.
+) -> RowBounds:
+    """The implied_bounds on predictions of a model, from its gap and a dual point.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def row_evidence(
         )
     costs = inactive = None
     if model is not None:
-        costs = objective.turning_costs(*model, theta)
+        costs = objective.decision_costs(*model, theta)
         intervals = objective.prediction_intervals(*model, gap)
         if intervals is not None:
             lower, upper = intervals
@@ -135,8 +135,8 @@ def row_evidence(
             "Decisions are compared for losses of labels and of classes, with rows in memory and "
             f"without a noise budget; the loss is {loss!r}."
         )
-        return RowEvidence(factor, of, inactive=inactive, reasons=reasons)
-    return RowEvidence(factor, of, most_turned(costs, gap), len(costs), inactive, reasons)
+        return RowBounds(factor, of, inactive=inactive, reasons=reasons)
+    return RowBounds(factor, of, most_turned(costs, gap), len(costs), inactive, reasons)
 
 
 def most_turned(costs: Array, gap: float) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import kernels
 from .._checks import check_array
 from .._typing import Array
-from .base import Piece
+from .base import LinearPiece
 from .residual import ResidualLoss
 
 
@@ -77,8 +77,8 @@ class PiecewiseLinear(ResidualLoss):
         pairs = zip(self.knots, self.slopes[:-1], self.slopes[1:], strict=True)
         return [(t, max(-a, 0.0) - max(-b, 0.0), max(b, 0.0) - max(a, 0.0)) for t, a, b in pairs]
 
-    def pieces(self, y: Array) -> list[Piece]:
-        return [Piece(1.0, y + t, -below, above) for t, below, above in self._jumps]
+    def pieces(self, y: Array) -> list[LinearPiece]:
+        return [LinearPiece(1.0, y + t, -below, above) for t, below, above in self._jumps]
 
     def _phi(self, t: Array) -> Array:
         total = np.zeros(np.shape(t))

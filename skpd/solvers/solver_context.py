@@ -10,7 +10,7 @@ from ..problems import Point
 from .monitor import Monitor
 
 
-class Run(NamedTuple):
+class SolverContext(NamedTuple):
     """A problem with a monitor, a start and limits, which methods take as their only argument.
 
     Attributes

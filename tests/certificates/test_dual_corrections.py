@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from skpd.certificates import DualBound
+from skpd.certificates.dual_corrections import DualCorrections, _best_scale, _vertex, least_linear
 from skpd.certificates.objective import NOTHING, DualPoint
-from skpd.certificates.repairs import Repairs, _best_scale, _vertex, least_linear
 from skpd.penalties import NonNegativeL1
 from tests.certificates.small import ALLOWANCE, Objective, Point, penalty_of
 
@@ -20,7 +20,7 @@ DOUBLINGS = [2.0**k for reach in range(100) for k in (reach + 1, reach)]
 
 def repairs_of(objective, upper=1.0, scaling=False, accuracy=0.0):
     ball = objective.penalty.bounded_conjugate
-    return Repairs(objective, upper, ball, scaling, accuracy)
+    return DualCorrections(objective, upper, ball, scaling, accuracy)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The column side of a problem: what is asked of the coefficients (`Columns`)."""
+"""What is asked of the coefficients of a problem: penalty, weight, constraints."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +13,7 @@ from .linear_constraints import LinearConstraints
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class Regularisation:
     """The penalty of the coefficients with its weight, and linear constraints on them.
 
     Parameters
@@ -28,15 +28,15 @@ class Columns:
     alpha: float
     constraints: LinearConstraints | None = None
 
-    def bound(self, n_coefficients: int) -> "Columns":
-        """The columns of coefficients of this length.
+    def for_n_features(self, n_coefficients: int) -> "Regularisation":
+        """The regularisation of coefficients of this length.
 
         Raises
         ------
         ValueError
             If the penalty does not fit the features.
         """
-        return replace(self, penalty=self.penalty.bind(n_coefficients))
+        return replace(self, penalty=self.penalty.for_n_features(n_coefficients))
 
     def require_consistent(self) -> None:
         """Raise a ValueError if constraints involve coefficients or a level without a penalty."""
