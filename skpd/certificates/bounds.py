@@ -11,7 +11,7 @@ from ..penalties import Norm, Penalty, Structure
 from .certificate import Certificate, DualBound
 from .coefficients import implied_bounds_of
 from .dual_corrections import DualCorrections
-from .objective import Objective
+from .objective import DualVector, Objective
 from .row_bounds import row_bounds
 
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them
@@ -39,7 +39,7 @@ def primal_objective(
 
 
 def dual_bound(
-    objective: Objective, theta: Array, upper: float, accuracy: float = 0.0, *,
+    objective: Objective, theta: DualVector, upper: float, accuracy: float = 0.0, *,
     coef: Array | None = None, lipschitz: str = "monotone", scaling: bool = True,
 ) -> DualBound:  # fmt: skip
     """The best lower bound on the optimal value from the repairs of a dual point.

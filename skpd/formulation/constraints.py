@@ -1,7 +1,7 @@
 """The parameter ``constraints`` of estimators: linear constraints on the coefficients."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import LinearConstraint
@@ -33,7 +33,7 @@ def multipliers_of(
             )
         mu = solution.dual_coef[problem.n_samples :]  # they follow those of the rows
         with np.errstate(over="ignore"):  # rows of 1e-310 may have multipliers beyond all numbers
-            rows.append(np.ldexp(mu, -problem.constraints.exponents))
+            rows.append(np.ldexp(mu, -cast(LinearConstraints, problem.constraints).exponents))
     return np.stack(rows)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import inf
 from numbers import Integral, Real
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from ..certificates import primal_objective
 from ..estimators.robust_svm import DRSVMClassifier
 from ..losses.worst_case import WorstCaseHinge
 from ..problems import Problem
-from ..problems.robust import null_pieces
+from ..problems.robust import Radius, null_pieces
 from ..solvers import solve
 from .path import problems_of_path, split_pipeline
 
@@ -138,7 +139,7 @@ def robust_grid(
 def _with_kappa(problem: Problem, kappa: float) -> Problem:
     """The problem of a robust SVM with another cost of flips."""
     rows = replace(problem.rows, loss=WorstCaseHinge(kappa))
-    return replace(problem, rows=rows, lift=replace(problem.lift, kappa=kappa))
+    return replace(problem, rows=rows, lift=replace(cast(Radius, problem.lift), kappa=kappa))
 
 
 def _typical_distance(X: Matrix, problem: Problem) -> float:

@@ -35,7 +35,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from .free_features import dependence, to_balance
-from .problem import Problem
+from .interfaces import ProblemParts
 
 MOST = 0.25  # largest change, as a share of the distance to the boundary of the box
 LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest distance stay
@@ -86,7 +86,9 @@ class Balance:
     columns: Indices
 
 
-def balance_exactly(problem: Problem, theta: Array, coef: Array | None = None) -> Balance | None:
+def balance_exactly(
+    problem: ProblemParts, theta: Array, coef: Array | None = None
+) -> Balance | None:
     """A change after which the sums of a dual point over the free directions vanish.
 
     Parameters
@@ -140,7 +142,7 @@ def balance_exactly(problem: Problem, theta: Array, coef: Array | None = None) -
 class _Rows:
     """The rows inside the box with their distances (room) from its boundary, and their change."""
 
-    problem: Problem
+    problem: ProblemParts
     theta: Array
     inside: Indices
     room: Array
@@ -234,7 +236,7 @@ def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
     return float(singular[-1]), lambda b: np.linalg.solve(r, np.linalg.solve(r.T, b))
 
 
-def _known_products(problem: Problem, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
+def _known_products(problem: ProblemParts, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
     """Directions T and the optimal values of T'X' diag(c) theta (`skpd.penalties.tangents`)."""
     if problem.n_coefficients**2 * n_rows > LARGEST_TABLE:
         return None
@@ -245,7 +247,7 @@ def _known_products(problem: Problem, coef: Array, n_rows: int) -> tuple[Array, 
     return T, -problem.alpha * (T.T @ subgradient)
 
 
-def _directions(problem: Problem, rows: Indices) -> list[Direction]:
+def _directions(problem: ProblemParts, rows: Indices) -> list[Direction]:
     """The directions of the intercept and of the level.
 
     The level is left out if it is constant on these rows, and so a multiple of the intercept.
@@ -263,7 +265,7 @@ def _directions(problem: Problem, rows: Indices) -> list[Direction]:
     return found
 
 
-def _of_features(problem: Problem, places: Indices, rows: Indices) -> list[Direction]:
+def _of_features(problem: ProblemParts, places: Indices, rows: Indices) -> list[Direction]:
     """The directions of some free features, without those that others imply on these rows.
 
     A feature is implied if it is a combination of the others and the intercept.
@@ -280,7 +282,7 @@ def _of_features(problem: Problem, places: Indices, rows: Indices) -> list[Direc
     return [Direction(np.ascontiguousarray(table[:, j])) for j in kept]
 
 
-def _sum(problem: Problem, direction: Direction, parts: list[Array]) -> tuple[float, float]:
+def _sum(problem: ProblemParts, direction: Direction, parts: list[Array]) -> tuple[float, float]:
     """The sum of c_i f_i theta_i for a dual point given in parts, with a bound on its error."""
     weights, value, bound = problem.weights, 0.0, 0.0
     for part in parts:

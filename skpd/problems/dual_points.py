@@ -11,6 +11,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from .._values import attribute_of_part
 from ..certificates.objective import NOTHING, DualPoint, DualVector, Sum
+from .interfaces import ProblemParts
 
 
 class RowPoint(DualPoint):
@@ -18,7 +19,7 @@ class RowPoint(DualPoint):
 
     theta: Any
 
-    def __init__(self, problem: Any, theta: Any) -> None:
+    def __init__(self, problem: ProblemParts, theta: Any) -> None:
         self.problem, self.theta = problem, theta
         self.linear = problem.loss.linear_conjugate
         self.quadratic = problem.loss.quadratic_conjugate
@@ -98,7 +99,7 @@ class BalancedPoint(DualPoint):
     """
 
     def __init__(
-        self, problem: Any, point: DualPoint, towards: DualPoint, change: DualPoint,
+        self, problem: ProblemParts, point: DualPoint, towards: DualPoint, change: DualPoint,
         balance: Any, *, only_precise: bool = True,
     ) -> None:  # fmt: skip
         self.only_precise = only_precise

@@ -8,8 +8,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
-from .free import Free
-from .problem import Problem
+from .interfaces import Free, ProblemParts
 
 ROOM = 1e-9  # relative distance of dual variables from their bounds, for exact balancing
 
@@ -24,7 +23,7 @@ class FreeOfEntries(Free):
         """
         return [NOTHING if self.rows.groups is None else (-inf, inf)]
 
-    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
         """The projection onto the dual points whose sums over all groups vanish."""
         if self.rows.groups is None:
             return point
@@ -63,7 +62,7 @@ class BalancedEntryPoint(EntryPoint):
     See `skpd.problems.free_groups` for the existence of that point and its distance.
     """
 
-    def __init__(self, problem: Problem, theta: Array) -> None:
+    def __init__(self, problem: ProblemParts, theta: Array) -> None:
         lower, upper = problem.free.balanced_bounds
         super().__init__(problem, np.clip((1.0 - 2.0 * ROOM) * theta, lower, upper))
         groups = problem.rows.groups

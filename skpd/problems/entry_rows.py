@@ -21,12 +21,11 @@ from ..designs.largest_singular import estimated_largest_singular_value
 from ..losses import Loss
 from ..penalties import FactoredTraceNorm, Penalty
 from .entry_points import EntryPoint, FreeOfEntries
-from .free import Free
 from .free_groups import FreeGroups
+from .interfaces import Free, ProblemParts, Rows
 from .null_model import NullModel
 from .problem import Problem
 from .regularisation import Regularisation
-from .rows import Rows
 from .solution import Point
 
 NULL_STEPS = 8  # Lanczos steps to decide whether the zero matrix may be optimal
@@ -147,7 +146,7 @@ class RowsOfEntries(Rows):
         """The gradient in the observed entries of M at the best constant prediction."""
         return self.design.of_rows(self.weights * self.null_point.dual_coef)
 
-    def null_may_be_optimal(self, problem: Problem) -> bool:
+    def null_may_be_optimal(self, problem: ProblemParts) -> bool:
         """Whether the zero matrix may be optimal, by an estimate of a largest singular value.
 
         With free groups the answer is always True.
@@ -160,7 +159,9 @@ class RowsOfEntries(Rows):
 
     # Sums over the rows
 
-    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
+    def mean_loss(
+        self, problem: ProblemParts, coef: Array, free: Numbers, accuracy: float
+    ) -> float:
         return self._mean_loss(coef, free)
 
     def _mean_loss(self, coef: Array, free: Numbers) -> float:
@@ -168,13 +169,13 @@ class RowsOfEntries(Rows):
         return self.loss.largest_mean(self.y, self.weights, z, 0.0, error)
 
     def precise_mean_loss(
-        self, problem: Problem, coef: Array, free: Numbers
+        self, problem: ProblemParts, coef: Array, free: Numbers
     ) -> tuple[float, float]:
         z, error = self.predictions(coef, free)
         about = float(self.weights @ self.loss.value(self.y, z))
         return self.loss.largest_mean(self.y, self.weights, z, 0.0, error), about
 
-    def feasible_point(self, problem: Problem, theta: Array) -> DualPoint | None:
+    def feasible_point(self, problem: ProblemParts, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         return EntryPoint(problem, theta) if theta.any() else None
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from math import fsum, inf, nan
+from typing import cast
 
 import numpy as np
 
@@ -21,9 +22,8 @@ from ..certificates.objective import NOTHING, DualPoint, Interval
 from ..losses.row_groups import Stratum
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
-from .free import Free
 from .free_features import Dependence, dependence, project_onto_free
-from .problem import Problem
+from .interfaces import Free, ProblemParts
 
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
@@ -61,7 +61,7 @@ class FreeDirections(Free):
     def squares(self) -> Array:
         """The weighted mean squares of the free columns."""
         if self.outnumber_rows or not self.rows.in_memory:
-            return self.rows.squares[self.columns]
+            return cast(Array, self.rows.squares)[self.columns]
         return self.rows.weights @ (self.table * self.table)
 
     @cached_property
@@ -253,7 +253,7 @@ class FreeDirections(Free):
 
     # Estimates for solvers
 
-    def largest_alpha(self, problem: Problem) -> float:
+    def largest_alpha(self, problem: ProblemParts) -> float:
         if self.has_level or len(self.columns):
             return nan
         return self.penalty.largest_alpha(-problem.null_gradient)
@@ -281,11 +281,11 @@ class FreeDirections(Free):
 
     # Dual points
 
-    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
+    def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         theta = self._projected(problem, point.theta)
         return point if theta is point.theta else problem.row_point(theta)
 
-    def _projected(self, problem: Problem, theta: Array) -> Array:
+    def _projected(self, problem: ProblemParts, theta: Array) -> Array:
         """The projection onto the box and the hyperplanes of the free directions."""
         rows = self.rows
         if self.outnumber_rows:
@@ -297,7 +297,7 @@ class FreeDirections(Free):
         lower, upper = rows.loss.dual_bounds(rows.y)
         return kernels.project_box_hyperplane(theta, lower, upper, rows.weights, rows.weights, 0.0)
 
-    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
         if self.outnumber_rows:
             return point
         theta, balance = point.theta, None

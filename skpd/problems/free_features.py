@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from .problem import Problem
+from .interfaces import ProblemParts
 
 NEARLY = 1e-6  # a sum below this times its size may have the wrong sign
 CERTAIN = 1e-8  # an eigenvalue of scaled columns above it is not a rounding error
@@ -46,7 +46,7 @@ class Dependence(NamedTuple):
     factors: Array
 
 
-def to_balance(problem: Problem, theta: Array) -> Indices:
+def to_balance(problem: ProblemParts, theta: Array) -> Indices:
     """The indices of the free features whose sums must be made 0 by a projection or a change.
 
     A feature with a bound on one side is not among them if its sum clearly has the right sign, nor
@@ -141,7 +141,7 @@ def _is_exactly(table: Array, kept: list[int], j: int, factors: Array) -> bool:
     return is_whole and largest < LARGEST_WHOLE and np.array_equal(parts @ factors, column)
 
 
-def project_onto_free(problem: Problem, theta: Array) -> Array:
+def project_onto_free(problem: ProblemParts, theta: Array) -> Array:
     """The approximate projection onto the points of the box whose free sums vanish.
 
     With F the columns of the free features in question, and a column of ones with an intercept,

@@ -20,14 +20,13 @@ from ..losses.row_groups import Stratum
 from ..losses.worst_case import WorstCaseHinge
 from ..penalties import Penalty
 from .dual_points import RowPoint
-from .free import Free
 from .free_directions import FreeDirections
+from .interfaces import Free, ProblemParts, Rows
 from .null_model import NullModel, null_model
 from .prediction_intervals import prediction_intervals
 from .problem import Problem
 from .regularisation import Regularisation
 from .robust_points import FreeWithRadius
-from .rows import Rows
 from .solution import Point
 
 PLAIN = 1e-11  # rounding errors below this times the mean loss need no precise products
@@ -237,7 +236,7 @@ class RowsInMemory(Rows):
         """The derivative of the mean loss in the intercept at the best constant."""
         return kernels.dot(self.weights, self.null_point.dual_coef)
 
-    def features_say_nothing(self, problem: Problem) -> bool:
+    def features_say_nothing(self, problem: ProblemParts) -> bool:
         gradient = problem.null_gradient
         if not self.design.leaves_features_out:
             return no_gradient(problem, gradient)
@@ -263,7 +262,9 @@ class RowsInMemory(Rows):
         """The loss of a row for the radius of a model."""
         return self.loss.at_radius(float(coef[-1])) if self.loss.has_radius else self.loss
 
-    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
+    def mean_loss(
+        self, problem: ProblemParts, coef: Array, free: Numbers, accuracy: float
+    ) -> float:
         self.require_no_intercept(free)
         if kernels.max_abs(coef) == 0.0 and np.all(free == self.null_point.intercept):
             return self.null.objective
@@ -277,20 +278,21 @@ class RowsInMemory(Rows):
         return loss.largest_mean(self.y, self.weights, *precise)
 
     def precise_mean_loss(
-        self, problem: Problem, coef: Array, free: Numbers
+        self, problem: ProblemParts, coef: Array, free: Numbers
     ) -> tuple[float, float]:
         z, low, error = problem.precise_predictions(coef, free)
         loss = self.loss_at(coef)
         about = float(np.sum(self.weights * loss.value(self.y, z, low)))
         return loss.largest_mean(self.y, self.weights, z, low, error), about
 
-    def estimated_gap(self, problem: Problem, point: Point) -> float:
+    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
         if self.loss.has_radius:
             return 0.0
         theta = point.dual_coef
         at_null = point is self.null_point
         gradient = self.null_gradient if at_null else self.design.rmatvec(self.weights * theta)
-        z = problem.matvec(problem.join(point.coef, point.intercept))
+        z = self.design.matvec(np.ascontiguousarray(point.coef))
+        z = z + self.spread(point.intercept) if self.fit_intercept else z
         upper = float(np.sum(self.weights * self.loss.value(self.y, z)))
         upper += problem.alpha * problem.penalty.value(point.coef)
         value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
@@ -299,7 +301,7 @@ class RowsInMemory(Rows):
         return upper - dual_estimate(problem, value, gradient, upper)
 
     def decision_costs(
-        self, problem: Problem, coef: Array, free: Numbers, theta: Array
+        self, problem: ProblemParts, coef: Array, free: Numbers, theta: Array
     ) -> Array | None:
         if not self.loss.has_decisions:
             return None
@@ -307,7 +309,7 @@ class RowsInMemory(Rows):
         return self.loss.decision_costs(self.y, self.weights, z, error, theta)
 
     def prediction_intervals(
-        self, problem: Problem, coef: Array, free: Numbers, gap: float
+        self, problem: ProblemParts, coef: Array, free: Numbers, gap: float
     ) -> tuple[Array, Array] | None:
         # without flat or linear parts of the loss decisions are known well without intervals
         if self.of_outputs or self.loss.has_radius or not self.loss.piecewise_quadratic:
@@ -321,7 +323,7 @@ class RowsInMemory(Rows):
         z = z + self.spread(intercept) if self.fit_intercept else z
         return self.loss.gradient(self.y, z)
 
-    def feasible_point(self, problem: Problem, theta: Array) -> DualPoint | None:
+    def feasible_point(self, problem: ProblemParts, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         if not theta.any():
             return None
@@ -329,7 +331,7 @@ class RowsInMemory(Rows):
             return problem.free.point_of(problem, theta)
         return problem.row_point(kernels.without_negligible(theta, SMALLEST))
 
-    def row_point(self, problem: Problem, theta: Array) -> DualPoint:
+    def row_point(self, problem: ProblemParts, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
         return RowPoint(problem, theta)
 
@@ -343,14 +345,14 @@ class RowsInMemory(Rows):
         return np.append(self.design.rmatvec(self.weights * self.y * (r - p)), of_radius)
 
 
-def no_gradient(problem: Problem, gradient: Array, flat: float = FLAT) -> bool:
+def no_gradient(problem: ProblemParts, gradient: Array, flat: float = FLAT) -> bool:
     """Whether the given gradient at the best constant prediction is 0 up to rounding errors."""
     null = problem.null
     if null.objective < null.unit:
         return True
     most = np.sqrt(problem.squares[: problem.n_coefficients])
     most *= null.objective / null.prediction_scale  # times the mean slope of the losses
-    return bool(np.all(problem.project(np.abs(gradient) <= flat * most)))
+    return bool(np.all(problem.project(np.abs(gradient)) <= problem.project(flat * most)))
 
 
 def linear_problem(

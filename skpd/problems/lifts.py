@@ -1,13 +1,17 @@
 """Problems in more variables than the coefficients of their models (`Lift`)."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from .._typing import Array, Numbers
+from .interfaces import Dual, ProblemParts
 from .null_model import NullModel
 from .regularisation import Regularisation
+
+if TYPE_CHECKING:
+    from .interfaces import SomeRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,7 @@ class Lift:
         """The coefficients of the model, or other numbers for each of them."""
         return variables[: -self.n_more] if self.n_more else variables
 
-    def extend(self, problem: Any, variables: Array, intercept: Numbers) -> Array:
+    def extend(self, problem: ProblemParts, variables: Array, intercept: Numbers) -> Array:
         """The variables of the problem, with the best values of those beside the coefficients.
 
         ``variables`` are those of the problem, or the coefficients of the model only.
@@ -46,19 +50,19 @@ class Lift:
         """The regularisation of the problem for another alpha."""
         return replace(regularisation, alpha=alpha)
 
-    def null(self, rows: Any, alpha: float) -> NullModel:
+    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
         """The best constant prediction."""
         return rows.null
 
-    def largest_alpha(self, problem: Any) -> float:
+    def largest_alpha(self, problem: ProblemParts) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
         return float(problem.free.largest_alpha(problem))
 
-    def problem_of_model(self, problem: Any) -> Any:
+    def problem_of_model(self, problem: ProblemParts) -> ProblemParts | None:
         """The problem in the coefficients of the model alone; None where it has no such form."""
         return None
 
-    def in_domain(self, rows: Any, theta: Array) -> Array:
+    def in_domain(self, rows: "SomeRows", theta: Dual) -> Dual:
         """A dual point near theta that obeys what the optimal values of the variables imply."""
         return theta
 

@@ -15,7 +15,7 @@ is therefore an ordinary problem with an additional feature, y itself, whose pen
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -25,11 +25,15 @@ from .._typing import Array, Numbers
 from ..losses import Hinge
 from ..penalties.weighted import with_coefficient
 from .in_memory import RowsInMemory
+from .interfaces import Dual, ProblemParts
 from .lifts import Lift
 from .null_model import NullModel
 from .problem import Problem
 from .regularisation import Regularisation
 from .solution import Point
+
+if TYPE_CHECKING:
+    from .interfaces import SomeRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,7 @@ class NoiseBudget(Lift):
     regularisation: Regularisation
     n_features: int
 
-    def extend(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
+    def extend(self, problem: ProblemParts, variables: Array, intercept: Numbers) -> Array:
         """The variables (w, t), with the least t so that margins below 1 - t weigh at most nu."""
         coef = variables[: self.n_features]
         z = problem.predictions(np.append(coef, 0.0), intercept)[0]
@@ -74,7 +78,7 @@ class NoiseBudget(Lift):
         constraints = None if own.constraints is None else own.constraints.with_zero_column()
         return Regularisation(penalty, alpha, constraints)
 
-    def null(self, rows: RowsInMemory, alpha: float) -> NullModel:
+    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
         """The best constant: that of the hinge loss with t = 0, or 0 with t = 1 if nu is less."""
         null = rows.null
         # the sum of the multipliers, which is the mean loss of the best constant
@@ -89,15 +93,16 @@ class NoiseBudget(Lift):
             point, objective, unit=max(objective, EPSILON), prediction_scale=objective
         )
 
-    def largest_alpha(self, problem: Problem) -> float:
+    def largest_alpha(self, problem: ProblemParts) -> float:
         return self.regularisation.penalty.largest_alpha(-self.project(problem.null_gradient))
 
-    def in_domain(self, rows: RowsInMemory, theta: Array) -> Array:
+    def in_domain(self, rows: "SomeRows", theta: Dual) -> Dual:
         """The nearest dual point in the box whose multipliers are within the noise budget."""
-        found: Array = rows.loss.project_dual(rows.y, theta)
-        return _within_budget(found, -rows.y * found, rows.y, rows.weights, self.share)
+        clipped: Array = rows.loss.project_dual(rows.y, cast(Array, theta))
+        multipliers = -rows.y * clipped
+        return cast(Dual, _within_budget(clipped, multipliers, rows.y, rows.weights, self.share))
 
-    def problem_of_model(self, problem: Problem) -> Problem:
+    def problem_of_model(self, problem: ProblemParts) -> Problem:
         """The problem in w alone, whose multipliers are within the noise budget."""
         rows = problem.rows
         design = rows.design.columns(np.arange(self.n_features))

@@ -13,7 +13,7 @@ from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
 from .in_memory import RowsInMemory
-from .problem import Problem
+from .interfaces import ProblemParts
 
 BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
 RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
@@ -22,7 +22,7 @@ RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curv
 class OutputsPoint(RowPoint):
     """A dual point of several outputs, with a free sum for each."""
 
-    problem: Problem  # an `OutputsProblem`
+    problem: ProblemParts  # an `OutputsProblem`
 
     @cached_property
     def _spread(self) -> Array | None:
@@ -115,7 +115,7 @@ class FreeOutputs(FreeDirections):
 
     # Dual points
 
-    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
+    def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         rows = self.rows
         if not rows.fit_intercept:
             return point
@@ -126,7 +126,7 @@ class FreeOutputs(FreeDirections):
             theta = on_intervals(rows, point.theta, *bounds)
         return OutputsPoint(problem, rows.loss.project_dual(rows.y, theta))
 
-    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
         return self.projected(problem, point)
 
 

@@ -25,8 +25,8 @@ from ..designs.outputs import OutputsDesign, SharedDesign
 from ..designs.outputs_gram import OutputsGram
 from ..losses import Loss
 from ..penalties import Penalty, Structure
-from .free import Free
 from .in_memory import RowsInMemory
+from .interfaces import Free, ProblemParts
 from .output_points import FreeOutputs, OutputsPoint, on_intervals
 from .problem import Problem
 from .regularisation import Regularisation
@@ -191,11 +191,11 @@ class RowsOfOutputs(RowsInMemory):
 
     # Dual points
 
-    def feasible_point(self, problem: Problem, theta: Array) -> DualPoint | None:
+    def feasible_point(self, problem: ProblemParts, theta: Array) -> DualPoint | None:
         theta = self.loss.project_dual(self.y, theta)
         return OutputsPoint(problem, theta) if theta.any() else None
 
-    def row_point(self, problem: Problem, theta: Array) -> DualPoint:
+    def row_point(self, problem: ProblemParts, theta: Array) -> DualPoint:
         return OutputsPoint(problem, theta)
 
 

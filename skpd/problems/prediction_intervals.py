@@ -13,18 +13,18 @@ model, at alpha divided by the sum of the other weights.
 """
 
 from math import inf, sqrt
-from typing import Any
 
 import numpy as np
 
 from .._typing import Array, Mask, Numbers
+from .interfaces import ProblemParts
 
 SHARES = (0.6, 1.0, 2.0)  # of the mean width of intervals: changes of the intercept to try
 ROUNDED = 1e-12  # above the relative rounding errors of sums over the rows and of roots
 
 
 def prediction_intervals(
-    problem: Any, coef: Array, free: Numbers, gap: float
+    problem: ProblemParts, coef: Array, free: Numbers, gap: float
 ) -> tuple[Array, Array] | None:
     """The ends of intervals of the predictions of every optimal model for the rows of a problem.
 
@@ -50,14 +50,14 @@ def prediction_intervals(
     return lower - below, upper + above
 
 
-def distance_of_coefficients(problem: Any, gap: float) -> float:
+def distance_of_coefficients(problem: ProblemParts, gap: float) -> float:
     """An upper bound on the distance ||w - w*|| from the optimal coefficients."""
     strong = problem.alpha * problem.penalty.strong_convexity
     return sqrt(2.0 * gap / strong) * (1.0 + ROUNDED) if strong > 0.0 else inf
 
 
 def changes_of_intercept(
-    problem: Any, lower: Array, upper: Array, free: float
+    problem: ProblemParts, lower: Array, upper: Array, free: float
 ) -> tuple[float, float]:
     """How much lower and higher than ``free`` the optimal intercept may be.
 
@@ -82,7 +82,7 @@ def changes_of_intercept(
 
 
 def _least_change(
-    problem: Any, z: Array, sign: float, likely: list[float], furthest: float
+    problem: ProblemParts, z: Array, sign: float, likely: list[float], furthest: float
 ) -> float:
     """The first of several changes of the intercept that passes every optimal one.
 
@@ -99,7 +99,7 @@ def _least_change(
     return furthest
 
 
-def inactive_rows(problem: Any, lower: Array, upper: Array) -> Mask:
+def inactive_rows(problem: ProblemParts, lower: Array, upper: Array) -> Mask:
     """A mask of the rows whose theta is 0 at every optimum, from intervals of predictions."""
     loss, y = problem.loss, problem.y
     if loss.constant_curvature:

@@ -2,72 +2,30 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
 from .._typing import Array, Indices, Mask, Numbers
-from .._values import attribute_of_part
-from ..certificates.objective import DualPoint, Interval, Objective
+from ..certificates.objective import DualPoint, DualVector, Interval
 from ..certificates.rigorous import rigorous_primal
-from ..designs import Design, DualProducts
-from ..losses import Loss
+from ..designs import DualProducts
 from ..penalties import Penalty
 from .constrained_points import ConstrainedPoint
-from .free import Free
+from .interfaces import Free, ProblemParts, Rows
 from .lifts import IN_COEFFICIENTS, Lift
 from .null_model import NullModel
 from .prediction_intervals import inactive_rows
 from .regularisation import Regularisation
-from .rows import Rows
 from .solution import Point
 from .workspace import Workspace
 
-if TYPE_CHECKING:  # parts are of kinds that have attributes of their own beside these
-
-    class SomeDesign(Design, Any): ...
-
-    class SomeLoss(Loss, Any):
-        def add_cones(self, cones: Any) -> None: ...
-
-    class SomePenalty(Penalty, Any):
-        def add_cones(self, cones: Any, alpha: float) -> None: ...
-        def value(self, w: Numbers) -> float: ...
-
-    class SomeRows(Rows, Any):
-        loss: SomeLoss
-
-    class SomeFree(Free, Any): ...
-
-
-class PartsByName(Objective):
-    """What the parts of a problem say, by the names of the mathematics."""
-
-    design: "SomeDesign" = attribute_of_part("rows.design")
-    y: Array = attribute_of_part("rows.y")
-    weights: Array = attribute_of_part("rows.weights")
-    loss: "SomeLoss" = attribute_of_part("rows.loss")
-    fit_intercept: bool = attribute_of_part("rows.fit_intercept")
-    total_weight: float = attribute_of_part("rows.total_weight")
-    penalty: "SomePenalty" = attribute_of_part("regularisation.penalty")
-    alpha: float = attribute_of_part("regularisation.alpha")
-    constraints: Any = attribute_of_part("regularisation.constraints")
-    n_samples: int = attribute_of_part("rows.n_samples")
-    n_coefficients: int = attribute_of_part("rows.n_coefficients")
-    n_outputs: int = attribute_of_part("rows.n_outputs")
-    largest_target: float = attribute_of_part("rows.largest_target")
-    squares: Array = attribute_of_part("rows.squares")
-    null_objective: float = attribute_of_part("null.objective")
-    null_rounding: float = attribute_of_part("null.rounding")
-    null_is_allowed: bool = attribute_of_part("regularisation.allow_zero")
-    prediction_scale: float = attribute_of_part("null.prediction_scale")
-    free_columns: Indices = attribute_of_part("penalty.free_features.columns")
-    has_free_level: bool = attribute_of_part("penalty.free_level")
-    left_out: Indices = attribute_of_part("free.left_out")
+if TYPE_CHECKING:
+    from .interfaces import SomeFree, SomeRows
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(PartsByName):
+class Problem(ProblemParts):
     """The problem of minimising the mean loss plus alpha R(w) over w and free numbers f.
 
     The model is a choice of parts. The methods that return a new problem share what is known of
@@ -96,7 +54,7 @@ class Problem(PartsByName):
     regularisation: Regularisation
     workspace: Workspace | None = field(default=None, repr=False)
     free: "SomeFree" = field(default=cast("SomeFree", None), repr=False)
-    lift: Any = IN_COEFFICIENTS  # of the class `Lift`, whose kinds have parameters of their own
+    lift: Lift = IN_COEFFICIENTS
 
     if TYPE_CHECKING:
 
@@ -178,7 +136,7 @@ class Problem(PartsByName):
         """The number of primal variables: the coefficients, followed by the free numbers."""
         return self.n_coefficients + int(self.rows.n_free)
 
-    def split(self, variables: Array) -> tuple[Array, Any]:
+    def split(self, variables: Array) -> tuple[Array, Numbers]:
         """The pair (coef, intercept) of a vector of primal variables."""
         coef = variables[: self.n_coefficients]
         return coef, self.rows.free_part(variables[self.n_coefficients :])
@@ -250,7 +208,7 @@ class Problem(PartsByName):
     # The best constant prediction
 
     @cached_property
-    def null(self) -> NullModel:
+    def null(self) -> NullModel:  # type: ignore[override]
         return self.lift.null(self.rows, self.alpha)
 
     @property
@@ -309,7 +267,7 @@ class Problem(PartsByName):
         """The products X' diag(c) theta of dual points, with bounds on their errors."""
         if self.workspace is None:
             return DualProducts(self.design, self.weights)
-        return self.workspace.products
+        return cast(DualProducts, self.workspace.products)
 
     @property
     def has_incremental_products(self) -> bool:
@@ -321,22 +279,22 @@ class Problem(PartsByName):
         """The prox of ``step`` times the conjugate loss, for every dual variable."""
         return self.loss.prox_conjugate(self.y, theta, step)
 
-    def dual_point_of(self, coef: Array, intercept: Numbers) -> Any:
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> DualVector:
         """The dual point of a model: the gradient of the losses at its predictions."""
         return self.rows.dual_point_of(coef, intercept)
 
-    def plain_dual(self, theta: Any) -> Any:
+    def plain_dual(self, theta: DualVector) -> DualVector:
         return self.rows.plain_dual(theta)
 
-    def dual_table(self, dual_coef: Any) -> Any:
+    def dual_table(self, dual_coef: DualVector) -> Array:
         """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
-        return self.rows.dual_table(self._of_rows(dual_coef))
+        return cast(Array, self.rows.dual_table(self._of_rows(dual_coef)))
 
-    def _of_rows(self, theta: Any) -> Any:
+    def _of_rows(self, theta: DualVector) -> DualVector:
         """The part of a dual vector that belongs to the rows, which multipliers may follow."""
-        return theta if self.constraints is None else theta[: self.n_samples]
+        return theta if self.constraints is None else cast(Array, theta)[: self.n_samples]
 
-    def zero_dual(self, theta: Any) -> Any:
+    def zero_dual(self, theta: DualVector) -> DualVector:
         if self.constraints is not None:
             return np.zeros(self.n_samples + len(self.constraints))
         return self.rows.zero_dual(theta)
@@ -346,12 +304,12 @@ class Problem(PartsByName):
             return None  # there is no bound on the optimal multipliers, on which slopes depend
         return self.rows.distances_of_slopes(self, gap)
 
-    def decision_costs(self, coef: Array, free: Numbers, theta: Any) -> Array | None:
+    def decision_costs(self, coef: Array, free: Numbers, theta: DualVector | None) -> Array | None:
         if not self.lift.same_predictions:
             return None
-        theta = self.lift.in_domain(self.rows, self._of_rows(theta))
+        of_rows = self.lift.in_domain(self.rows, self._of_rows(cast(DualVector, theta)))
         coef = np.ascontiguousarray(coef, dtype=np.float64)
-        return self.rows.decision_costs(self, coef, free, theta)
+        return self.rows.decision_costs(self, coef, free, of_rows)
 
     def prediction_intervals(
         self, coef: Array, free: Numbers, gap: float
@@ -371,13 +329,14 @@ class Problem(PartsByName):
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
         return self.rows.row_point(self, theta)
 
-    def feasible_point(self, theta: Any) -> DualPoint | None:
+    def feasible_point(self, theta: DualVector) -> DualPoint | None:
         of_rows = self.lift.in_domain(self.rows, self._of_rows(theta))
         point = self.rows.feasible_point(self, of_rows)
         if self.constraints is None:
             return point
         mu = np.zeros(len(self.constraints))
-        mu[: len(theta) - self.n_samples] = theta[self.n_samples :]
+        of_constraints = cast(Array, theta)[self.n_samples :]
+        mu[: len(of_constraints)] = of_constraints
         mu = self.constraints.multipliers(mu)
         if point is None and np.any(mu):
             point = self.row_point(np.zeros(self.n_samples))

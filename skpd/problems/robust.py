@@ -19,7 +19,7 @@ interval of b for the hinge loss is valid here as well.
 
 from dataclasses import dataclass, replace
 from math import inf, nan
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -32,11 +32,15 @@ from ..penalties import L1, ElasticNet, NormEpigraph, Penalty, Separable, Square
 from ..penalties.base import NO_FEATURES, FreeFeatures
 from ..penalties.epigraph import NORMS
 from .in_memory import RowsInMemory
+from .interfaces import ProblemParts
 from .lifts import Lift
 from .null_model import NullModel, scale_of
 from .problem import Problem
 from .regularisation import Regularisation
 from .solution import Point
+
+if TYPE_CHECKING:
+    from .interfaces import SomeRows
 
 
 class RobustTerms(NamedTuple):
@@ -69,7 +73,7 @@ class RobustTerms(NamedTuple):
         return multipliers if self.epsilon else -y * (multipliers[0] - multipliers[1])
 
 
-def terms_of(problem: Problem) -> RobustTerms:
+def terms_of(problem: ProblemParts) -> RobustTerms:
     """The numbers of the robust SVM that a problem with a radius stands for."""
     penalty = problem.penalty
     return RobustTerms(
@@ -106,7 +110,7 @@ class Radius(Lift):
         coef[self.order] = variables[:-1]
         return coef
 
-    def extend(self, problem: Problem, variables: Array, intercept: Numbers) -> Array:
+    def extend(self, problem: ProblemParts, variables: Array, intercept: Numbers) -> Array:
         """The variables (w, lam), with the least lam that minimises the objective."""
         if self.order is not None and len(variables) == len(self.order):
             variables = variables[self.order]
@@ -121,7 +125,7 @@ class Radius(Lift):
         weight = self.ridge / alpha if alpha > 0.0 else 0.0  # see `plain_problem` for alpha = 0
         return Regularisation(NormEpigraph(self.q, weight, self.free), alpha)
 
-    def null(self, rows: RowsInMemory, alpha: float) -> NullModel:
+    def null(self, rows: "SomeRows", alpha: float) -> NullModel:
         """The best constant prediction, with multipliers that prove that it is the best.
 
         With the shares c+ >= c- of the classes, it is b = 0 with the value 1, or the sign of the
@@ -148,7 +152,7 @@ class Radius(Lift):
             prediction_scale=scale_of(objective, slope),
         )  # fmt: skip
 
-    def largest_alpha(self, problem: Problem) -> float:
+    def largest_alpha(self, problem: ProblemParts) -> float:
         """An epsilon at and above which lam = 0, and so w = 0, is optimal.
 
         At this epsilon there are feasible multipliers with p_i + r_i = 1, which prove the optimal
@@ -171,7 +175,7 @@ class Radius(Lift):
         return min(0.5 * self.kappa, size + self.kappa * flipped)
 
 
-def null_pieces(problem: Problem) -> list[tuple[float, float]]:
+def null_pieces(problem: ProblemParts) -> list[tuple[float, float]]:
     """Lines (value at 0, slope) in epsilon whose minimum is P at the null model."""
     pieces = [(1.0, 0.0)]
     if problem.fit_intercept:
@@ -179,7 +183,7 @@ def null_pieces(problem: Problem) -> list[tuple[float, float]]:
     return pieces
 
 
-def _classes(rows: RowsInMemory) -> tuple[float, float, float]:
+def _classes(rows: "SomeRows") -> tuple[float, float, float]:
     """The sign of the larger class, its share of the weights, and the other class's share."""
     shares = {sign: float(np.sum(rows.weights[rows.y == sign])) for sign in (1.0, -1.0)}
     sign = max(shares, key=lambda side: shares[side])
@@ -199,7 +203,7 @@ def plain_problem(problem: Problem) -> Problem:
     a ridge all coefficients are free directions (`skpd.problems.free_directions`), and the
     objective is bounded below by 0, which is its value where a hyperplane separates the classes.
     """
-    rows, ridge = replace(problem.rows, loss=Hinge()), problem.lift.ridge
+    rows, ridge = replace(problem.rows, loss=Hinge()), cast(Radius, problem.lift).ridge
     penalty: Penalty = SquaredL2()
     if ridge == 0.0:
         penalty = Separable(np.zeros(rows.n_coefficients), 0.0, -inf, inf)
@@ -217,7 +221,7 @@ def certain_problem(problem: Problem) -> Problem:
 
     so that a minimiser which fulfils this is one of the robust SVM.
     """
-    alpha = problem.alpha + problem.lift.ridge
+    alpha = problem.alpha + cast(Radius, problem.lift).ridge
     share = problem.alpha / alpha
     penalty = ElasticNet(share) if share < 1.0 else L1()
     return Problem(replace(problem.rows, loss=Hinge()), Regularisation(penalty, alpha))
@@ -270,7 +274,7 @@ def robust_problem(
     return Problem(rows, lift.regularisation_at(None, float(epsilon)), lift=lift)
 
 
-def best_radius(problem: Problem, margins: Array, norm: float) -> float:
+def best_radius(problem: ProblemParts, margins: Array, norm: float) -> float:
     """The least lam >= norm that minimises the objective at these margins.
 
     The loss of a row decreases with slope -kappa up to the kink lam = min(2 m, 1 + m) / kappa. The

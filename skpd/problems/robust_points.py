@@ -19,6 +19,7 @@ from ..losses.row_groups import Stratum
 from ..losses.worst_case import GRID
 from .dual_points import PointOf
 from .free_directions import FreeDirections, Support
+from .interfaces import ProblemParts
 from .problem import Problem
 from .regularisation import Regularisation
 
@@ -99,21 +100,21 @@ class FreeWithRadius(FreeDirections):
         """Whether dual points are those of the hinge loss and the norm of all coefficients."""
         return self.rows.loss.kappa == inf and not len(self.columns)
 
-    def point_of(self, problem: Problem, theta: Array) -> DualPoint:
+    def point_of(self, problem: ProblemParts, theta: Array) -> DualPoint:
         """The dual point of multipliers in the triangle; without flips that of a hinge loss."""
         if not self._is_hinge:
             return TrianglePoint(self.rows, theta, self.columns)
         inner = self._hinge(problem).feasible_point(-self.rows.y * theta[0])
         return HingePoint(self.rows.y, cast(DualPoint, inner))
 
-    def _hinge(self, problem: Problem) -> Problem:
+    def _hinge(self, problem: ProblemParts) -> Problem:
         """The problem of the hinge loss and the norm, whose dual points are those with r = 0."""
         if self._last_hinge is None or self._last_hinge.alpha != problem.alpha:
             rows = replace(self.rows, loss=Hinge())
             self._last_hinge = Problem(rows, Regularisation(problem.penalty.norm, problem.alpha))
         return self._last_hinge
 
-    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
+    def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         """The point with the nearest p on the grid for which s is 0, or nearly 0."""
         rows = self.rows
         if self._is_hinge:
@@ -132,7 +133,7 @@ class FreeWithRadius(FreeDirections):
             return point
         return TrianglePoint(rows, np.stack([np.floor(p * GRID) / GRID, r]), self.columns)
 
-    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
         if not self._is_hinge:
             return point
         # optimal products by coefficients near the optimum do not include the ridge

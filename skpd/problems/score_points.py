@@ -10,7 +10,7 @@ from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
 from ..losses.structured import Mixture
 from .free_directions import FreeDirections, proven
-from .problem import Problem
+from .interfaces import ProblemParts
 
 SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
 
@@ -30,7 +30,7 @@ class FreeConstant(FreeDirections):
             low, high = (max(low, -end), high) if slope < 0.0 else (low, min(high, end))
         return [proven(low, high)]
 
-    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
+    def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""
         rows = self.rows
         if not rows.fit_intercept or cast(StructuredPoint, point).is_balanced:
@@ -44,7 +44,7 @@ class FreeConstant(FreeDirections):
                 return StructuredPoint(rows, mixed, abs(beyond))
         return point
 
-    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
         return self.projected(problem, point)
 
 

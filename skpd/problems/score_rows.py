@@ -30,11 +30,10 @@ from ..designs import Design, WeightedGram
 from ..designs.sampling import uniform_by_place
 from ..losses.structured import Mixture, StructuredLoss
 from ..penalties import Penalty
-from .free import Free
+from .interfaces import MARGIN, Free, ProblemParts, Rows
 from .null_model import NullModel
 from .problem import Problem
 from .regularisation import Regularisation
-from .rows import MARGIN, Rows
 from .score_points import FreeConstant, StructuredPoint
 from .solution import Point
 
@@ -135,7 +134,9 @@ class RowsOfScores(Rows):
         z: Array = self.design.matvec(np.ascontiguousarray(coef))
         return z + intercept if intercept else z
 
-    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
+    def mean_loss(
+        self, problem: ProblemParts, coef: Array, free: Numbers, accuracy: float
+    ) -> float:
         self.require_no_intercept(free)
         z, error = self.design.matvec_bounded(np.ascontiguousarray(coef), float(free))
         if not np.isfinite(z).all():
@@ -147,7 +148,7 @@ class RowsOfScores(Rows):
         return value + rounding
 
     def precise_mean_loss(
-        self, problem: Problem, coef: Array, free: Numbers
+        self, problem: ProblemParts, coef: Array, free: Numbers
     ) -> tuple[float, float]:
         self.require_no_intercept(free)
         z, low, error = self.design.matvec_compensated(np.ascontiguousarray(coef), float(free))
@@ -194,7 +195,7 @@ class RowsOfScores(Rows):
     def _mixture_at(self, constant: float) -> Mixture:
         return self.loss.mixture(np.full(self.loss.n_scores, constant), 0.0)[1]
 
-    def null_may_be_optimal(self, problem: Problem) -> bool:
+    def null_may_be_optimal(self, problem: ProblemParts) -> bool:
         return True
 
     @cached_property
@@ -208,7 +209,7 @@ class RowsOfScores(Rows):
         """The derivative of the loss in the intercept at the best constant."""
         return self.slope_of(self.null_point.dual_coef)[0]
 
-    def estimated_gap(self, problem: Problem, point: Point) -> float:
+    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
         mixture, gradient = point.dual_coef, self.null_gradient
         if mixture is not self.null_point.dual_coef:
             gradient = self.design.rmatvec(self.loss.weights * mixture.theta)
@@ -216,7 +217,7 @@ class RowsOfScores(Rows):
         upper += problem.alpha * problem.penalty.value(point.coef)
         return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)
 
-    def distances_of_slopes(self, problem: Problem, gap: float) -> Array | None:
+    def distances_of_slopes(self, problem: ProblemParts, gap: float) -> Array | None:
         distances = self._distances
         return None if distances is None else sqrt(max(gap, 0.0)) * (1.0 + MARGIN) * distances
 
@@ -238,7 +239,7 @@ class RowsOfScores(Rows):
     def zero_dual(self, theta: Mixture) -> Mixture:
         return self.loss.truth
 
-    def feasible_point(self, problem: Problem, theta: Mixture) -> DualPoint | None:
+    def feasible_point(self, problem: ProblemParts, theta: Mixture) -> DualPoint | None:
         return StructuredPoint(self, theta)
 
     def slope_of(self, mixture: Mixture) -> Sum:

@@ -7,7 +7,7 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Numbers
 from ..penalties import Penalty
-from .rows import Rows
+from .interfaces import Rows
 
 
 class Workspace:

@@ -20,7 +20,7 @@ from ..balance import MOST, SCALES
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections
 from ..free_features import Dependence, dependence_of_factor
-from ..problem import Problem
+from ..interfaces import ProblemParts
 from .bounds import balance_sums, box_sums, free_factor
 from .points import DualSums, PartOfPoint, SharedPoint
 from .recipes import Change
@@ -37,10 +37,10 @@ class SharedFreeDirections(FreeDirections):
         precision = float(found["precision"].value)
         return dependence_of_factor(found["factor"].R, ones, precision, lambda *_: False)
 
-    def projected(self, problem: Problem, point: DualPoint) -> DualPoint:
+    def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         return point
 
-    def balanced(self, problem: Problem, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
         if near is not None:
             return point
         # The last point of a run is certified again with its model in single precision. Keeping
@@ -60,7 +60,7 @@ class SharedFreeDirections(FreeDirections):
 NO_BALANCE = None, None, None
 
 
-def _balance(problem: Problem, point: SharedPoint) -> tuple[Any, Any, Any]:
+def _balance(problem: ProblemParts, point: SharedPoint) -> tuple[Any, Any, Any]:
     """The change after which the sums of a point over the free directions vanish.
 
     Returns the facts of `skpd.problems.balance.Balance`, the changed point and its sums;

@@ -10,7 +10,7 @@ from ..._typing import Array
 from ...certificates.objective import NOTHING, Sum
 from ...designs.sums import Sums
 from ..dual_points import RowPoint
-from ..problem import Problem
+from ..interfaces import ProblemParts
 from .bounds import dual_values, point_sums
 from .recipes import DualRecipe, SharedVector
 from .shard import Block, Shard
@@ -60,7 +60,7 @@ class PartOfPoint(RowPoint):
     """
 
     def __init__(
-        self, problem: Problem, theta: SharedVector, given: "DualSums", prefix: str = ""
+        self, problem: ProblemParts, theta: SharedVector, given: "DualSums", prefix: str = ""
     ) -> None:
         super().__init__(problem, theta)
         self.given, self._sums, self._prefix = given, given(False), prefix
@@ -106,7 +106,7 @@ class SharedPoint(PartOfPoint):
     given : DualSums
     """
 
-    def __init__(self, problem: Problem, theta: SharedVector, given: DualSums) -> None:
+    def __init__(self, problem: ProblemParts, theta: SharedVector, given: DualSums) -> None:
         super().__init__(problem, theta, given)
         self.largest = float(self._sums["largest"].value)
 

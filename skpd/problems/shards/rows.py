@@ -17,11 +17,10 @@ from ...designs.row_blocks import stacked
 from ...losses import Loss
 from ...losses.row_groups import Stratum
 from ...penalties import Penalty
-from ..free import Free
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
+from ..interfaces import Free, ProblemParts, Rows
 from ..null_model import NullModel, scale_of
 from ..problem import Problem
-from ..rows import Rows
 from ..solution import Point
 from ..workspace import Workspace
 from .balance import SharedFreeDirections
@@ -117,7 +116,7 @@ class RowsInShards(Rows):
         """The derivative of the mean loss in the intercept at the best constant."""
         return self.null_sums.slope_of_dual
 
-    def features_say_nothing(self, problem: Problem) -> bool:
+    def features_say_nothing(self, problem: ProblemParts) -> bool:
         return no_gradient(problem, self.null_gradient)
 
     @property
@@ -189,19 +188,21 @@ class RowsInShards(Rows):
 
     # Models and dual points
 
-    def expect(self, problem: Problem, point: Point) -> None:
+    def expect(self, problem: ProblemParts, point: Point) -> None:
         """Compute the sums of a new model and dual point in one pass over the rows."""
-        recipe = point.dual_coef.recipe
-        if problem.workspace is None or point.dual_coef.is_zero:
+        recipe, workspace = point.dual_coef.recipe, cast(Problem, problem).workspace
+        if workspace is None or point.dual_coef.is_zero:
             return
-        known = problem.workspace.known
+        known = workspace.known
         if known is None or not (known.is_model(point) and known.of_dual.recipe == recipe):
             model = np.array(point.coef, dtype=np.float64), float(point.intercept)
             sums = self.shards.sums(point_sums, model, recipe, False)
             of_dual = DualSums(self.shards, recipe, sums)
-            problem.workspace.known = KnownSums(*model, sums, of_dual)
+            workspace.known = KnownSums(*model, sums, of_dual)
 
-    def mean_loss(self, problem: Problem, coef: Array, free: Numbers, accuracy: float) -> float:
+    def mean_loss(
+        self, problem: ProblemParts, coef: Array, free: Numbers, accuracy: float
+    ) -> float:
         self.require_no_intercept(free)
         if not coef.any() and free == self.null_sums.constant:
             return self.null.objective
@@ -212,14 +213,14 @@ class RowsInShards(Rows):
             found = self.shards.sums(point_sums, (coef, float(free)), None, False)
             if known is not None:  # the model of single precision is looked at twice
                 known = KnownSums(np.array(coef), float(free), found, known.of_dual)
-                cast(Workspace, problem.workspace).known = known
+                cast(Workspace, cast(Problem, problem).workspace).known = known
         most: float = found["loss"].bounded[0]
         if self._loss_by_errors(most, found) <= max(PLAIN * most, accuracy):
             return most
         return self.precise_mean_loss(problem, coef, free)[0]
 
     def precise_mean_loss(
-        self, problem: Problem, coef: Array, free: Numbers
+        self, problem: ProblemParts, coef: Array, free: Numbers
     ) -> tuple[float, float]:
         found = self.shards.sums(point_sums, (coef, float(free)), None, True)
         return found["loss"].bounded[0], found["loss_about"]
@@ -232,7 +233,7 @@ class RowsInShards(Rows):
             return sqrt(2.0 * self.loss.smoothness * value * found["squared_error"])
         return value - float(found["loss_about"])
 
-    def estimated_gap(self, problem: Problem, point: Point) -> float:
+    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
         self.expect(problem, point)
         found = self.feasible_point(problem, point.dual_coef)
         if found is None:
@@ -253,7 +254,7 @@ class RowsInShards(Rows):
         variables = np.append(model[0], [model[1]] * self.n_free)
         return SharedVector(DualRecipe(kept.key), self.n_samples, kept, variables)
 
-    def feasible_point(self, problem: Problem, theta: SharedVector) -> SharedPoint | None:
+    def feasible_point(self, problem: ProblemParts, theta: SharedVector) -> SharedPoint | None:
         if theta.is_zero:
             return None
         known, sums = _known(problem), DualSums(self.shards, theta.recipe)
@@ -298,6 +299,7 @@ class RowsInShards(Rows):
                 theta = self.repaired(theta)
 
 
-def _known(problem: Problem) -> KnownSums | None:
+def _known(problem: ProblemParts) -> KnownSums | None:
     """The sums of the last model and dual point of a run."""
-    return None if problem.workspace is None else problem.workspace.known
+    workspace = cast(Problem, problem).workspace
+    return None if workspace is None else workspace.known

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import inf, sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -104,7 +104,7 @@ class OutputsProgramme(Programme):
         intercept = -self.means @ x[:d]
         of_ones = x[d : self.design.shape[1]]
         intercept[: len(of_ones)] += of_ones
-        return problem.split(np.append(x[:d], intercept))[1]
+        return cast(Array, problem.split(np.append(x[:d], intercept))[1])
 
     def point(self) -> Point:
         """The point with unknowns moved onto the kinks that the last step approached.

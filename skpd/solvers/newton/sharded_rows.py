@@ -5,7 +5,7 @@ Vectors over the rows (multipliers and derivatives) stay with the rows; predicti
 in each pass.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class ShardedRows(AllRows):
             if reach < np.inf:
                 longest = float(problem.rows.shards.sums(dual_range, reach)["range"].value)
             if start is not None:
-                theta = problem.plain_dual(start.dual_coef)
+                theta = cast(SharedVector, problem.plain_dual(start.dual_coef))
             else:
                 theta = SharedVector(DualRecipe(reach=reach), problem.n_samples)
         gram = SharedGram(bool(problem.fit_intercept))

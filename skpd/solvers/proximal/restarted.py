@@ -69,9 +69,10 @@ class _FusedVariables(_Variables):
     def dual_step(self, x: Array, primal_weight: float, momentum: float) -> None:
         problem, slope = self.problem, np.zeros(self.problem.n_coefficients)
         self.theta, self.theta_prox = self.theta.copy(), np.empty_like(self.theta)
+        coef, intercept = problem.split(x)
         dual_sum = problem.design.matrix.reflected_halpern_step(
             problem.loss.evaluator, problem.y, problem.weights, self.sigma, self.theta_anchor,
-            primal_weight, momentum, *problem.split(x), self.theta, self.theta_prox, slope,
+            primal_weight, momentum, coef, float(intercept), self.theta, self.theta_prox, slope,
         )  # fmt: skip
         self.slope = problem.join(slope, dual_sum)
 

@@ -1,0 +1,396 @@
+"""The interfaces by which the parts of a problem use each other.
+
+`ProblemParts` is a problem as its parts see it, `Rows` are the data, targets, weights and the
+loss, used through sums, and `Free` are the coordinates that the penalty leaves unpenalised.
+"""
+
+from abc import ABC, abstractmethod
+from math import inf, nan, sqrt
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
+
+import numpy as np
+
+from .._typing import Array, Indices, Numbers
+from .._values import attribute_of_part
+from ..certificates.objective import DualPoint, DualVector, Interval, Objective
+from ..designs import Design, DualProducts, WeightedGram
+from ..designs.outputs_gram import OutputsGram
+from ..losses import Loss
+from ..penalties import Penalty
+from .linear_constraints import LinearConstraints
+from .null_model import NullModel
+from .regularisation import Regularisation
+from .solution import Point
+
+MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
+NEAR = 0.5  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
+
+Dual = TypeVar("Dual", bound=DualVector)  # the type of dual vectors of a kind of rows
+
+
+class ProblemParts(Objective):
+    """What the parts of a problem say, by the names of the mathematics.
+
+    Rows, free coordinates, lifts and dual points use a problem through this interface.
+    """
+
+    design: "SomeDesign" = attribute_of_part("rows.design")
+    y: Array = attribute_of_part("rows.y")
+    weights: Array = attribute_of_part("rows.weights")
+    loss: "SomeLoss" = attribute_of_part("rows.loss")
+    fit_intercept: bool = attribute_of_part("rows.fit_intercept")
+    total_weight: float = attribute_of_part("rows.total_weight")
+    penalty: "SomePenalty" = attribute_of_part("regularisation.penalty")
+    alpha: float = attribute_of_part("regularisation.alpha")
+    constraints: LinearConstraints | None = attribute_of_part("regularisation.constraints")
+    n_samples: int = attribute_of_part("rows.n_samples")
+    n_coefficients: int = attribute_of_part("rows.n_coefficients")
+    n_outputs: int = attribute_of_part("rows.n_outputs")
+    largest_target: float = attribute_of_part("rows.largest_target")
+    squares: Array = attribute_of_part("rows.squares")
+    null_objective: float = attribute_of_part("null.objective")
+    null_rounding: float = attribute_of_part("null.rounding")
+    null_is_allowed: bool = attribute_of_part("regularisation.allow_zero")
+    prediction_scale: float = attribute_of_part("null.prediction_scale")
+    free_columns: Indices = attribute_of_part("penalty.free_features.columns")
+    has_free_level: bool = attribute_of_part("penalty.free_level")
+    left_out: Indices = attribute_of_part("free.left_out")
+
+    rows: "SomeRows"
+    free: "SomeFree"
+    null: NullModel
+    regularisation: Regularisation
+
+    @property
+    @abstractmethod
+    def products(self) -> DualProducts:
+        """The products X' diag(c) theta of dual points, with bounds on their errors."""
+
+    @property
+    @abstractmethod
+    def largest_alpha(self) -> float:
+        """An alpha at and above which the best constant is optimal; nan if none is known."""
+
+    @property
+    @abstractmethod
+    def null_gradient(self) -> Array:
+        """The gradient of the mean loss in the coefficients at the best constant prediction."""
+
+    @abstractmethod
+    def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
+        """The predictions X w + b and a bound on their rounding errors."""
+
+    @abstractmethod
+    def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
+        """The predictions X w + b as a sum of high and low, and a bound on their errors."""
+
+    @abstractmethod
+    def project(self, variables: Array) -> Array:
+        """The coefficients of the model, or other values for each of them."""
+
+    @abstractmethod
+    def row_point(self, theta: Array) -> DualPoint:
+        """The `DualPoint` of a theta that is in the box of the conjugate losses."""
+
+
+class Free(ABC):
+    """Coordinates that the penalty leaves free, such as intercepts, biases and levels.
+
+    Each of them defines a sum over the rows that should vanish for a dual point.
+    """
+
+    def __init__(self, rows: "Rows", penalty: Penalty) -> None:
+        self.rows, self.penalty = cast("SomeRows", rows), penalty
+
+    @abstractmethod
+    def intervals(self, alpha: float, upper: float) -> list[Interval]:
+        """Intervals that contain the free coordinates of every model with P <= upper."""
+
+    @property
+    def left_out(self) -> Indices:
+        """Free coefficients that are fixed at 0, as their columns are combinations of others.
+
+        They are so up to rounding; certificates are of the problem with this restriction.
+        """
+        return np.empty(0, dtype=np.int64)
+
+    @property
+    def has_level(self) -> bool:
+        """Whether R(w + m) = R(w) for every constant m."""
+        return self.penalty.free_level
+
+    def restricted(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
+        """A model with nearly the same predictions whose ``left_out`` coefficients are 0."""
+        return coef, intercept
+
+    def largest_alpha(self, problem: ProblemParts) -> float:
+        """An alpha at and above which the best constant is optimal; nan if none is known."""
+        return nan
+
+    def likely_cost(self, gradient: Array, slope: Numbers, alpha: float, upper: float) -> float:
+        """An estimate of the reduction of a bound by free sums; 0 if none is known."""
+        return 0.0
+
+    def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
+        """The point projected so that its free sums are small; the given point if that fails."""
+        return point
+
+    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
+        """A point nearby whose free sums vanish in exact arithmetic, if one is proven to exist."""
+        return self.projected(problem, point)
+
+
+class Rows(ABC, Generic[Dual]):
+    """The interface of rows, wherever they are stored and whatever a row predicts.
+
+    Everything of the length of the rows stays behind it. The methods that take the problem use its
+    penalty and the cached results of its run.
+
+    Attributes
+    ----------
+    design : Design
+        The data X of shape (n_samples, n_features).
+    loss : Loss
+        The loss of a row, or of all rows together.
+    fit_intercept : bool
+        Whether there is a free number in the prediction of each row.
+    in_memory : bool
+        Whether the entries of X, y and the weights are arrays of this process.
+    of_outputs, of_entries, of_scores : bool
+        Whether a row predicts one of several outputs or an entry of a matrix, or all rows predict
+        together. Otherwise a row has one prediction of its own.
+    keeps_predictions : bool
+        Whether the last predictions of a run are kept for the certificate that follows.
+    """
+
+    design: Any  # of the class that these rows use
+    loss: Loss
+    fit_intercept: bool
+    in_memory: ClassVar[bool] = True
+    of_outputs: ClassVar[bool] = False
+    of_entries: ClassVar[bool] = False
+    of_scores: ClassVar[bool] = False
+    keeps_predictions: ClassVar[bool] = False
+    total_weight: float | None = None
+
+    @property
+    def absorbs_shifts(self) -> bool:
+        """Whether features may be shifted, as there is an intercept or constants do not matter."""
+        return self.fit_intercept
+
+    @property
+    def squares(self) -> Array | None:
+        """sum_i c_i x_ij^2, and the weights of the rows of each free number.
+
+        None where columns of X are not features of single coefficients.
+        """
+        return None
+
+    @property
+    @abstractmethod
+    def largest_target(self) -> float:
+        """The largest of the abs(y_i)."""
+
+    # Shapes
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.design.shape[0])
+
+    @property
+    def n_coefficients(self) -> int:
+        """The number of penalised coefficients."""
+        return int(self.design.shape[1])
+
+    @property
+    def coef_shape(self) -> tuple[int, ...]:
+        """The shape of coefficients."""
+        return (self.n_coefficients,)
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of vectors of coefficients."""
+        return 1
+
+    @property
+    def intercept_shape(self) -> tuple[int, ...]:
+        """The shape of the intercept, () for a number and (n_outputs,) for several outputs."""
+        return ()
+
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        """The shape of `coef_table`; (0,) for models without coefficients of features."""
+        return (self.n_coefficients,)
+
+    def coef_table(self, coef: Array) -> Array:
+        """The coefficients in the shape of ``coef_``, with a row for each of several outputs."""
+        return coef
+
+    def dual_table(self, dual_coef: Dual) -> Array:
+        """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
+        return cast(Array, dual_coef)
+
+    # Vectors of dual variables
+
+    def plain_dual(self, theta: Dual) -> Dual:
+        """The dual vector theta as a contiguous array of floats, or the type of these rows."""
+        return cast(Dual, np.ascontiguousarray(theta, dtype=np.float64))
+
+    def zero_dual(self, theta: Dual) -> Dual:
+        """The dual vector 0, of the type and shape of theta."""
+        return cast(Dual, np.zeros_like(theta, dtype=np.float64))
+
+    def repaired(self, theta: Dual) -> Dual:
+        """The dual point theta with values for the rows that a `RowsLostError` reported lost."""
+        return theta
+
+    # Free numbers of the predictions
+
+    @property
+    def n_free(self) -> int:
+        """The number of free numbers."""
+        return int(self.fit_intercept)
+
+    def spread(self, free: Numbers) -> Numbers:
+        """The free number in the prediction of each row."""
+        return free
+
+    def sums(self, rows: Array) -> Numbers:
+        """The sum over the rows of each free number."""
+        return rows.sum()
+
+    def free_part(self, numbers: Array) -> Numbers:
+        """The intercept of a model from the last of the primal variables."""
+        return float(numbers[0]) if self.fit_intercept else 0.0
+
+    @abstractmethod
+    def free_of(self, penalty: Penalty) -> Free:
+        """The coordinates that a penalty leaves free."""
+
+    def require_no_intercept(self, free: Numbers) -> None:
+        """Raise a ValueError if there is an intercept although none is fitted."""
+        if not self.fit_intercept and np.any(np.abs(free) > 0.0):
+            raise ValueError(f"intercept must be 0 without fit_intercept, got {free!r}.")
+
+    # The best constant prediction
+
+    @property
+    @abstractmethod
+    def null(self) -> NullModel:
+        """The best constant prediction."""
+
+    @property
+    def null_point(self) -> Point:
+        """The best constant prediction, with a dual point."""
+        return self.null.point
+
+    @property
+    @abstractmethod
+    def null_gradient(self) -> Array:
+        """The gradient of the mean loss in the coefficients at the best constant prediction."""
+
+    def null_may_be_optimal(self, problem: ProblemParts) -> bool:
+        """Whether the best constant prediction may be optimal, so that a certificate is tried."""
+        if problem.penalty.is_quadratic or len(problem.free_columns):
+            return False
+        return not problem.alpha < NEAR * problem.largest_alpha
+
+    def features_say_nothing(self, problem: ProblemParts) -> bool:
+        """Whether the gradient at the best constant prediction is 0 up to rounding errors."""
+        return False
+
+    # Sums over the rows
+
+    @abstractmethod
+    def mean_loss(
+        self, problem: ProblemParts, coef: Array, free: Numbers, accuracy: float
+    ) -> float:
+        """The mean loss of a model, rounded up (`Objective.mean_loss`)."""
+
+    @abstractmethod
+    def precise_mean_loss(
+        self, problem: ProblemParts, coef: Array, free: Numbers
+    ) -> tuple[float, float]:
+        """An upper bound on the mean loss from precise products, and its value without bounds."""
+
+    @abstractmethod
+    def feasible_point(self, problem: ProblemParts, theta: Dual) -> DualPoint | None:
+        """The point nearest to theta in the domain of the conjugate losses; None if it is 0."""
+
+    @abstractmethod
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> Dual:
+        """The dual point of a model: the gradient of the losses at its predictions."""
+
+    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
+        """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known."""
+        return 0.0
+
+    def distances_of_slopes(self, problem: ProblemParts, gap: float) -> Array | None:
+        """The bounds sqrt(2 L gap sum_i c_i x_ij^2) for L-smooth losses; None for others.
+
+        They follow from sum_i c_i (theta_i - theta_i*)^2 <= 2 L gap by Cauchy and Schwarz.
+        """
+        smoothness = self.loss.smoothness if problem.squares is not None else inf
+        if not smoothness < inf:
+            return None
+        norms = np.sqrt(problem.squares[: self.n_coefficients])
+        return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
+
+    def decision_costs(
+        self, problem: ProblemParts, coef: Array, free: Numbers, theta: Dual
+    ) -> Array | None:
+        """The shares of a gap that different decisions take; None where they are not known."""
+        return None
+
+    def prediction_intervals(
+        self, problem: ProblemParts, coef: Array, free: Numbers, gap: float
+    ) -> tuple[Array, Array] | None:
+        """Intervals of the predictions of optimal models; None where they are not known."""
+        return None
+
+    def in_order(self, coef: Array, intercept: Numbers) -> Numbers:
+        """The intercept changed so that the predictions are in the domain of the loss."""
+        return intercept
+
+    # The caches of a run
+
+    def expect(self, problem: ProblemParts, point: Point) -> None:
+        """Prepare for a certificate of a point, whose sums may need one pass over the rows."""
+
+    def new_products(self, of_path: bool) -> DualProducts | None:
+        """A cache of products X' diag(c) theta; None where a run keeps none."""
+        return None
+
+    def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram | None:
+        """A cache of Gram matrices of weighted rows; None where a run keeps none."""
+        return None
+
+    def by_columns(self, penalty: Penalty) -> Self:
+        """The rows as a path over alpha uses them."""
+        return self
+
+    def shift_of_features(self, penalty: Penalty) -> Array | None:
+        """The shift of features whose mean is far from 0; None if there are none."""
+        return None
+
+    def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Numbers:
+        """The intercept that gives the same predictions for features minus a shift."""
+        return float(intercept) + float(shift @ coef)
+
+
+if TYPE_CHECKING:  # parts are of kinds that have attributes of their own beside these
+
+    class SomeDesign(Design, Any): ...
+
+    class SomeLoss(Loss, Any):
+        def add_cones(self, cones: Any) -> None: ...
+
+    class SomePenalty(Penalty, Any):
+        def add_cones(self, cones: Any, alpha: float) -> None: ...
+        def value(self, w: Numbers) -> float: ...
+
+    class SomeRows(Rows, Any):
+        design: SomeDesign
+        loss: SomeLoss
+
+    class SomeFree(Free, Any): ...
