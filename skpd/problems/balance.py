@@ -108,15 +108,15 @@ def balance_exactly(
     """
     weights = problem.weights
     lower, upper = problem.loss.dual_bounds(problem.y)
-    room = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
+    slack = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
     # rows with theta_i = 0 do not change, as conjugates may have a kink there
-    room = np.where((weights > 0.0) & (theta != 0.0), 0.5 * room, 0.0)
-    inside = np.flatnonzero(room > LEAST_ROOM * float(np.max(room, initial=0.0)))
+    slack = np.where((weights > 0.0) & (theta != 0.0), 0.5 * slack, 0.0)
+    inside = np.flatnonzero(slack > LEAST_ROOM * float(np.max(slack, initial=0.0)))
     moving = np.flatnonzero(theta)
     directions = _directions(problem, moving)
-    places = to_balance(problem, theta) if len(problem.free_columns) else problem.free_columns
-    columns = problem.free_columns[places]
-    directions += _of_features(problem, places, moving)
+    features = to_balance(problem, theta) if len(problem.free_columns) else problem.free_columns
+    columns = problem.free_columns[features]
+    directions += _of_features(problem, features, moving)
     free = problem.fit_intercept or problem.has_free_level or len(columns) > 0
     smooth = (
         None if coef is None or not len(inside) else _known_products(problem, coef, len(inside))
@@ -124,18 +124,18 @@ def balance_exactly(
     if not (free or smooth) or len(inside) < len(directions):
         return None
     # changes are measured in units of the distance (room) of each row from the boundary
-    rows = _Rows(problem, theta, inside, room[inside], np.zeros_like(theta))
+    rows = _Rows(problem, theta, inside, slack[inside], np.zeros_like(theta))
     if smooth:
         rows.change_towards(smooth, directions)
     balanced = rows.balance(directions) if directions else (0.0, 0.0)
     if balanced is None:
         return None
-    change, room = rows.change, room[inside]
-    share = float(np.max(np.abs(change[inside]) / room, initial=0.0))
+    change, slack = rows.change, slack[inside]
+    share = float(np.max(np.abs(change[inside]) / slack, initial=0.0))
     if not share <= MOST:
         return None
-    towards = theta + change / share if share > 0.0 else theta
-    return Balance(change, towards, share, *balanced, columns)
+    endpoint = theta + change / share if share > 0.0 else theta
+    return Balance(change, endpoint, share, *balanced, columns)
 
 
 @dataclass
@@ -177,27 +177,27 @@ class _Rows:
         if not np.all(sizes > 0.0):
             return None
         A /= sizes
-        found = _least_singular(A)
-        if found is None:
+        inverse = _least_singular(A)
+        if inverse is None:
             return None
-        least, normal_solve = found
+        smallest, normal_solve = inverse
         self.add(A @ normal_solve(-self.plain_sums(directions) / sizes))
         if not np.max(np.abs(self.change[self.inside]) / self.room) <= MOST:
             return None
         sums = np.array([value for value, _ in self.sums(directions)])
         self.add(A @ normal_solve(-sums / sizes))
         left = np.array([abs(value) + error for value, error in self.sums(directions)])
-        rest = 2.0 * float(np.sum(left / sizes)) / least
+        residual = 2.0 * float(np.sum(left / sizes)) / smallest
         root = np.sqrt(self.problem.weights[self.inside])
-        if not float(np.max(rest / root)) <= MOST:
+        if not float(np.max(residual / root)) <= MOST:
             return None
         # the slope of a convex function near theta is at most those of chords to both sides
         loss, y, middle = self.problem.loss, self.problem.y[self.inside], self.theta[self.inside]
         here = loss.conjugate(y, middle)
         chords = [loss.conjugate(y, middle + side * self.room) - here for side in (-1.0, 1.0)]
         steepest = np.max(np.abs(chords), axis=0)
-        cost = 2.0 * rest * float(np.sqrt(np.sum((root * steepest) ** 2)))
-        return rest * float(np.max(self.room)), SCALES * cost
+        cost = 2.0 * residual * float(np.sqrt(np.sum((root * steepest) ** 2)))
+        return residual * float(np.max(self.room)), SCALES * cost
 
     def change_towards(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
         """Add the least change after which T'X' diag(c) theta has nearly the given values."""
@@ -209,13 +209,13 @@ class _Rows:
         sizes = np.sqrt(np.sum(A * A, axis=0))
         sizes[sizes == 0.0] = 1.0
         U, singular, V = np.linalg.svd(A / sizes, full_matrices=False)
-        known = singular > singular[0] / CONDITION
+        independent = singular > singular[0] / CONDITION
         for _ in range(PASSES):
             u = design.rmatvec_compensated(weights, self.theta)[0]
             u = u + design.rmatvec_compensated(weights, self.change)[0]
             left = [value for value, _ in self.sums(directions)]
             left = np.append(left, T.T @ u - values) / sizes
-            self.add(-U[:, known] @ (V[known] @ left / singular[known]))
+            self.add(-U[:, independent] @ (V[independent] @ left / singular[independent]))
 
 
 def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
@@ -240,10 +240,10 @@ def _known_products(problem: ProblemParts, coef: Array, n_rows: int) -> tuple[Ar
     """Directions T and the optimal values of T'X' diag(c) theta (`skpd.penalties.tangents`)."""
     if problem.n_coefficients**2 * n_rows > LARGEST_TABLE:
         return None
-    found = problem.penalty.smooth_directions(coef)
-    if found is None or not found.directions.size:
+    tangents = problem.penalty.smooth_directions(coef)
+    if tangents is None or not tangents.directions.size:
         return None
-    T, subgradient = found
+    T, subgradient = tangents
     return T, -problem.alpha * (T.T @ subgradient)
 
 
@@ -252,33 +252,33 @@ def _directions(problem: ProblemParts, rows: Indices) -> list[Direction]:
 
     The level is left out if it is constant on these rows, and so a multiple of the intercept.
     """
-    found = []
+    directions = []
     if problem.fit_intercept:
-        found.append(Direction(np.ones(problem.n_samples)))
+        directions.append(Direction(np.ones(problem.n_samples)))
     if problem.has_free_level and len(rows):
         level = Direction(*problem.design.matvec_compensated(np.ones(problem.n_coefficients), 0.0))
         common = None
         if np.ptp(level.values[rows]) == 0.0:  # perhaps in exact arithmetic too
             common = problem.design.rows(rows).common_row_sum()
         if not (common == 0.0 or (problem.fit_intercept and common is not None)):
-            found.append(level)
-    return found
+            directions.append(level)
+    return directions
 
 
-def _of_features(problem: ProblemParts, places: Indices, rows: Indices) -> list[Direction]:
+def _of_features(problem: ProblemParts, features: Indices, rows: Indices) -> list[Direction]:
     """The directions of some free features, without those that others imply on these rows.
 
     A feature is implied if it is a combination of the others and the intercept.
     """
-    if not len(places):
+    if not len(features):
         return []
     table, whole = problem.free.table, problem.free.dependence
-    if len(places) + len(whole.nearly) == table.shape[1] and len(rows) == len(table):
+    if len(features) + len(whole.nearly) == table.shape[1] and len(rows) == len(table):
         kept = whole.kept
     else:
-        some = table.T[np.ix_(places, rows)].T  # whole columns are copied at once
-        of_rows = dependence(some, problem.fit_intercept)
-        kept = places[sorted([*of_rows.kept, *of_rows.nearly])]
+        of_moving = table.T[np.ix_(features, rows)].T  # whole columns are copied at once
+        of_rows = dependence(of_moving, problem.fit_intercept)
+        kept = features[sorted([*of_rows.kept, *of_rows.nearly])]
     return [Direction(np.ascontiguousarray(table[:, j])) for j in kept]
 
 

@@ -86,15 +86,16 @@ class BoostingProblem:
         """The level at which sum_i c_i ratio_i = 1 (see `_ratios`), by sorting the margins."""
         order = np.argsort(margins, kind="stable")
         m, c = margins[order], self.weights[order]
-        room = 1.0 - np.concatenate([[0.0], np.cumsum(c)[:-1]]) / self.nu  # with k at their caps
-        rest = np.logaddexp.accumulate((np.log(c) - m / self.entropy)[::-1])[::-1]
+        # what remains of the total with k weights at their caps
+        remaining = 1.0 - np.concatenate([[0.0], np.cumsum(c)[:-1]]) / self.nu
+        log_tail = np.logaddexp.accumulate((np.log(c) - m / self.entropy)[::-1])[::-1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            levels = self.entropy * (np.log(np.maximum(room, 0.0)) - rest)
-        most = self.entropy * self.entropy_range
-        holds = levels - m <= most
+            levels = self.entropy * (np.log(np.maximum(remaining, 0.0)) - log_tail)
+        highest = self.entropy * self.entropy_range
+        holds = levels - m <= highest
         k = int(np.argmax(holds)) if np.any(holds) else len(m)
         if k == len(m) or not np.isfinite(levels[k]):  # the first k are at their caps, w is full
-            return float(m[max(k - 1, 0)] + most)
+            return float(m[max(k - 1, 0)] + highest)
         return float(levels[k])
 
     def divergence(self, w: Array) -> Sum:
@@ -116,9 +117,9 @@ class BoostingProblem:
         total = float(np.sum(w))
         if total >= 1.0:
             return w / total
-        room = self.caps - w
-        wide = float(np.sum(room))
-        return w + room * min((1.0 - total) / wide, 1.0) if wide > 0.0 else w
+        slack = self.caps - w
+        wide = float(np.sum(slack))
+        return w + slack * min((1.0 - total) / wide, 1.0) if wide > 0.0 else w
 
     def upper_bound(self, w: Array, largest_edge: Sum) -> float:
         """The value J(w), rounded up so that it holds for a distribution in Q near w.

@@ -40,8 +40,8 @@ class RowPoint(DualPoint):
         if scale not in self._values:
             problem, loss = self.problem, self.problem.loss
             scales = (0.5, 1.0) if self.quadratic and scale == 0.5 else (scale,)
-            found = loss.dual_values(problem.y, problem.weights, self.theta, scales)
-            self._values.update(zip(scales, found, strict=True))
+            values = loss.dual_values(problem.y, problem.weights, self.theta, scales)
+            self._values.update(zip(scales, values, strict=True))
         return self._values[scale]
 
     def products(self, precise: bool) -> tuple[Array, Array]:
@@ -132,7 +132,7 @@ class BalancedPoint(DualPoint):
         n_others = 1 + self.problem.has_free_level
         balanced = np.isin(self.problem.free_columns, self.balance.columns)
         of_columns = zip(sums[n_others:], balanced.tolist(), strict=True)
-        return [NOTHING] * n_others + [NOTHING if done else own for own, done in of_columns]
+        return [NOTHING] * n_others + [NOTHING if done else value for value, done in of_columns]
 
     def errors_by_precision(self) -> Array | float:
         return self._point.errors_by_precision()

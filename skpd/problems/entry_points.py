@@ -35,8 +35,8 @@ class FreeOfEntries(Free):
     def balanced_bounds(self) -> tuple[Array, Array]:
         """Bounds on dual points whose group sums vanish: 0 for rows in no cycle of the graph."""
         lower, upper = self.rows.loss.dual_bounds(self.rows.y)
-        some = self.rows.is_connected
-        return np.where(some, lower, 0.0), np.where(some, upper, 0.0)
+        connected = self.rows.is_connected
+        return np.where(connected, lower, 0.0), np.where(connected, upper, 0.0)
 
 
 class EntryPoint(RowPoint):
@@ -88,11 +88,12 @@ class BalancedEntryPoint(EntryPoint):
         """
         loss, y, theta = self.problem.loss, self.problem.y, scale * self.theta
         here, steepest = loss.conjugate(y, theta), 0.0
-        for side, room in zip((-1.0, 1.0), self._room, strict=True):
-            some = room > 0.0
-            there = loss.conjugate(y[some], theta[some] + side * room[some])
-            rise = there - here[some] + 16.0 * EPSILON * (np.abs(there) + np.abs(here[some]) + 1.0)
-            steepest = max(steepest, float(np.max(rise / room[some], initial=0.0)))
+        for side, slack in zip((-1.0, 1.0), self._room, strict=True):
+            movable = slack > 0.0
+            there = loss.conjugate(y[movable], theta[movable] + side * slack[movable])
+            change = there - here[movable]
+            rise = change + 16.0 * EPSILON * (np.abs(there) + np.abs(here[movable]) + 1.0)
+            steepest = max(steepest, float(np.max(rise / slack[movable], initial=0.0)))
         return steepest
 
     def products(self, precise: bool) -> tuple[Array, Array]:

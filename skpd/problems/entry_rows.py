@@ -136,8 +136,8 @@ class RowsOfEntries(Rows):
         n_left, n_right = self.groups.n_left, self.groups.n_right
         levels = np.zeros(n_left, dtype=int) if self.levels is None else self.levels
         of_row = levels[self.groups.left]
-        places = [np.flatnonzero(of_row == k) for k in range(np.max(levels) + 1)]
-        constants = self.loss.best_constants(self.y, self.weights, places)
+        entries_of = [np.flatnonzero(of_row == k) for k in range(np.max(levels) + 1)]
+        constants = self.loss.best_constants(self.y, self.weights, entries_of)
         constants = np.where(np.isfinite(constants), constants, 0.0)
         return np.append(constants[levels], np.zeros(n_right))
 
@@ -154,8 +154,8 @@ class RowsOfEntries(Rows):
         if self.groups is not None:
             return True
         gradient = self.design.sparse(self.null_gradient)
-        least, _ = estimated_largest_singular_value(gradient, steps=NULL_STEPS)
-        return bool(problem.alpha >= NEAR * least)
+        lower_estimate, _ = estimated_largest_singular_value(gradient, steps=NULL_STEPS)
+        return bool(problem.alpha >= NEAR * lower_estimate)
 
     # Sums over the rows
 

@@ -127,8 +127,8 @@ class FreeDirections(Free):
         """
         if self._last is None or self._last[0] != (alpha, upper):
             of_columns = zip(*(ends.tolist() for ends in self._ends), strict=True)
-            found = [*self._intercepts(upper, upper / alpha), *of_columns]
-            self._last = (alpha, upper), found
+            intervals = [*self._intercepts(upper, upper / alpha), *of_columns]
+            self._last = (alpha, upper), intervals
         return self._last[1]
 
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
@@ -156,11 +156,11 @@ class FreeDirections(Free):
 
         For penalties with R(-w) = R(w) both are equal, and only one is computed.
         """
-        found = []
+        supports = []
         for mean, error in means:
             sides = [mean] if self.penalty.even else [mean, -mean]
-            found.append([self._support(side, error) for side in sides])
-        return found
+            supports.append([self._support(side, error) for side in sides])
+        return supports
 
     def _support(self, row: Array, error: Array) -> Support:
         """An upper bound on x.w for a row x with an error, as a function of the radius."""
@@ -199,11 +199,11 @@ class FreeDirections(Free):
                 # (g - h) m <= above - lower
                 difference, error = g - h, (g_error + h_error) * (1.0 + 4.0 * EPSILON)
                 error += 4.0 * EPSILON * (abs(g) + abs(h))
-                room = above - lower
-                room += 4.0 * EPSILON * (abs(above) + abs(lower))
-                if abs(difference) <= error or not room < inf:
+                width = above - lower
+                width += 4.0 * EPSILON * (abs(above) + abs(lower))
+                if abs(difference) <= error or not width < inf:
                     continue
-                ends = [room / (difference - error), room / (difference + error)]
+                ends = [width / (difference - error), width / (difference + error)]
                 if difference > 0.0:
                     highest = min(highest, max(ends) + 4.0 * EPSILON * abs(max(ends)))
                 else:
@@ -309,8 +309,8 @@ class FreeDirections(Free):
         if balance is None:  # rows that the free directions separate may prevent the balance
             theta = kernels.without_negligible(theta, NEGLIGIBLE)
             balance = balance_exactly(problem, theta, near)
-        found: DualPoint = problem.row_point(theta)
+        row_point: DualPoint = problem.row_point(theta)
         if balance is None:
-            return found
+            return row_point
         others = problem.row_point(balance.towards), problem.row_point(balance.change)
-        return BalancedPoint(problem, found, *others, balance)
+        return BalancedPoint(problem, row_point, *others, balance)

@@ -151,8 +151,8 @@ def project_onto_free(problem: ProblemParts, theta: Array) -> Array:
 
     is largest: a semismooth Newton method finds it.
     """
-    places = to_balance(problem, theta)
-    table, sizes = problem.free.table[:, places], np.sqrt(problem.free.squares[places])
+    features = to_balance(problem, theta)
+    table, sizes = problem.free.table[:, features], np.sqrt(problem.free.squares[features])
     if problem.fit_intercept:
         table = np.column_stack([np.ones(problem.n_samples), table])
         sizes = np.append(1.0, sizes)  # the weights sum to 1
@@ -171,8 +171,8 @@ def project_onto_free(problem: ProblemParts, theta: Array) -> Array:
         if np.all(np.abs(sums) <= target):
             break
         inside = np.flatnonzero((x > lower) & (x < upper))
-        some = table[inside]
-        gram = some.T @ (weights[inside, np.newaxis] * some)
+        table_inside = table[inside]
+        gram = table_inside.T @ (weights[inside, np.newaxis] * table_inside)
         gram.ravel()[:: len(gram) + 1] += RIDGE * sizes * sizes
         try:
             step = cho_solve(cho_factor(gram), sums)

@@ -150,7 +150,7 @@ class FreeGroups:
         ).solution  # fmt: skip
 
     def minimised(
-        self, at: Callable[[Array], Smooth], free: Array, enough: float, accuracy: float
+        self, at: Callable[[Array], Smooth], free: Array, target: float, accuracy: float
     ) -> tuple[Array, Smooth]:
         """The free numbers that minimise a convex function, by Newton's method from a start.
 
@@ -165,12 +165,12 @@ class FreeGroups:
         accuracy : float
             The relative accuracy of the linear systems.
         """
-        here, most = at(free), float(np.max(self._of_weights))
+        here, largest_weight = at(free), float(np.max(self._of_weights))
         sums = self.sums(here.slopes)
         largest = float(np.max(np.abs(sums)))
         for _ in range(NEWTON_STEPS):
-            relative = largest / most
-            if not relative > enough:
+            relative = largest / largest_weight
+            if not relative > target:
                 break
             # If many rows are at their bounds, some directions have no curvature. A ridge, which
             # decreases with the error, keeps steps along them short.
@@ -224,27 +224,31 @@ class FreeGroups:
     @cached_property
     def least_strong_weight(self) -> float:
         """The least weight of a row that connects groups."""
-        most = float(np.max(self.weights, initial=0.0))
-        return float(np.min(self.weights[self.weights > SMALL_WEIGHT * most], initial=most))
+        largest_weight = float(np.max(self.weights, initial=0.0))
+        return float(
+            np.min(
+                self.weights[self.weights > SMALL_WEIGHT * largest_weight], initial=largest_weight
+            )
+        )
 
     def largest_sums(self, theta: Array) -> float:
         """An upper bound on the sum of abs(sum of c theta) over all groups, with rounding."""
         product = self.weights.astype(np.longdouble) * theta
         total = 0.0
         for order, starts in self._orders:
-            some = product[order]
-            sums = np.add.reduceat(some, starts)
-            sizes = np.add.reduceat(np.abs(some), starts)
-            counts = np.diff(np.append(starts, len(some)))
+            ordered = product[order]
+            sums = np.add.reduceat(ordered, starts)
+            sizes = np.add.reduceat(np.abs(ordered), starts)
+            counts = np.diff(np.append(starts, len(ordered)))
             total += float(np.sum(np.abs(sums) + (counts + 4.0) * LONG * sizes))
         return total * (1.0 + 1e-6)
 
     @cached_property
     def _orders(self) -> list[tuple[Indices, Indices]]:
         """The order of the rows by group and the starts of the groups, for left and right."""
-        found = []
+        orders = []
         for groups in (self.left, self.right):
             order = np.argsort(groups, kind="stable")
             starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-            found.append((order, starts))
-        return found
+            orders.append((order, starts))
+        return orders

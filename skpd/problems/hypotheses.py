@@ -91,11 +91,11 @@ class AllStumps(Hypotheses):
         edges = 2.0 * sums - sums[:, -1:]  # of +1 up to the threshold and -1 beyond
         sizes = np.abs(edges)
         sizes[self.ties] = -1.0
-        places = np.argmax(sizes, axis=1)
-        largest = np.take_along_axis(sizes, places[:, np.newaxis], axis=1)[:, 0]
+        positions = np.argmax(sizes, axis=1)
+        largest = np.take_along_axis(sizes, positions[:, np.newaxis], axis=1)[:, 0]
         features = np.argsort(-largest, kind="stable")[:count]
         stumps = [
-            self._stump(feature, int(places[feature]), edges) for feature in features.tolist()
+            self._stump(feature, int(positions[feature]), edges) for feature in features.tolist()
         ]
         # partial sums of n terms: an error of (n - 1) EPSILON times their sizes in each of three
         rounding = 4.0 * (len(signed) + 4) * EPSILON * float(np.sum(np.abs(signed)))

@@ -207,8 +207,8 @@ class RowsInMemory(Rows):
         z = self.predictions_of_constant(b)
         theta = self.loss.gradient(self.y, z)
         if self.fit_intercept and self.loss.has_kinks:
-            near = 1e-9 * (1.0 + np.abs(z) + self.loss.sizes_of(self.y))
-            ends = [self.loss.gradient(self.y, z + side * near) for side in (-1.0, 1.0)]
+            offset = 1e-9 * (1.0 + np.abs(z) + self.loss.sizes_of(self.y))
+            ends = [self.loss.gradient(self.y, z + side * offset) for side in (-1.0, 1.0)]
             theta = self._balanced_between(theta, np.minimum(*ends), np.maximum(*ends))
         return Point(np.zeros(self.n_coefficients), b, theta)
 
@@ -270,10 +270,10 @@ class RowsInMemory(Rows):
             return self.null.objective
         z, error = problem.predictions(coef, free)
         loss = self.loss_at(coef)
-        most = loss.largest_mean(self.y, self.weights, z, 0.0, error)
-        change = loss.change_by_errors(self.y, self.weights, z, error, most)
-        if change <= max(PLAIN * most, accuracy):
-            return most
+        largest_loss = loss.largest_mean(self.y, self.weights, z, 0.0, error)
+        change = loss.change_by_errors(self.y, self.weights, z, error, largest_loss)
+        if change <= max(PLAIN * largest_loss, accuracy):
+            return largest_loss
         precise = problem.precise_predictions(coef, free)
         return loss.largest_mean(self.y, self.weights, *precise)
 
@@ -350,9 +350,9 @@ def no_gradient(problem: ProblemParts, gradient: Array, flat: float = FLAT) -> b
     null = problem.null
     if null.objective < null.unit:
         return True
-    most = np.sqrt(problem.squares[: problem.n_coefficients])
-    most *= null.objective / null.prediction_scale  # times the mean slope of the losses
-    return bool(np.all(problem.project(np.abs(gradient)) <= problem.project(flat * most)))
+    scales = np.sqrt(problem.squares[: problem.n_coefficients])
+    scales *= null.objective / null.prediction_scale  # times the mean slope of the losses
+    return bool(np.all(problem.project(np.abs(gradient)) <= problem.project(flat * scales)))
 
 
 def linear_problem(

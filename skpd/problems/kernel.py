@@ -158,10 +158,10 @@ class KernelMachine:
         Products in twice the working precision are used only where they are necessary.
         """
         for precise in (False, True):
-            most, least, norms = self._objective_of(weights, intercept, precise)
-            if most - least <= accuracy:
+            upper, value, norms = self._objective_of(weights, intercept, precise)
+            if upper - value <= accuracy:
                 break
-        return ExpandedModel(weights, float(intercept), norms, most)
+        return ExpandedModel(weights, float(intercept), norms, upper)
 
     def _objective_of(
         self, weights: Array, intercept: float, precise: bool
@@ -179,12 +179,12 @@ class KernelMachine:
                 value, of_value = matrix.squared_norm_of(a, *product)
                 norms[k] = sqrt(max(value, 0.0))
                 most_norms[k] = sqrt(max(value + of_value, 0.0))
-        most = loss.largest_mean(problem.y, problem.weights, z, low, error)
-        most += problem.alpha * float(self._of_norms.value(most_norms))
-        least = float(np.sum(problem.weights * loss.value(problem.y, z, low)))
-        least += problem.alpha * float(self._of_norms.value(norms))
-        most = inf if np.isnan(most) else float(most) * (1.0 + 64.0 * EPSILON)
-        return most, least, most_norms
+        upper = loss.largest_mean(problem.y, problem.weights, z, low, error)
+        upper += problem.alpha * float(self._of_norms.value(most_norms))
+        objective = float(np.sum(problem.weights * loss.value(problem.y, z, low)))
+        objective += problem.alpha * float(self._of_norms.value(norms))
+        upper = inf if np.isnan(upper) else float(upper) * (1.0 + 64.0 * EPSILON)
+        return upper, objective, most_norms
 
     @cached_property
     def _of_norms(self) -> Penalty:
@@ -248,8 +248,8 @@ class KernelMachine:
         if problem.loss.lipschitz < inf:
             bounds.append(problem.loss.lipschitz**2 * float(problem.weights @ problem.weights))
         if problem.loss.smoothness < inf:
-            most = float(np.max(problem.weights))
-            bounds.append(2.0 * problem.loss.smoothness * upper * most)
+            largest_weight = float(np.max(problem.weights))
+            bounds.append(2.0 * problem.loss.smoothness * upper * largest_weight)
         square = min(bounds)
         cost = RESIDUAL_SHARE * tol * problem.objective_unit
         if not 0.0 < square < inf:
@@ -295,7 +295,9 @@ def kernel_machines(
     design = KernelFeatures(tuple(matrices), empty)
     regularisation = Regularisation(penalty_of(design.labels), alpha)
     rows = [RowsInMemory(design, y, weights, loss, fit_intercept, total_weight) for y in targets]
-    machines = [KernelMachine(Problem(own, regularisation), penalty_of) for own in rows]
+    machines = [
+        KernelMachine(Problem(rows_of_class, regularisation), penalty_of) for rows_of_class in rows
+    ]
     if factored or not machines[0].has_pairs:  # the method of pairs uses K, not a factor
         traces = np.min([machine.residual_traces(tol) for machine in machines], axis=0)
         pairs = zip(matrices, traces.tolist(), strict=True)

@@ -62,9 +62,13 @@ class LinearConstraints:
         """
         powers = np.frexp(self.sizes.max(axis=1).toarray().ravel())[1]
         each = np.repeat(powers, np.diff(self.matrix.indptr)), powers, powers
-        given = self.matrix.data, self.lower, self.upper
-        data, lower, upper = scaled = [np.ldexp(x, -k) for x, k in zip(given, each, strict=True)]
-        if any(np.any(np.ldexp(x, k) != y) for x, k, y in zip(scaled, each, given, strict=True)):
+        unscaled = self.matrix.data, self.lower, self.upper
+        data, lower, upper = scaled = [
+            np.ldexp(x, -k) for x, k in zip(unscaled, each, strict=True)
+        ]
+        if any(
+            np.any(np.ldexp(x, k) != y) for x, k, y in zip(scaled, each, unscaled, strict=True)
+        ):
             return self  # the scaling would underflow or overflow
         matrix = csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape)
         return replace(self, matrix=matrix, lower=lower, upper=upper, exponents=powers)
@@ -97,8 +101,8 @@ class LinearConstraints:
 
     def hold(self, coef: Array) -> bool:
         """Whether coefficients satisfy the constraints up to the slack, with rounding errors."""
-        sums, room = self.matrix @ coef, 0.5 * self.slack * (self.sizes @ np.abs(coef))
-        return bool(np.all(sums >= self.lower - room) and np.all(sums <= self.upper + room))
+        sums, slack = self.matrix @ coef, 0.5 * self.slack * (self.sizes @ np.abs(coef))
+        return bool(np.all(sums >= self.lower - slack) and np.all(sums <= self.upper + slack))
 
     # Multipliers
 
@@ -133,9 +137,9 @@ class LinearConstraints:
             return coef
         sizes = np.abs(coef)
         for scale in (sizes / (np.max(sizes, initial=0.0) or 1.0), np.ones_like(coef)):
-            found = self._corrected(coef, scale)
-            if self.hold(found):
-                return found
+            corrected = self._corrected(coef, scale)
+            if self.hold(corrected):
+                return corrected
         return coef
 
     def _corrected(self, coef: Array, scale: Array) -> Array:
@@ -144,15 +148,15 @@ class LinearConstraints:
         The norm is that of the changes divided by ``scale``.
         """
         for _ in range(ROUNDS):
-            sums, room = self.matrix @ coef, TARGET * self.slack * (self.sizes @ np.abs(coef))
-            room = np.minimum(room, 0.5 * (self.upper - self.lower))
-            missing = np.clip(sums, self.lower + room, self.upper - room) - sums
-            some = np.flatnonzero((sums < self.lower) | (sums > self.upper))
-            if not len(some):
+            sums, margin = self.matrix @ coef, TARGET * self.slack * (self.sizes @ np.abs(coef))
+            margin = np.minimum(margin, 0.5 * (self.upper - self.lower))
+            missing = np.clip(sums, self.lower + margin, self.upper - margin) - sums
+            violated = np.flatnonzero((sums < self.lower) | (sums > self.upper))
+            if not len(violated):
                 break
-            rows = self.matrix[some] @ diags_array(np.sqrt(scale))
+            rows = self.matrix[violated] @ diags_array(np.sqrt(scale))
             unit = float(np.max(np.abs(missing))) or 1.0  # squares could underflow otherwise
-            change = lsqr(rows, missing[some] / unit, atol=EPSILON, btol=EPSILON)[0]
+            change = lsqr(rows, missing[violated] / unit, atol=EPSILON, btol=EPSILON)[0]
             coef = coef + np.sqrt(scale) * (unit * change)
         return coef
 
@@ -173,18 +177,18 @@ class LinearConstraints:
         exponent = np.frexp(np.max(np.abs(limits)))[1]  # HiGHS takes 1e20 for infinite
         with np.errstate(over="ignore", under="ignore"):
             bounds, limits = np.ldexp(bounds, -exponent), np.ldexp(limits, -exponent)
-        found = linprog(
+        programme = linprog(
             np.zeros(n_features),
             A_ub=vstack([self.matrix[above], -self.matrix[below]]),
             b_ub=limits,
             bounds=bounds,
         )
-        if found.status == INFEASIBLE:
+        if programme.status == INFEASIBLE:
             raise ValueError(
                 "constraints cannot be obeyed: no coefficients, within the bounds that the "
                 f"penalty sets, have lb <= A @ coef <= ub for all {len(self)} rows."
             )
-        model = found.x
+        model = programme.x
         if model is not None:
             model = np.clip(np.ldexp(model, exponent), lower, upper)
             model = np.clip(self.restored(model), lower, upper)

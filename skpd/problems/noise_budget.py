@@ -73,9 +73,11 @@ class NoiseBudget(Lift):
         ValueError
             If the penalty is not one that `with_coefficient` takes.
         """
-        own = self.regularisation
-        penalty = with_coefficient(own.penalty, self.n_features, self.share / alpha)
-        constraints = None if own.constraints is None else own.constraints.with_zero_column()
+        of_model = self.regularisation
+        penalty = with_coefficient(of_model.penalty, self.n_features, self.share / alpha)
+        constraints = (
+            None if of_model.constraints is None else of_model.constraints.with_zero_column()
+        )
         return Regularisation(penalty, alpha, constraints)
 
     def null(self, rows: "SomeRows", alpha: float) -> NullModel:
@@ -120,8 +122,8 @@ class HingeWithinBudget(Hinge):
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
         """A step of the multipliers, then the projection onto box and budget (Lemma 13)."""
-        found = super().prox_conjugate(y, theta, step)
-        return _within_budget(found, step - y * theta, y, self.weights, self.share)
+        clipped = super().prox_conjugate(y, theta, step)
+        return _within_budget(clipped, step - y * theta, y, self.weights, self.share)
 
 
 def noise_budget_problem(

@@ -43,17 +43,17 @@ class OutputsPoint(RowPoint):
         problem = self.problem
         if not problem.fit_intercept:
             return [NOTHING] * problem.n_outputs
-        found = []
+        sums = []
         for rows in problem.rows.places:
             weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
             if not theta.any():  # exactly 0, also times an infinite interval
-                found.append(NOTHING)
+                sums.append(NOTHING)
                 continue
             value, error = kernels.compensated_dot(weights, theta)
             if self._spread is not None:
                 error += 1.01 * float(np.sum(self._spread[rows]))
-            found.append((value, error))
-        return found
+            sums.append((value, error))
+        return sums
 
     errors_by_precision = DualPoint.errors_by_precision
 
@@ -77,17 +77,17 @@ class FreeOutputs(FreeDirections):
     @cached_property
     def _each(self) -> list[FreeDirections]:
         """The free directions of each output by itself, with weights 0 for other rows."""
-        rows, found, alone = self.rows, [], self.penalty.of_one_output
+        rows, directions, alone = self.rows, [], self.penalty.of_one_output
         for part, place in zip(rows.design.parts, rows.places, strict=True):
             if alone is not None:
                 y, weights = (np.ascontiguousarray(x[place]) for x in (rows.y, rows.weights))
-                own = RowsInMemory(part, y, weights, rows.loss)
-                found.append(FreeDirections(own, alone))
+                of_output = RowsInMemory(part, y, weights, rows.loss)
+                directions.append(FreeDirections(of_output, alone))
             else:
                 weights = np.zeros_like(rows.weights)
                 weights[place] = rows.weights[place]
-                found.append(FreeDirections(replace(rows, weights=weights), self.penalty))
-        return found
+                directions.append(FreeDirections(replace(rows, weights=weights), self.penalty))
+        return directions
 
     def _support(self, row: Array, error: Array) -> Support:
         """An upper bound on x.w as a function of the radius, for the mean row x of an output.
@@ -97,15 +97,15 @@ class FreeOutputs(FreeDirections):
         if not self.rows.loss.of_classes:
             return super()._support(row, error)
         n_outputs = self.rows.design.n_outputs
-        own = int(np.argmax(np.any(np.reshape(row, (-1, n_outputs)) != 0.0, axis=0)))
-        others = [k for k in range(n_outputs) if k != own]
+        output = int(np.argmax(np.any(np.reshape(row, (-1, n_outputs)) != 0.0, axis=0)))
+        others = [k for k in range(n_outputs) if k != output]
         if self.penalty.symmetric:  # the bound is then the same for all classes
             others = others[:1]
         supports = []
         for other in others:
-            table, room = (np.array(np.reshape(x, (-1, n_outputs))) for x in (row, error))
-            table[:, other], room[:, other] = -table[:, own], room[:, own]
-            supports.append(super()._support(np.ravel(table), np.ravel(room)))
+            table, errors = (np.array(np.reshape(x, (-1, n_outputs))) for x in (row, error))
+            table[:, other], errors[:, other] = -table[:, output], errors[:, output]
+            supports.append(super()._support(np.ravel(table), np.ravel(errors)))
         return lambda radius: max([support(radius) for support in supports])
 
     @cached_property
@@ -130,22 +130,22 @@ class FreeOutputs(FreeDirections):
         return self.projected(problem, point)
 
 
-def on_intervals(given: Any, theta: Array, lower: Array, upper: Array) -> Array:
+def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:
     """The projection onto the points between bounds whose sums over each output vanish."""
-    found = theta.copy()
-    for rows in given.places:
-        own, low, high, c = (
-            np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, given.weights)
+    projected = theta.copy()
+    for rows in of_outputs.places:
+        values, low, high, c = (
+            np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, of_outputs.weights)
         )
-        some = c > 0.0
-        if not (np.any(low[some] < 0.0) and np.any(high[some] > 0.0)):
-            found[rows] = 0.0  # one class: 0 is the only point whose sum is exactly 0
+        weighty = c > 0.0
+        if not (np.any(low[weighty] < 0.0) and np.any(high[weighty] > 0.0)):
+            projected[rows] = 0.0  # one class: 0 is the only point whose sum is exactly 0
             continue
         try:
-            found[rows] = kernels.project_box_hyperplane(own, low, high, c, c, 0.0)
+            projected[rows] = kernels.project_box_hyperplane(values, low, high, c, c, 0.0)
         except ValueError:  # because of rounding there may be no such point
             continue
-    return found
+    return projected
 
 
 def _balanced_rows(rows: Any, theta: Array) -> Array:

@@ -161,8 +161,8 @@ class RowsOfOutputs(RowsInMemory):
             nothing = np.zeros(self.n_samples)
             return self.spread(intercept), nothing, nothing
         z, low, error = self.design.matvec_compensated(np.ascontiguousarray(coef), 0.0)
-        total, rest = sum_and_rest(z, self.spread(intercept))
-        both = low + rest
+        total, residual = sum_and_rest(z, self.spread(intercept))
+        both = low + residual
         return total, both, error + EPSILON * np.abs(both)
 
     def in_order(self, coef: Array, intercept: Numbers) -> Numbers:
@@ -179,9 +179,9 @@ class RowsOfOutputs(RowsInMemory):
     def _constant(self) -> Numbers:
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
-        found = self.loss.best_constants(self.y, self.weights, self.places)
+        constants = self.loss.best_constants(self.y, self.weights, self.places)
         # if all labels are the same, the loss is 0 up to rounding
-        return np.where(np.isinf(found), np.copysign(FURTHEST, found), found)
+        return np.where(np.isinf(constants), np.copysign(FURTHEST, constants), constants)
 
     def _balanced_between(self, theta: Array, lower: Array, upper: Array) -> Array:
         return on_intervals(self, theta, lower, upper)

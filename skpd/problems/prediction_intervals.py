@@ -44,8 +44,8 @@ def prediction_intervals(
     if not distance < inf:
         return None
     z, error = problem.predictions(coef, free)
-    room = problem.design.row_norms() * (distance * (1.0 + ROUNDED)) + error
-    lower, upper = z - room, z + room
+    half_widths = problem.design.row_norms() * (distance * (1.0 + ROUNDED)) + error
+    lower, upper = z - half_widths, z + half_widths
     below, above = changes_of_intercept(problem, lower, upper, float(free))
     return lower - below, upper + above
 

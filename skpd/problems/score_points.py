@@ -24,9 +24,9 @@ class FreeConstant(FreeDirections):
             return [NOTHING]
         radius, low, high = upper / alpha, -inf, inf
         for mixture, (v, error), (slope, slope_error) in self.rows.bounding:
-            reach = self.penalty.support(self.penalty.widest(v, error), radius)
-            room = max(upper - mixture.mean_loss + mixture.mean_loss_error + reach, 0.0)
-            end = room / max(abs(slope) - slope_error, 0.0) * (1.0 + SAFE)
+            largest_change = self.penalty.support(self.penalty.widest(v, error), radius)
+            excess = max(upper - mixture.mean_loss + mixture.mean_loss_error + largest_change, 0.0)
+            end = excess / max(abs(slope) - slope_error, 0.0) * (1.0 + SAFE)
             low, high = (max(low, -end), high) if slope < 0.0 else (low, min(high, end))
         return [proven(low, high)]
 

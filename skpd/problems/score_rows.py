@@ -84,8 +84,8 @@ class RowsOfScores(Rows):
         return self.loss.n_exchangeable
 
     def random_sample(self, size: int) -> Self:
-        places = uniform_by_place(np.arange(self.loss.n_scores))
-        rows, loss = self.loss.sample(np.flatnonzero(places < size / self.n_weighty))
+        uniforms = uniform_by_place(np.arange(self.loss.n_scores))
+        rows, loss = self.loss.sample(np.flatnonzero(uniforms < size / self.n_weighty))
         return replace(self, design=self.design.rows(rows), loss=loss)
 
     @property
@@ -180,11 +180,11 @@ class RowsOfScores(Rows):
             middle = 0.5 * (low + high)
             if not low < middle < high:
                 break
-            found = self._mixture_at(middle)
-            if self.slope_of(found)[0] < 0.0:
-                low, left = middle, found
+            mixture = self._mixture_at(middle)
+            if self.slope_of(mixture)[0] < 0.0:
+                low, left = middle, mixture
             else:
-                high, right = middle, found
+                high, right = middle, mixture
         values = [self.loss.value(np.full(self.loss.n_scores, b))[0] for b in (low, high)]
         slopes = self.slope_of(left)[0], self.slope_of(right)[0]
         share = slopes[1] / (slopes[1] - slopes[0]) if slopes[1] > slopes[0] else 0.5
@@ -254,11 +254,11 @@ class RowsOfScores(Rows):
 
         Both come with bounds on their errors.
         """
-        found = []
+        bounds = []
         for mixture in self.loss.opposed:
             v, error = StructuredPoint(self, mixture).products(True)
-            found.append((mixture, (-v, error), self.slope_of(mixture)))
-        return found
+            bounds.append((mixture, (-v, error), self.slope_of(mixture)))
+        return bounds
 
     @cached_property
     def column_norms(self) -> Array:

@@ -28,12 +28,12 @@ def threshold_rows(problem: Problem) -> Problem:
     for k in range(1, n_thresholds):
         penalty = with_coefficient(penalty, d + k - 1, 0.0).for_n_features(d + k)
     X = problem.design.rows_as_they_are(loss.places)
-    own = -np.eye(n_thresholds, dtype=X.dtype)[:, 1:]  # the columns of the thresholds
+    columns = -np.eye(n_thresholds, dtype=X.dtype)[:, 1:]  # the columns of the thresholds
     if sp.issparse(X):
-        blocks = [sp.hstack([X, np.tile(row, (n, 1))], format=X.format) for row in own]
+        blocks = [sp.hstack([X, np.tile(row, (n, 1))], format=X.format) for row in columns]
         X = sp.vstack(blocks, format=X.format)
     else:  # in one copy
-        X = np.block([[X, np.broadcast_to(row, (n, n_thresholds - 1))] for row in own])
+        X = np.block([[X, np.broadcast_to(row, (n, n_thresholds - 1))] for row in columns])
     offset = None if loss.offset is None else np.tile(loss.offset, n_thresholds)
     y, inner = with_offset(loss.inner, np.ravel(loss.signs), offset)
     weights = np.tile(loss.shares, n_thresholds) / n_thresholds

@@ -64,8 +64,8 @@ class Workspace:
         last = self._predictions
         if last is not None and last[0] == intercept and kernels.equal(last[1], coef):
             return last[2]
-        found: tuple[Array, Array] = self.rows.predictions(coef, intercept)
-        for part in found:
+        predictions: tuple[Array, Array] = self.rows.predictions(coef, intercept)
+        for part in predictions:
             part.flags.writeable = False
-        self._predictions = intercept, np.array(coef), found
-        return found
+        self._predictions = intercept, np.array(coef), predictions
+        return predictions
