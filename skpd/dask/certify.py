@@ -13,7 +13,7 @@ from ..estimators.classifier import weights_of_classes
 from ..foreign.certify import certified, check_linear, missing_of_objective, unknown_objective
 from ..foreign.data import require_classes, shares, weights_of_outputs
 from ..foreign.objectives import by_hand, objective_of, own_objective
-from ..formulation.offsets import given
+from ..formulation.offsets import without_none
 from ..losses import Loss
 from ..losses.shifted import posed_with
 from ..penalties import Penalty
@@ -110,7 +110,8 @@ def certify(
         data = DaskData.of(client, estimator, X, y, sample_weight, offset)
         found = by_hand(estimator, data, loss, penalty, float(alpha), fit_intercept)  # type: ignore
     elif isinstance(estimator, PrimalDualEstimator):
-        found = own_objective(_on_dask(estimator, client), X, y, sample_weight, **given(offset))
+        rows = without_none(offset=offset)
+        found = own_objective(_on_dask(estimator, client), X, y, sample_weight, **rows)
     else:
         objective = objective_of(estimator)
         if objective is None:

@@ -14,7 +14,7 @@ from .._typing import Array, ArrayLike, Groups, Matrix, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design, RowBlocks
 from ..formulation.formulate import FormulatedProblems, Specification, formulate
-from ..formulation.offsets import given
+from ..formulation.offsets import without_none
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
 from ..penalties import Penalty
@@ -97,7 +97,7 @@ class PrimalDualEstimator(SolvedModel):
                 f"{type(self).__name__} takes no offset: offsets are for linear models with one "
                 "prediction for each row, or one for each class against the others."
             )
-        return given(offset)
+        return without_none(offset=offset)
 
     # Problems
 

@@ -19,6 +19,7 @@ from ..certificates import Certificate
 from ..formulation.constraints import multipliers_of
 from ..formulation.following import follow
 from ..formulation.formulate import FormulatedProblems
+from ..formulation.offsets import without_none
 from ..formulation.overlapping import Copies
 from ..formulation.progress import last_line, n_ticks, reporter, subtask
 from ..formulation.solution import (
@@ -77,7 +78,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         starts: list[Point | None] = [None] * len(problems)
         if self.warm_start and self.__sklearn_is_fitted__():
             starts = [*(self._last_points(fit) or starts)]
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        metadata = without_none(sample_weight=sample_weight) or None
         task = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
         ticks, stop = n_ticks(self.tol), Event()
         context = self._init_callback_context(

@@ -17,7 +17,7 @@ from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.matrix_completion import MatrixCompletionPD
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
-from ..formulation.offsets import given
+from ..formulation.offsets import without_none
 from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand
@@ -210,7 +210,7 @@ def certify(
     if isinstance(estimator, OneVsRestClassifier) and missing:
         return _one_vs_rest(estimator, X, y, sample_weight, offset, options)
     check_linear(estimator)
-    rows: dict[str, Any] = {"sample_weight": sample_weight, **given(offset)}
+    rows: dict[str, Any] = {"sample_weight": sample_weight, **without_none(offset=offset)}
     if strata is not None:
         rows["strata"] = strata
     if hasattr(estimator, "feature_names_in_"):

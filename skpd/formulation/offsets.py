@@ -7,9 +7,9 @@ from .._typing import Array, ArrayLike, PerRow
 from .validation import require_numbers
 
 
-def given(offset: PerRow) -> dict[str, ArrayLike]:
-    """The offset as a keyword argument; none without one."""
-    return {} if offset is None else {"offset": offset}
+def without_none(**values: PerRow) -> dict[str, ArrayLike]:
+    """The keyword arguments, such as an offset or weights of the rows, that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def offset_columns(offset: PerRow, n_samples: int, n_outputs: int) -> list[Array | None]:

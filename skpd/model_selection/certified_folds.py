@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .certified_path import certified_models
-from .folds import FollowedPaths, ScoredFolds
+from .folds import FollowedPaths
 from .path import solving_at, split_pipeline
 from .score_bounds import Score, score_bounds
+from .scored_folds import ScoredFolds
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class CertifiedFolds:
     def followed(self) -> FollowedPaths:
         """The values and certificates in the form of paths on a grid."""
         values = np.reshape(self.values, (len(self.values), len(self.alphas)))
-        return FollowedPaths(values, self.certificates, self.interrupted)
+        grids = np.array([self.alphas])
+        return FollowedPaths(grids, values, self.certificates, self.interrupted)
 
 
 def follow_certified(folds: ScoredFolds, eps: float, score: Score | None) -> CertifiedFolds:
@@ -66,9 +68,9 @@ def follow_certified(folds: ScoredFolds, eps: float, score: Score | None) -> Cer
     random_state = split_pipeline(folds.estimator)[1].random_state
     solve_at = solving_at(owners, problems, random_state)
     found = CertifiedFolds([[] for _ in paths], [[] for _ in paths], [], [], [], [])
-    highest = float(folds.alphas[0])
+    highest = float(folds.grids[0, 0])
     with suppress(KeyboardInterrupt):
-        ends = highest, float(folds.alphas[-1])
+        ends = highest, float(folds.grids[0, -1])
         for models in certified_models(problems, solve_at, *ends, eps):
             each = iter(models.solutions)
             of_folds = [[next(each) for _ in path.problems] for path in paths]

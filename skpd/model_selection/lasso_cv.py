@@ -1,18 +1,16 @@
 """The lasso and the elastic net with alpha and l1_ratio chosen by cross-validation."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import ClassVar
 
-from .._compat import Interval, StrOptions
+from .._compat import StrOptions
 from .._typing import ArrayLike
 from ..estimators.elastic_net import PENALISED, ElasticNetPD
 from ..estimators.lasso import SOLVERS, LassoAttributes, LassoPDCertified
 from ..estimators.names import elastic_net
 from ..estimators.parameters import CrossValidationParameters, declared
 from ..penalties import L1, NonNegativeL1, Penalty
-from ..problems import Problem
-from .cross_validation import L1RatioCrossValidation, PathCrossValidation
+from .cross_validation import PathCrossValidation
 
 
 @declared
@@ -76,17 +74,18 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
 
     path = LassoPDCertified.path
 
+    _chosen_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
     _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
     _: KW_ONLY
     positive: bool = False
 
-    def _get_penalty(self) -> Penalty:
+    def _penalty_of(self, l1_ratio: float, n_features: int, n_outputs: int) -> Penalty:
         return NonNegativeL1() if self.positive else L1()
 
 
 @declared
-class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, L1RatioCrossValidation):
+class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValidation):
     """`ElasticNetPD` with alpha and l1_ratio chosen by cross-validation along paths.
 
     For every l1_ratio and fold a path of models is fitted, each started from the one before; the
@@ -148,17 +147,11 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, L1RatioCrossVal
 
     path = ElasticNetPD.path
 
-    _own_constraints: ClassVar[dict] = {
-        "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like"],
-        "solver": [StrOptions(set(PENALISED))],
-    }
+    _own_constraints: ClassVar[dict] = {"solver": [StrOptions(set(PENALISED))]}
 
     _: KW_ONLY
     l1_ratio: float | ArrayLike = 0.5
     positive: bool = False
 
-    def _get_penalty(self) -> Penalty:
-        return elastic_net(self._l1_ratios()[0], self.positive)
-
-    def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
+    def _penalty_of(self, l1_ratio: float, n_features: int, n_outputs: int) -> Penalty:
         return elastic_net(l1_ratio, self.positive)

@@ -16,12 +16,12 @@ from ..estimators.parameters import CrossValidationParameters, declared
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Problem
-from .cross_validation import L1RatioCrossValidation
+from .cross_validation import PathCrossValidation
 from .folds import Fold, checked_folds
 
 
 @declared
-class MultiTaskPDCV(CrossValidationParameters, L1RatioCrossValidation, MultiTaskPD):
+class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD):
     """`MultiTaskPD` with alpha, and l1_ratio, chosen by cross-validation along paths.
 
     For every l1_ratio and fold a path of models is fitted, each started from the one before; the
@@ -109,7 +109,7 @@ class MultiTaskPDCV(CrossValidationParameters, L1RatioCrossValidation, MultiTask
     """
 
     _l1_ratio_range: ClassVar[Interval] = Interval(Real, 0, 1, closed="right")
-    _of_data: ClassVar[set] = {*L1RatioCrossValidation._of_data, "tasks_"}
+    _of_data: ClassVar[set] = {*PathCrossValidation._of_data, "tasks_"}
     _own_constraints: ClassVar[dict] = {"l1_ratio": [_l1_ratio_range, "array-like"]}
 
     _: KW_ONLY
@@ -118,12 +118,11 @@ class MultiTaskPDCV(CrossValidationParameters, L1RatioCrossValidation, MultiTask
     l1_ratio: float | ArrayLike = 1.0  # type: ignore[assignment]
     tasks: int | str | None = None
 
-    def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
-        return output_penalty(self.penalty, self._l1_ratios()[0], n_features, n_outputs)
+    def _penalty_of(self, l1_ratio: float, n_features: int, n_outputs: int) -> Penalty:
+        return output_penalty(self.penalty, l1_ratio, n_features, n_outputs)
 
-    def _penalty_of(self, l1_ratio: float, problem: Problem) -> Penalty:
-        n_features = problem.n_coefficients // problem.n_outputs
-        return output_penalty(self.penalty, l1_ratio, n_features, problem.n_outputs)
+    def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
+        return self._penalty_of(self._l1_ratios()[0], n_features, n_outputs)
 
     def _errors(self, losses: Array, problem: Problem) -> dict[str, Array]:
         errors = {"loss_path_": losses}

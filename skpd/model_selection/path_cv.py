@@ -1,8 +1,6 @@
 """Choice of alpha by the scores of held-out samples, for any estimator that has a path."""
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import KW_ONLY
 from inspect import signature
@@ -12,15 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils import metadata_routing as routing
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import (
-    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -28,34 +24,37 @@ from .._compat import (
     _num_samples,
     with_callbacks,
 )
-from .._typing import Array, ArrayLike, MatrixLike, PerRow
+from .._typing import ArrayLike, MatrixLike, PerRow
 from .._warn import warn
-from ..estimators.base import PrimalDualEstimator
 from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
-from ..formulation.progress import subtask
+from ..formulation.offsets import without_none
 from .certified_folds import follow_certified
+from .cross_validation import PathSelection
 from .folds import (
     FollowedPaths,
-    Samples,
-    ScoredFolds,
     called_by_fit,
     checked_folds,
-    cv_results,
     forget_fit,
-    place_of_choice,
-    predicting_with,
-    taken_by,
     warn_of_end,
     warn_of_unfinished,
+    without_warning_of,
 )
 from .path import problems_of_path, split_pipeline, warn_of_missed
 from .score_bounds import bounds_of_score, may_be_best
+from .scored_folds import (
+    Samples,
+    ScoredFolds,
+    cv_results,
+    index_of_choice,
+    predicting_with,
+    taken_by,
+)
 
 
 @declared
-class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterValidation):
+class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], ParameterValidation):
     """Any estimator with alpha chosen by cross-validation along its regularisation path.
 
     In every fold a model is fitted for each alpha, each from the one before, and scored on the
@@ -244,8 +243,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         """
         routing._raise_for_params(params, self, "fit", allow=["groups", *_names(self.estimator)])
         X, y = indexable(X, y)
+        params |= without_none(sample_weight=sample_weight)
         scorer = self._scorer()
-        samples, split = self._samples(X, y, scorer, params | _given(sample_weight))
+        samples, split = self._samples(X, y, scorer, params)
         best = clone(self.estimator)
         steps, model = split_pipeline(best)
         if steps is not None:
@@ -255,43 +255,35 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         any_alpha = clone(model).set_params(**{model._path_parameter: 1.0})
         folds = self._scored_folds(samples, split, any_alpha, X, scorer)
         task = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
-        context = self._init_callback_context(
-            max_subtasks=self.n_splits_ + 1, sequential_subtasks=folds.n_threads == 1
-        ).call_on_fit_task_begin(**task)
-        found, alphas = self._followed(folds, context)
-        progress = self._keep(found, alphas, min(len(test) for _, test in folds.folds))
-        if found.interrupted:
-            raise KeyboardInterrupt(progress)
-        model.set_params(**{model._path_parameter: self.alpha_})
-        with subtask(context, task, "fit on all data", self.n_splits_) as own:
-            with own.propagate_callback_context(model), _without_warning_of(model):
+
+        def fit_on_all_data(context: Any) -> None:
+            model.set_params(**{model._path_parameter: self.alpha_})
+            with context.propagate_callback_context(model), without_warning_of(model):
                 model.fit(X, y, **samples.of_model)
             self.best_estimator_ = best
-        context.call_on_fit_task_end(**task, reconstruction_attributes={})
-        gaps = []  # of a certified path they are compared with ``certified``
-        if self.certified is None:
-            gaps = [c.relative_gap for path in found.certificates for fits in path for c in fits]
+
+        paths = self._select(folds, task, fit_on_all_data)
+        # the gaps of a certified path are compared with ``certified``
+        gaps = paths.gaps if self.certified is None else []
         last: Any = model.certificate_
         gaps += [certificate.relative_gap for certificate in np.atleast_1d(last)]
         name, fits = type(self).__name__, "fits to the folds and to all data"
         warn_of_unfinished(name, model, gaps, fits)
-        warn_of_end(name, self.alphas, self.alphas_, found.values, self.best_index_)
+        warn_of_end(name, self.alphas, self.alphas_, paths.values, self.best_index_)
         return self
 
-    def _followed(self, folds: ScoredFolds, context: Any) -> tuple[FollowedPaths, Array]:
-        """The scores on all folds, and the values of alpha."""
+    def _follow_folds(self, folds: ScoredFolds, context: Any) -> FollowedPaths:
         if self.certified is None:
-            found = folds.follow(lambda k: subtask(context, {"estimator": self}, f"fold {k}", k))
-            return found, folds.alphas
-        score = bounds_of_score(split_pipeline(self.estimator)[1], self.scoring)
+            return super()._follow_folds(folds, context)
+        model = split_pipeline(self.estimator)[1]
+        score = bounds_of_score(model, self.scoring)
         certified = follow_certified(folds, float(self.certified), score)
         self.alpha_ranges_ = np.reshape(certified.ranges, (-1, 2))
         lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
         self.may_be_best_ = may_be_best(lower, upper)
-        max_iter = split_pipeline(self.estimator)[1].max_iter
-        n_alphas = len(certified.alphas)
-        warn_of_missed(type(self).__name__, self.certified, certified.missed, n_alphas, max_iter)
-        return certified.followed, np.array(certified.alphas)
+        n_alphas, missed = len(certified.alphas), certified.missed
+        warn_of_missed(type(self).__name__, self.certified, missed, n_alphas, model.max_iter)
+        return certified.followed
 
     def _scorer(self) -> Callable[..., float]:
         """The scorer of the estimator."""
@@ -324,47 +316,35 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
             raise ValueError("rule='one_standard_error' needs 2 folds at least, got 1 from cv.")
         forget_fit(self, but=set())
         self.scorer_, self.n_splits_ = scorer, len(folds)
-        alphas = alpha_values(problems, self.alphas, self.eps)
+        grids = alpha_values(problems, self.alphas, self.eps)[np.newaxis]
         n_threads = min(effective_n_jobs(self.n_jobs), len(folds))
-        return ScoredFolds(self.estimator, samples, folds, alphas, scorer, n_threads)
+        random_state = check_random_state(model.random_state)
+        return ScoredFolds(folds, grids, n_threads, random_state, self.estimator, samples, scorer)
 
-    def _keep(self, found: FollowedPaths, alphas: Array, least: int) -> str:
-        """Set the attributes of the finished fits and of the best of them.
-
-        Scores are allowed to be nan for every alpha where ``least``, the size of the smallest
-        fold, is 1: no spread of a single sample can be explained.
-
-        Returns
-        -------
-        progress : str
-            A sentence that says how many fits are finished.
-        """
+    def _keep(self, paths: FollowedPaths, folds: ScoredFolds) -> str:
         parameter = split_pipeline(self.estimator)[1]._path_parameter
-        self.alphas_, self.cv_results_ = alphas, cv_results(found, alphas, parameter)
-        n_tried = np.array([len(path) for path in found.certificates])
-        n_everywhere, mean = int(np.min(n_tried)), self.cv_results_["mean_test_score"]
+        (self.alphas_,), self.cv_results_ = paths.grids, cv_results(paths, parameter)
+        mean = self.cv_results_["mean_test_score"]
         any_score = not np.isnan(mean).all()
-        if n_everywhere == len(alphas) and not any_score:
+        if not paths.interrupted and not any_score:
             message = (
                 f"scoring must return a number for some alpha on every fold, but {self.scorer_} "
                 "has returned nan in a fold for each."
             )
-            if least > 1:
+            if min(len(test) for _, test in folds.folds) > 1:
                 raise ValueError(message)
+            # no spread of a single sample can be explained
             warn(
                 f"{message} PathCV takes the largest, as nothing is known of folds of one sample. "
                 "What to do: pass scoring='neg_mean_squared_error', or fewer folds."
             )
             any_score = True
         if any_score:
-            self.best_index_ = place_of_choice(found.values, mean, self.rule)
+            self.best_index_ = index_of_choice(paths.values, mean, self.rule)
             self.best_score_ = float(mean[self.best_index_])
-            self.alpha_ = float(alphas[self.best_index_])
-        return (
-            f"{n_tried.sum()} of {found.values.size} fits are finished, {n_everywhere} of "
-            f"{len(alphas)} alphas on every fold: see cv_results_"
-            f"{', and alpha_ for the choice among these' if any_score else ''}."
-        )
+            self.alpha_ = float(self.alphas_[self.best_index_])
+        choice = ", and alpha_ for the choice among these" if any_score else ""
+        return f"{paths.progress('cv_results_')}{choice}."
 
     def score(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: Any
@@ -386,7 +366,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
         score : float
         """
         check_is_fitted(self)
-        best, weights = self.best_estimator_, _given(sample_weight)
+        best, weights = self.best_estimator_, without_none(sample_weight=sample_weight)
         if routing._routing_enabled():
             routed = routing.process_routing(self, "score", **params, **weights)
             return self.scorer_(best, X, y, **routed.scorer.score)
@@ -413,17 +393,3 @@ class PathCV(BestEstimator, MetaEstimatorMixin, CallbackSupportMixin, ParameterV
 def _names(estimator: BaseEstimator) -> set[str]:
     """The names of what `fit` of the last step of an estimator takes."""
     return set(signature(split_pipeline(estimator)[1].fit).parameters)
-
-
-def _given(sample_weight: PerRow) -> dict[str, ArrayLike]:
-    """A dict of the weights as metadata, empty without weights."""
-    return {} if sample_weight is None else {"sample_weight": sample_weight}
-
-
-@contextmanager
-def _without_warning_of(model: PrimalDualEstimator) -> Iterator[None]:
-    """Context without the warning of a fit that did not converge, which a later one includes."""
-    with warnings.catch_warnings():
-        start = f"{type(model).__name__} did not converge"
-        warnings.filterwarnings("ignore", start, ConvergenceWarning)
-        yield

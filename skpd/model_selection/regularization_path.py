@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array, Indices, MatrixLike, PerRow
-from ..formulation.offsets import given
+from ..formulation.offsets import without_none
 from ..inspection.displays import pyplot
 
 
@@ -127,7 +127,7 @@ class RegularizationPath:
             Targets of regressors, labels of classifiers.
         """
         X = self._transformed(X)
-        return np.stack([model.predict(X, **given(offset)) for model in self.models])
+        return np.stack([model.predict(X, **without_none(offset=offset)) for model in self.models])
 
     @available_if(lambda path: bool(path.models) and is_classifier(path.models[0]))
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
@@ -144,8 +144,8 @@ class RegularizationPath:
         -------
         scores : ndarray of shape (n_alphas, n_samples), or with another axis for classes
         """
-        X = self._transformed(X)
-        return np.stack([model.decision_function(X, **given(offset)) for model in self.models])
+        X, rows = self._transformed(X), without_none(offset=offset)
+        return np.stack([model.decision_function(X, **rows) for model in self.models])
 
     def _transformed(self, X: MatrixLike) -> MatrixLike:
         if not self.models:

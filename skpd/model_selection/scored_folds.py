@@ -1,0 +1,193 @@
+"""The scores of an estimator, or of a pipeline that ends in one, on samples held out."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from inspect import signature
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import metadata_routing as routing
+
+from .._compat import _check_method_params, _safe_indexing
+from .._typing import Array, ArrayLike, Indices, MatrixLike
+from ..estimators.base import PrimalDualEstimator
+from ..estimators.wrappers import with_last_step
+from .folds import FoldPath, FoldPaths, FollowedPaths
+from .path import problems_of_path, split_pipeline
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples, with the metadata for the earlier steps of a pipeline, the model and the scorer."""
+
+    X: MatrixLike
+    y: ArrayLike
+    of_steps: dict[str, Any]
+    of_model: dict[str, Any]
+    of_score: dict[str, Any]
+
+    def part(self, chosen: Indices) -> "Samples":
+        """A part of the samples."""
+        of_steps, of_model, of_score = (
+            _check_method_params(self.X, metadata, chosen)
+            for metadata in (self.of_steps, self.of_model, self.of_score)
+        )
+        X, y = _safe_indexing(self.X, chosen), _safe_indexing(self.y, chosen)
+        return Samples(X, y, of_steps, of_model, of_score)
+
+
+@dataclass(frozen=True)
+class ScoredFolds(FoldPaths):
+    """The paths of an estimator on folds, with the scores of the samples held out.
+
+    Attributes
+    ----------
+    estimator : estimator
+        An estimator that has a path, or a pipeline that ends in one.
+    samples : Samples
+    scorer : callable
+        A scorer of scikit-learn, which returns a number for an estimator, X and y.
+    """
+
+    estimator: PrimalDualEstimator | Pipeline
+    samples: Samples
+    scorer: Callable[..., float]
+
+    def path_of(self, k: int) -> FoldPath:
+        train, test = (self.samples.part(chosen) for chosen in self.folds[k])
+        estimator = clone(self.estimator)
+        steps, model = split_pipeline(estimator)
+        X_train, X_test = train.X, test.X
+        with _errors_of_fold(k):
+            if steps is not None:
+                X_train = steps.fit_transform(X_train, train.y, **train.of_steps)
+                estimator.steps[:-1], X_test = _knowing(steps, X_test)
+            fit = problems_of_path(model, X_train, train.y, **train.of_model)
+        design = fit.problems[0].design.shared_by(self.n_threads)
+
+        def score(alpha, solutions):
+            with _errors_of_fold(k):
+                last = model._with_model(float(alpha), solutions, fit)
+                fitted = predicting_with(with_last_step(estimator, last), test.of_model)
+                with _reason_without_probabilities(last):
+                    found = self.scorer(fitted, test.X, test.y, **test.of_score)
+                return _number(found)
+
+        problems = [each.of_rows(each.rows.with_design(design)) for each in fit.problems]
+        held_out = None
+        rows = problems[0].rows
+        if len(problems) == 1 and not (rows.of_outputs or rows.of_scores):
+            y = test.y if fit.labels is None else np.where(test.y == fit.labels[1], 1.0, -1.0)
+            weights, offset = test.of_score.get("sample_weight"), test.of_model.get("offset")
+            held_out = X_test, np.asarray(y, dtype=float), weights, offset
+        return FoldPath(model, problems, self.grids[0], score, held_out)
+
+
+def _knowing(steps: Pipeline, X: MatrixLike) -> tuple[list[tuple[str, BaseEstimator]], MatrixLike]:
+    """Fitted steps that transform X at once, as this is known, and the result for X."""
+    knowing = []
+    for name, step in steps.steps:
+        if step not in (None, "passthrough"):
+            before, X, transform = X, step.transform(X), step.transform
+            step = copy(step)
+            step.transform = partial(_transformed, transform, before, X)
+        knowing.append((name, step))
+    return knowing, X
+
+
+def _transformed(transform: Callable, known: Any, result: Any, X: Any, **params: Any) -> Any:
+    return result if X is known and not params else transform(X, **params)
+
+
+def predicting_with(estimator: BaseEstimator, metadata: dict[str, Any]) -> BaseEstimator:
+    """A copy of an estimator whose predictions are for rows with these offsets, strata and so on.
+
+    Without metadata routing, nothing else passes them to the score of the last step.
+    """
+    metadata = {name: each for name, each in metadata.items() if name != "sample_weight"}
+    if not metadata:
+        return estimator
+    model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    other, routed = copy(model), routing._routing_enabled()
+    for name in dir(model):
+        predicts = name.startswith("predict") or name in ("decision_function", "score")
+        method = getattr(model, name, None) if predicts else None
+        if method is not None:  # of the model itself, so that a score is not given them in secret
+            names = set() if routed and name == "score" else signature(method).parameters
+            own = {each: value for each, value in metadata.items() if each in names}
+            setattr(other, name, update_wrapper(partial(method, **own), method))
+    return with_last_step(estimator, other)
+
+
+@contextmanager
+def _errors_of_fold(k: int) -> Iterator[None]:
+    """Context that adds the number of the fold to the messages of errors."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"In fold {k} of the cross-validation: {error}") from error
+
+
+@contextmanager
+def _reason_without_probabilities(model: PrimalDualEstimator) -> Iterator[None]:
+    """Context that explains why a model has no probabilities, where a scorer asks for them."""
+    try:
+        yield
+    except AttributeError as error:
+        if "proba" not in str(error):
+            raise
+        try:
+            _ = model.predict_proba
+        except AttributeError as reason:
+            message = f"scoring asks for predict_proba. {reason.__cause__ or reason}"
+            raise ValueError(message) from error
+        raise
+
+
+def _number(score: float) -> float:
+    if not isinstance(score, Real):
+        raise ValueError(f"scoring must return a number for each model, got {score!r}.")
+    return float(score)
+
+
+def taken_by(scorer: Callable, metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata that a scorer takes: scikit-learn's take weights at most."""
+    names = set(signature(scorer).parameters)
+    if hasattr(scorer, "_accept_sample_weight"):
+        names = {"sample_weight"} if scorer._accept_sample_weight() else set()
+    return {name: value for name, value in metadata.items() if name in names}
+
+
+def cv_results(paths: FollowedPaths, parameter: str) -> dict[str, Any]:
+    """Scores in the format of ``cv_results_`` of scikit-learn's searches, and the largest gaps."""
+    (alphas,), mean = paths.grids, np.mean(paths.values, axis=0)
+    ranks = rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min")
+    gaps = np.full(len(alphas), np.nan)
+    for path in paths.certificates:
+        for index, fits in enumerate(path):
+            gaps[index] = np.fmax(gaps[index], max(c.relative_gap for c in fits))
+    return {
+        f"param_{parameter}": alphas,
+        "params": [{parameter: float(alpha)} for alpha in alphas],
+        **{f"split{k}_test_score": scores for k, scores in enumerate(paths.values)},
+        "mean_test_score": mean,
+        "std_test_score": np.std(paths.values, axis=0),
+        "rank_test_score": ranks.astype(np.int32),
+        "max_relative_gap": gaps,
+    }
+
+
+def index_of_choice(scores: Array, mean: Array, rule: str) -> int:
+    """Index of the alpha that a rule takes, for scores of shape (n_folds, n_alphas)."""
+    best = int(np.argmax(np.where(np.isnan(mean), -np.inf, mean)))
+    if rule == "best":
+        return best
+    error = np.std(scores[:, best], ddof=1) / np.sqrt(len(scores))
+    return int(np.argmax(mean >= mean[best] - error))
