@@ -4,14 +4,15 @@ import re
 import tomllib
 from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import TypeVar
 
 ENTRIES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)  # a line that names an entry
+ENTRY_LINE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
+Documentable = TypeVar("Documentable")
 
 
-def documented(documentable: Any) -> Any:
-    """Put shared entries into a docstring, in the places of lines such as ``{tol}``.
+def documented(documentable: Documentable) -> Documentable:
+    """Replace the lines of a docstring such as ``{tol}`` by the shared entries that they name.
 
     Parameters
     ----------
@@ -33,5 +34,5 @@ def documented(documentable: Any) -> Any:
 
 
 def _filled(text: str) -> str:
-    """A text with entries, which may name others, in their places."""
-    return PLACE.sub(lambda place: indent(_filled(ENTRIES[place[2]]).rstrip(), place[1]), text)
+    """A text with entries, which may name others, in place of the lines that name them."""
+    return ENTRY_LINE.sub(lambda line: indent(_filled(ENTRIES[line[2]]).rstrip(), line[1]), text)

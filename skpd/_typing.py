@@ -1,9 +1,11 @@
 """Types used in signatures."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint
 from scipy.sparse import sparray
 
 Array = NDArray[np.float64]
@@ -33,4 +35,9 @@ else:
     Matrix = MatrixLike = ArrayLike
 
 Groups = int | ArrayLike | dict | None  # of features, in a format of `skpd.penalties.GroupL2`
+FeatureBounds = Bounds | tuple[ArrayLike, ArrayLike] | list | None  # (lower, upper)
+Constraints = LinearConstraint | Sequence[LinearConstraint] | None
+Metadata = dict[str, ArrayLike]  # what a method takes beside X and y, such as sample_weight
+# the values of fitted attributes by name
+Attributes = dict[str, np.ndarray | float | list | None]
 PerRow = ArrayLike | None  # a number for each row, or the default

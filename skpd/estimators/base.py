@@ -10,11 +10,19 @@ from joblib import effective_n_jobs
 
 from .._compat import _fit_context, with_callbacks
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, Groups, Matrix, MatrixLike, PerRow
+from .._typing import (
+    Array,
+    ArrayLike,
+    Constraints,
+    FeatureBounds,
+    Groups,
+    Matrix,
+    MatrixLike,
+    PerRow,
+)
 from .._warn import warn
 from ..designs import Design, RowBlocks
 from ..formulation.formulate import FormulatedProblems, Specification, formulate
-from ..formulation.offsets import without_none
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
 from ..penalties import Penalty
@@ -44,16 +52,14 @@ class PrimalDualEstimator(SolvedModel):
     groups_: Array
 
     # parameters, as they are for the estimators that do not have them
-    groups: Any = None
+    groups: Groups = None
     penalty_weights: ArrayLike | None = None
-    bounds: Any = None
-    constraints: Any = None
+    bounds: FeatureBounds = None
+    constraints: Constraints = None
     noise_budget: float | None = None
 
-    _no_path: str = ""  # why there is no path, and what to do instead
     _named_penalties: ClassVar[dict] = PENALTIES  # those that have a name
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
-    _takes_offset: ClassVar[bool] = True  # whether the predictions of rows may have offsets
     _predicts_means: ClassVar[bool] = False  # exp(x.w + b), with a score of its own
     _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
     _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
@@ -75,7 +81,7 @@ class PrimalDualEstimator(SolvedModel):
 
         {results_of_fit}
         """
-        fit = self._problems(X, y, sample_weight, **self._offset(offset))
+        fit = self._problems(X, y, sample_weight, self._checked_offset(offset))
         return self._fit(fit, sample_weight)
 
     def _get_penalty(self) -> Penalty:
@@ -89,15 +95,6 @@ class PrimalDualEstimator(SolvedModel):
         if isinstance(groups, str):
             return self.groups_
         return groups_by_place(groups, getattr(self, "feature_names_in_", None))
-
-    def _offset(self, offset: PerRow) -> dict[str, ArrayLike]:
-        """The offset as a keyword argument, or none; an error if the model takes none."""
-        if offset is not None and not self._takes_offset:
-            raise ValueError(
-                f"{type(self).__name__} takes no offset: offsets are for linear models with one "
-                "prediction for each row, or one for each class against the others."
-            )
-        return without_none(offset=offset)
 
     # Problems
 
@@ -115,11 +112,14 @@ class PrimalDualEstimator(SolvedModel):
             None if budget is None else float(budget),
         )
 
+    def _require_path(self) -> None:
+        """Raise a ValueError that says what to do instead if the models make no path."""
+
     @abstractmethod
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
-        """The validated data and the problems of a fit; those with ``_takes_offset`` take one."""
+        """The validated data and the problems of a fit."""
 
     def _problems_of(
         self, X: MatrixLike, targets: Sequence[tuple[Array, Loss]], sample_weight: Array
@@ -135,7 +135,7 @@ class PrimalDualEstimator(SolvedModel):
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
         fitted = self._with_groups_found()
-        return fitted._problems(X, y, sample_weight, **self._offset(offset)).problems
+        return fitted._problems(X, y, sample_weight, self._checked_offset(offset)).problems
 
     def _with_groups_found(self) -> Self:
         """The model, or a copy whose groups are those of the data that it was fitted to."""

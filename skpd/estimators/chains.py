@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import require_unmasked
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Indices, Matrix, PerRow
+from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FormulatedProblems
@@ -43,7 +43,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         return L1() if self.penalty == "l1" else SquaredL2()
 
     @fit_method
-    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
+    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:
         """Fit the model and certify it.
 
         Parameters
@@ -79,9 +79,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
             return None
         return [Point(coef, 0.0, None)]
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         (point,), classes, K = points, fit.labels, len(fit.labels)
         return {
             "classes_": classes,

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -14,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import (
     FormulatedProblems,
@@ -54,9 +53,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         pairs = zip(fit.problems, points, strict=True)
         model = {
             "classes_": fit.labels,
@@ -129,7 +126,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
         {labels_of_rows}
         """
-        scores = self.decision_function(X, **self._offset(offset))
+        scores = self.decision_function(X, offset)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
 
@@ -143,7 +140,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
         {probabilities_of_rows}
         """
-        return np.exp(self._log_probabilities(X, **self._offset(offset)))
+        return np.exp(self._log_probabilities(X, offset))
 
     @available_if(_has_probabilities)
     @documented
@@ -154,9 +151,9 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
         {log_probabilities_of_rows}
         """
-        return self._log_probabilities(X, **self._offset(offset))
+        return self._log_probabilities(X, offset)
 
-    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
+    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
         return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _gives_probabilities(self) -> bool:
@@ -165,7 +162,7 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
     def _log_probabilities(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
-        scores, loss = self.decision_function(X, **self._offset(offset)), self._get_loss()
+        scores, loss = self.decision_function(X, offset), self._get_loss()
         ones, z = np.ones(scores.size), np.ravel(scores)
         if scores.ndim == 1:
             return np.column_stack([-loss.value(label * ones, z) for label in (-1.0, 1.0)])

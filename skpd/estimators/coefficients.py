@@ -25,6 +25,7 @@ class LinearCoefficients:
     dual_coef_: Array
 
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
+    _takes_offset: ClassVar[bool] = True  # whether the predictions of rows may have offsets
 
     @available_if(_has_coefficients)
     def sparsify(self) -> Self:
@@ -72,7 +73,17 @@ class LinearCoefficients:
         """The predictions of the model for rows, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         X = validated(self, X, reset=False, **_DATA)
-        return with_offsets(linear_predictions(X, self._coef_rows, self.intercept_), offset)
+        scores = linear_predictions(X, self._coef_rows, self.intercept_)
+        return with_offsets(scores, self._checked_offset(offset))
+
+    def _checked_offset(self, offset: PerRow) -> PerRow:
+        """The offset, or an error if there is one and the model takes none."""
+        if offset is not None and not self._takes_offset:
+            raise ValueError(
+                f"{type(self).__name__} takes no offset: offsets are for linear models with one "
+                "prediction for each row, or one for each class against the others."
+            )
+        return offset
 
     @property
     def _dense_coef(self) -> Array:

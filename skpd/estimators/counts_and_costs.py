@@ -10,7 +10,7 @@ from sklearn.utils import check_consistent_length
 
 from .._compat import Interval
 from .._docstrings import documented
-from .._typing import MatrixLike, PerRow
+from .._typing import ArrayLike, Constraints, MatrixLike, PerRow
 from ..formulation.validation import checked_weights
 from ..losses import Gamma, Poisson, Tweedie
 from ..losses.deviances import Deviance, NegativeBinomial
@@ -25,7 +25,7 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
     _takes_blocks: ClassVar[bool] = True
     _predicts_means: ClassVar[bool] = True
 
-    constraints: Any = None
+    constraints: Constraints = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -46,7 +46,7 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
         with np.errstate(over="ignore"):
             return np.exp(super().predict(X, offset))
 
-    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
+    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
         loss: Any = self._get_loss()
         check_consistent_length(y, predicted, sample_weight)
         weights = checked_weights(sample_weight, predicted)

@@ -2,12 +2,12 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike
+from .._typing import ArrayLike, FeatureBounds
 from ..losses import MarginLoss
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
@@ -140,7 +140,7 @@ class ElasticNetPD(SolverParameters, _ElasticNetModel, LassoLike):
     positive: bool = False
     l1_radius: float | None = None
     penalty_weights: ArrayLike | None = None
-    bounds: Any = None
+    bounds: FeatureBounds = None
 
 
 @declared
@@ -209,5 +209,5 @@ class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClass
     l1_ratio: float = 0.5
     l1_radius: float | None = None
     penalty_weights: ArrayLike | None = None
-    bounds: Any = None
+    bounds: FeatureBounds = None
     loss: str | MarginLoss = "smoothed_hinge"

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from .._compat import CallbackSupportMixin, StrOptions
-from .._typing import Array, PerRow
+from .._typing import Array, Attributes, PerRow
 from .._warn import warn
 from ..certificates import Certificate
 from ..formulation.constraints import multipliers_of
@@ -259,14 +259,12 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         return monitor.best
 
     @abstractmethod
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         """The fitted attributes that make predictions, from a point for each of the problems."""
 
     def _other_attributes(
         self, solutions: Sequence[Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         """The dual solution, and attributes that belong to a fit but make no predictions."""
         return {"dual_coef_": dual_coef_of(solutions, fit)}
 

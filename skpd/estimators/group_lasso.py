@@ -1,7 +1,7 @@
 """The group lasso for classification and regression."""
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._typing import ArrayLike, Groups
 from ..formulation.overlapping import Copies, copies_of
@@ -98,7 +98,7 @@ class GroupLassoSVC(ClassifierParameters, WithGroups, MarginClassifier):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    groups: Any = None
+    groups: Groups = None
     group_weights: ArrayLike | None = None
 
 
@@ -163,6 +163,6 @@ class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
 
     alpha: float = 1.0
     _: KW_ONLY
-    groups: Any = None
+    groups: Groups = None
     group_weights: ArrayLike | None = None
     loss: str | ResidualLoss = "squared"

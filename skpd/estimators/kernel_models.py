@@ -10,8 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._docstrings import documented
-from .._typing import Array, Indices, Matrix, MatrixLike
+from .._typing import Array, Attributes, Indices, Matrix, MatrixLike, PerRow
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
 from ..formulation.validation import validated
@@ -35,10 +34,6 @@ class KernelModel(PrimalDualEstimator):
     The functions are stored as sums over the training rows.
     """
 
-    _no_path = (
-        "Models of kernels make no path: the features of their factors depend on alpha. Fit one "
-        "for each alpha."
-    )
     support_: Indices
     support_coef_: Array
     support_vectors_: Matrix
@@ -67,6 +62,12 @@ class KernelModel(PrimalDualEstimator):
     @abstractmethod
     def _is_precomputed(self) -> bool:
         """Whether X holds the values of kernels."""
+
+    def _require_path(self) -> None:
+        raise ValueError(
+            "Models of kernels make no path: the features of their factors depend on alpha. Fit "
+            "one for each alpha."
+        )
 
     def _get_penalty(self) -> Penalty:
         return self._penalty_of(np.zeros(1, dtype=np.int64))
@@ -113,11 +114,11 @@ class KernelModel(PrimalDualEstimator):
         machine = KernelMachine(monitor.problem, self._penalty_of)
         return SimpleNamespace(model=machine.expanded(monitor.best))
 
-    def _model(self, points: Sequence[Any], fit: FormulatedProblems) -> dict[str, Any]:
+    def _model(self, points: Sequence[Any], fit: FormulatedProblems) -> Attributes:
         classes = fit.labels
         weights = np.stack([point.model.weights for point in points])
         support = np.flatnonzero(np.any(weights, axis=(0, 1)))
-        model = {
+        model: Attributes = {
             "support_": support,
             "support_coef_": self._coefficients_of(weights[:, :, support], classes),
             "intercept_": np.array([point.model.intercept for point in points]),
@@ -134,9 +135,10 @@ class KernelModel(PrimalDualEstimator):
     def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
         """``support_coef_``, from the weights for each output, kernel and row in ``support_``."""
 
-    def _scores(self, X: MatrixLike) -> Array:  # type: ignore[override]
+    def _scores(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The values of the functions with the intercepts, of shape (n_samples, n_outputs)."""
         check_is_fitted(self)
+        self._checked_offset(offset)
         X = validated(self, X, reset=False, **self._data_options)
         outputs = np.atleast_1d(self.intercept_)
         if not len(self.support_):
@@ -162,35 +164,9 @@ class KernelClassifier(StoppingParameters, WithSolver, KernelModel, MarginClassi
     class_weight: dict | str | None = None
     n_jobs: int | None = None
 
-    @documented
-    def decision_function(self, X: MatrixLike) -> Array:
-        """The values of the functions, intercepts included.
-
-        {X_of_kernels}
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where ``classes_[1]`` is predicted.
-        """
-        scores = self._scores(X)
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
 
 @shared
 class KernelRegressor(StoppingParameters, WithSolver, KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
 
     fit_intercept: bool = True
-
-    @documented
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict targets.
-
-        {X_of_kernels}
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        return self._scores(X)[:, 0]

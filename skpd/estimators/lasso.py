@@ -9,31 +9,34 @@ import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerRow
+from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow
+from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
+from .coefficients import LinearCoefficients
 from .parameters import SolverParameters, declared, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
-class LassoAttributes:
+class LassoAttributes(LinearCoefficients):
     """Mixin with fitted attributes under their names in scikit-learn."""
 
-    certificate_: Any
+    certificate_: Certificate | list[Certificate]
 
     @property
     def dual_gap_(self) -> Numbers:
         """Alias of ``duality_gap_``; with several targets an array of shape (n_targets,)."""
-        several = isinstance(self.certificate_, list)
-        return np.array([c.gap for c in self.certificate_]) if several else self.certificate_.gap
+        if isinstance(self.certificate_, list):
+            return np.array([certificate.gap for certificate in self.certificate_])
+        return self.certificate_.gap
 
     @property
     def sparse_coef_(self) -> sp.csr_array:
         """Sparse array of ``coef_``, of shape (1, n_features) or (n_targets, n_features)."""
-        return sp.csr_array(self._coef_rows)  # type: ignore[attr-defined]
+        return sp.csr_array(self._coef_rows)
 
 
 class LassoLike(LassoAttributes, PrimalDualRegressor):
@@ -200,7 +203,7 @@ class LassoPDCertified(SolverParameters, LassoLike):
     _: KW_ONLY
     positive: bool = False
     penalty_weights: ArrayLike | None = None
-    bounds: Any = None
+    bounds: FeatureBounds = None
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()

@@ -1,14 +1,14 @@
 """Logistic regression of two classes or more."""
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import Array, MatrixLike, PerRow
+from .._typing import Array, Groups, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
@@ -98,7 +98,7 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
     _: KW_ONLY
     penalty: str | Penalty = "l2"
     l1_ratio: float | None = None
-    groups: Any = None
+    groups: Groups = None
     class_weight: dict | str | None = None
 
     def _get_loss(self) -> Logistic:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
 from .._compat import StrOptions, _check_feature_names
-from .._typing import MatrixLike, PerRow
+from .._typing import Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -133,10 +133,6 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
     _weights_attribute: ClassVar[str] = "row_factors_"
     _constant_model: ClassVar[str] = "finds nothing but biases"
     _advice: ClassVar[str] = "alpha"  # there are no features to scale
-    _no_path = (
-        "A path holds a table of coefficients, which factors of different ranks are not: fit a "
-        "model for each alpha, with warm_start=True."
-    )
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(NAMED_LOSSES)), Loss],
@@ -155,6 +151,12 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         tags.input_tags.string = True
         tags.target_tags.required = False  # a sparse matrix holds its ratings
         return tags
+
+    def _require_path(self) -> None:
+        raise ValueError(
+            "A path holds a table of coefficients, which factors of different ranks are not: fit "
+            "a model for each alpha, with warm_start=True."
+        )
 
     @fit_method
     def fit(self, X: MatrixLike, y: PerRow = None, sample_weight: PerRow = None) -> Self:
@@ -176,7 +178,9 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         """
         return self._fit(self._problems(X, y, sample_weight), sample_weight)
 
-    def _problems(self, X: MatrixLike, y: PerRow, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
+    def _problems(
+        self, X: MatrixLike, y: PerRow, sample_weight: PerRow, offset: PerRow = None
+    ) -> FormulatedProblems:
         """The data, the one problem, and the labels of rows and columns."""
         if not sp.issparse(X):
             _check_feature_names(self, X, reset=True)
@@ -239,9 +243,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         coef = np.vstack([self.row_factors_, self.column_factors_])
         return [Point(coef, free, theta[problem.rows.order])]
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         (point,), seen = points, fit.labels
         coef, free = point.coef, point.intercept
         n_rows, n_columns = len(seen.rows), len(seen.columns)
@@ -274,13 +276,13 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
 
     def _other_attributes(
         self, solutions: Sequence[Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         dual_coef = dual_coef_of(solutions, fit)
         if self.loss == "hinge":
             dual_coef = dual_coef.reshape(-1, len(self.levels_) - 1)
         return {"dual_coef_": dual_coef}
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict ratings.
 
         Labels that `fit` has not had have the factors and the biases 0.
@@ -289,6 +291,8 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         ----------
         X : array-like of shape (n_pairs, 2)
             Pairs of a row's and a column's label.
+        offset : None
+            There is none.
 
         Returns
         -------
@@ -301,6 +305,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
             If there are labels that `fit` has not had.
         """
         check_is_fitted(self)
+        self._checked_offset(offset)
         if sp.issparse(X):
             raise ValueError("X must hold pairs of labels to predict for, got a sparse matrix.")
         _check_feature_names(self, X, reset=False)

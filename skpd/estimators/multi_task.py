@@ -119,7 +119,9 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
         return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
 
-    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
+    def _problems(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
+    ) -> FormulatedProblems:
         """The validated data and the one problem of all outputs or tasks."""
         if self.tasks is not None:
             return self._problem_of_tasks(X, y, sample_weight)
@@ -181,9 +183,9 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         require_unit(problem)
         return FormulatedProblems(whole, y, [problem])
 
-    def _fitted_problems(self, X, y, sample_weight):
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         tasks = None if self.tasks is None else self.tasks_
-        problems = super()._fitted_problems(X, y, sample_weight)
+        problems = super()._fitted_problems(X, y, sample_weight, offset)
         if tasks is not None and not np.array_equal(tasks, self.tasks_):
             raise ValueError(
                 f"X must hold the tasks that {type(self).__name__} was fitted with, {tasks!r}, "
@@ -191,21 +193,24 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
             )
         return problems
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict targets, or decision values for a loss of labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             With the column of tasks, if there is one.
+        offset : None
+            There is none.
 
         Returns
         -------
         y : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
         """
         if self.tasks is None:
-            return self._scores(X)
+            return self._scores(X, offset)
         check_is_fitted(self)
+        self._checked_offset(offset)
         X, labels = self._without_tasks(X, reset=False)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
         place = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)

@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, MatrixLike
+from .._typing import Array, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
@@ -113,21 +113,23 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
         ]
 
     @documented
-    def decision_function(self, X: MatrixLike) -> Array:
+    def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The scores of the classes.
 
         {X_of_rows}
+        offset : None
+            There is none.
 
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
             For two classes the score of ``classes_[1]`` minus that of the other.
         """
-        scores = self._scores(X)
+        scores = self._scores(X, offset)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _gives_probabilities(self) -> bool:
         return LOSSES[self.loss].is_log_likelihood
 
-    def _log_probabilities(self, X: MatrixLike) -> Array:  # type: ignore[override]
-        return log_softmax(self._scores(X), axis=1)
+    def _log_probabilities(self, X: MatrixLike, offset: PerRow = None) -> Array:
+        return log_softmax(self._scores(X, offset), axis=1)

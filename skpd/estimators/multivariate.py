@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
@@ -164,7 +164,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     k: float | None = None
     penalty: str | Penalty = "l2"
     l1_ratio: float | None = None
-    groups: Any = None
+    groups: Groups = None
     max_iter: int = 10_000
     fit_intercept: bool = False
 
@@ -174,7 +174,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         return tags
 
     @fit_method
-    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:  # type: ignore[override]
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Fit the classifier and certify it.
 
         {X_of_fit}
@@ -191,9 +191,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             return None
         return [Point(coef, float(self.intercept_[0]) if self.fit_intercept else 0.0, None)]
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         (point,), training = points, fit.labels
         return {
             "classes_": training.classes,
@@ -202,7 +200,9 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             "threshold_": training.threshold(point),
         }
 
-    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
+    def _problems(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
+    ) -> FormulatedProblems:
         """The validated data, the one problem, and the training data for `_model`."""
         if sample_weight is not None:
             raise ValueError(

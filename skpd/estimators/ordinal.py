@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -194,9 +194,7 @@ class OrdinalPD(
             )
         return found
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         rows, coef = fit.problems[0].rows, points[0].coef
         thresholds = rows.loss.best_thresholds(rows.scores(np.asarray(coef, np.float64), 0.0))
         return {
@@ -246,5 +244,5 @@ class OrdinalPD(
         ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
         return self._sorted(-np.diff(np.hstack([ends[0], above, ends[1]]), axis=1))
 
-    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
+    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
         return accuracy_score(y, predicted, sample_weight=sample_weight)

@@ -18,7 +18,7 @@ from .._compat import (
     validate_parameter_constraints,
 )
 from .._docstrings import documented
-from .._typing import ArrayLike
+from .._typing import ArrayLike, FeatureBounds, Groups
 from .._values import Value
 from ..penalties import Penalty, for_features
 from .names import PENALTIES
@@ -267,9 +267,9 @@ class PenaltyParameters:
 
     penalty: str | Penalty = "l1"
     l1_ratio: float | None = None
-    groups: Any = None
+    groups: Groups = None
     penalty_weights: ArrayLike | None = None
-    bounds: Any = None
+    bounds: FeatureBounds = None
 
 
 @shared

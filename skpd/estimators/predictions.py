@@ -1,6 +1,6 @@
 """Predictions of linear models, for data and coefficients in sparse or dense format."""
 
-from typing import Any
+from abc import abstractmethod
 
 import numpy as np
 from scipy.sparse import issparse
@@ -14,6 +14,14 @@ from ..designs import Design, RowBlocks
 
 class ScoredPredictions:
     """Base class of models whose score compares targets with predictions."""
+
+    @abstractmethod
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
+        """Predict the targets or class labels of rows."""
+
+    @abstractmethod
+    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
+        """The score of predictions."""
 
     @documented
     def score(
@@ -39,12 +47,10 @@ class ScoredPredictions:
         """
         require_unmasked("y", y)
         require_unmasked("sample_weight", sample_weight)
-        own: Any = self
-        predicted = own.predict(X, **own._offset(offset))
-        return float(own._score(y, predicted, sample_weight))
+        return float(self._score(y, self.predict(X, offset), sample_weight))
 
 
-def linear_predictions(X: Matrix, coef: Any, intercept: Numbers) -> Array:
+def linear_predictions(X: Matrix, coef: Matrix, intercept: Numbers) -> Array:
     """Products X coef' + intercept for coef of shape (n_outputs, n_features), sparse or dense.
 
     The result is in float32 where both X and coef are, from sums in float64.
@@ -54,7 +60,7 @@ def linear_predictions(X: Matrix, coef: Any, intercept: Numbers) -> Array:
         return np.concatenate(parts)
     if issparse(coef):
         product = X @ coef.T
-        return (product.toarray() if issparse(product) else product) + intercept
+        return (product.toarray() if hasattr(product, "toarray") else product) + intercept
     if X.dtype == np.float64:
         return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
     design = Design(X)

@@ -170,7 +170,7 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
                 setattr(single, name, getattr(self, name))
         return single
 
-    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
+    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
         pairs = zip(self._get_loss().quantiles, predicted.T, strict=True)
         scores = [
             d2_pinball_score(y, z, sample_weight=sample_weight, alpha=quantile)

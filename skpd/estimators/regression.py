@@ -1,10 +1,10 @@
 """Linear regression with any convex loss of the residual and any penalty."""
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._compat import StrOptions
-from .._typing import ArrayLike
+from .._typing import ArrayLike, Constraints, FeatureBounds, Groups
 from ..losses import ResidualLoss
 from ..penalties import Penalty
 from .names import RESIDUAL_LOSSES, chosen
@@ -91,7 +91,7 @@ class PdproxRegressor(SolverParameters, WithResidualLoss):
     _: KW_ONLY
     penalty: str | Penalty = "l1"
     l1_ratio: float | None = None
-    groups: Any = None
+    groups: Groups = None
     penalty_weights: ArrayLike | None = None
-    bounds: Any = None
-    constraints: Any = None
+    bounds: FeatureBounds = None
+    constraints: Constraints = None

@@ -2,14 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from .._docstrings import documented
-from .._typing import ArrayLike, MatrixLike, PerRow
+from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import FormulatedProblems, formulate_shards, require_finite
 from ..formulation.offsets import offset_columns
@@ -38,9 +38,7 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
     def _get_loss(self) -> Loss:
         """The Loss object of this model."""
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         pairs = zip(fit.problems, points, strict=True)
         coefs = [problem.coef_table(point.coef) for problem, point in pairs]
         intercepts = [point.intercept for point in points]
@@ -89,5 +87,5 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         predictions = self._scores(X, offset)
         return predictions if np.ndim(self.intercept_) else predictions[:, 0]
 
-    def _score(self, y: np.ndarray, predicted: np.ndarray, sample_weight: PerRow) -> float:
+    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
         return r2_score(y, predicted, sample_weight=sample_weight)

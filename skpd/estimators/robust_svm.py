@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, Options, StrOptions
-from .._typing import Array, ArrayLike, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
 from ..formulation.solution import dual_coef_of
@@ -161,8 +161,8 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
             ridge=self.alpha, fit_intercept=bool(self.fit_intercept), total_weight=total_weight,
         )  # fmt: skip
 
-    def _fitted_problems(self, X, y, sample_weight) -> list[Problem]:  # type: ignore[override]
-        problems = self._problems(X, y, sample_weight).problems
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
+        problems = super()._fitted_problems(X, y, sample_weight, offset)
         return problems if self.epsilon > 0.0 else [plain_problem(each) for each in problems]
 
     def _checked_options(self, problem: Problem) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
 
     def _other_attributes(
         self, solutions: Sequence[Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    ) -> Attributes:
         radii = []
         for problem, solution in zip(fit.problems, solutions, strict=True):
             coef, intercept = np.float64(solution.coef), float(solution.intercept)

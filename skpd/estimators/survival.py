@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import require_unmasked
 from .._compat import StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
@@ -107,7 +107,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
     ties: str = "efron"
 
     @fit_method
-    def fit(  # type: ignore[override]
+    def fit(
         self, X: Any, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
         strata: PerRow = None,
     ) -> Self:  # fmt: skip
@@ -158,9 +158,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
             raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
         return self._with_groups_found()._problems(X, y, sample_weight, offset, strata).problems
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         coef, rows = points[0].coef, fit.problems[0].rows
         scores = rows.scores(np.asarray(coef, np.float64), 0.0)
         logs = _log_baselines(rows.loss, scores, fit.y)
@@ -221,7 +219,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         return found
 
     @documented
-    def score(  # type: ignore[override]
+    def score(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
         strata: PerRow = None,
     ) -> float:  # fmt: skip

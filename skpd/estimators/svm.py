@@ -2,12 +2,12 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike
+from .._typing import ArrayLike, Constraints, FeatureBounds, Groups
 from ..losses import MarginLoss
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
@@ -115,8 +115,8 @@ class PdproxSVC(ClassifierParameters, MarginClassifier):
     _: KW_ONLY
     penalty: str | Penalty = "l1"
     l1_ratio: float | None = None
-    groups: Any = None
+    groups: Groups = None
     penalty_weights: ArrayLike | None = None
-    bounds: Any = None
-    constraints: Any = None
+    bounds: FeatureBounds = None
+    constraints: Constraints = None
     noise_budget: float | None = None

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike, MatrixLike, PerRow
+from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
 from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
@@ -104,16 +104,17 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
     loss: str | Loss = "squared"
     max_iter: int = 5_000
 
-    @property
-    def _no_path(self) -> str:  # type: ignore[override]
-        if self.radius is None or self.loss != "squared":
-            return ""
-        return (
-            "A path follows alpha, the weight of the trace norm, which it is not beside a radius: "
-            "leave the radius out, or fit a model for each alpha, with warm_start=True."
-        )
+    def _require_path(self) -> None:
+        if self.radius is not None and self.loss == "squared":
+            raise ValueError(
+                "A path follows alpha, the weight of the trace norm, which it is not beside a "
+                "radius: leave the radius out, or fit a model for each alpha, with "
+                "warm_start=True."
+            )
 
-    def _problems(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow) -> FormulatedProblems:  # type: ignore[override]
+    def _problems(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
+    ) -> FormulatedProblems:
         """The validated data and the one problem of all outputs."""
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, **_DATA)
         y = finite_targets(y, type(self).__name__)
@@ -130,11 +131,11 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
         problem = formulate_outputs(self._specification(penalty), X, Y, sample_weight, loss)
         return FormulatedProblems(X, y, [problem])
 
-    def _model(
-        self, points: Sequence[Point | Solution], fit: FormulatedProblems
-    ) -> dict[str, Any]:
+    def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         model = super()._model(points, fit)
-        return {name: each[0] for name, each in model.items()} if fit.y.ndim == 1 else model
+        if fit.y.ndim > 1:
+            return model
+        return {name: np.asarray(value)[0] for name, value in model.items()}
 
     @property
     def rank_(self) -> int:

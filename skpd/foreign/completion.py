@@ -20,7 +20,7 @@ def factors_of(
     **more: ArrayLike,
 ) -> list[LinearFit]:  # fmt: skip
     """The fit of the factors and biases of an estimator, for the observed entries in X and y."""
-    estimator._offset(more.get("offset"))
+    estimator._checked_offset(more.get("offset"))
     levels = estimator.levels_ if estimator.loss == "hinge" else None
     fit = estimator._problems(X, y, sample_weight)
     (problem,), labels = fit.problems, fit.labels

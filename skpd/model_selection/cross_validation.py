@@ -181,7 +181,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
             far.
         """
         routing._raise_for_params(params, self, "fit")
-        fit = self._problems(X, y, sample_weight, **self._offset(offset))
+        fit = self._problems(X, y, sample_weight, self._checked_offset(offset))
         split = {}
         if routing._routing_enabled():
             routed = routing.process_routing(self, "fit", sample_weight=sample_weight, **params)
@@ -231,7 +231,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     def _fitted_problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
     ) -> list[Problem]:
-        (problem,) = super()._fitted_problems(X, y, sample_weight, **without_none(offset=offset))
+        (problem,) = super()._fitted_problems(X, y, sample_weight, offset)
         chosen = self._with_l1_ratio(problem, self._l1_ratios()[self._chosen])
         return [chosen.with_alpha(self.alpha_)]
 

@@ -237,15 +237,14 @@ def problems_of_path(
     ``estimator`` is a clone whose own alpha has no effect. Metadata may be None.
     """
     signature(estimator.fit).bind(X, y, **metadata)  # a TypeError for what it does not take
-    estimator._offset(metadata.get("offset"))
+    estimator._checked_offset(metadata.get("offset"))
     of_rows = metadata.keys() & signature(estimator._problems).parameters.keys()
     given = {"sample_weight": None} | {name: metadata[name] for name in of_rows}
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:
         estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
     fit = estimator._problems(X, y, **given)
-    if estimator._no_path:
-        raise ValueError(estimator._no_path)
+    estimator._require_path()
     return fit
 
 
