@@ -21,10 +21,18 @@ from ..formulation.following import follow
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.offsets import without_none
 from ..formulation.overlapping import Copies
-from ..formulation.progress import last_line, n_ticks, reporter, subtask
+from ..formulation.progress import (
+    CallbackContext,
+    FitTask,
+    last_line,
+    n_ticks,
+    reporter,
+    subtask,
+)
 from ..formulation.solution import (
     Description,
     SolverCall,
+    Wording,
     constant_model_message,
     dual_coef_of,
     map_in_threads,
@@ -62,10 +70,9 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     random_state: int | np.random.RandomState | None
 
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
-    _advice: ClassVar[str] = "bring the features to a common scale"  # where a fit fails
+    _wording: ClassVar[Wording] = Wording()  # of messages
     _precision: type[np.floating] = np.float64  # of the last X of `_problems`, so of coefficients
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
-    _constant_model: ClassVar[str] = "ignores all features"  # what such a model does
 
     def _fit(self, fit: FormulatedProblems, sample_weight: PerRow = None) -> Self:
         """Solve the problems of a fit in threads, and set the fitted attributes.
@@ -79,27 +86,28 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         if self.warm_start and self.__sklearn_is_fitted__():
             starts = [*(self._last_points(fit) or starts)]
         metadata = without_none(sample_weight=sample_weight) or None
-        task = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
+        task: FitTask = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
         ticks, stop = n_ticks(self.tol), Event()
         context = self._init_callback_context(
             max_subtasks=len(problems) if several else ticks, sequential_subtasks=n_threads == 1
         ).call_on_fit_task_begin(**task)
 
-        def attributes(monitor: Monitor) -> dict[str, Any]:
+        def attributes(monitor: Monitor) -> Attributes:
             return self._model([self._best_point(monitor)], fit)
 
         def fit_one(k: int, seed: int) -> Solution:
-            label, report = "", {"attributes": attributes}
-            part: AbstractContextManager[Any] = nullcontext(context)
+            label = f" {names[k]}" if several else ""
+            part: AbstractContextManager[CallbackContext] = nullcontext(context)
             if several:
-                label, report = f" {names[k]}", {}
                 part = subtask(context, {"estimator": self}, names[k], k, ticks)
             with part as inner:
                 solution = self._solve(
                     problems[k],
                     start=starts[k],
                     random_state=np.random.RandomState(seed),
-                    on_check=self._reporter(inner, task, label, stop=stop, **report),
+                    on_check=self._reporter(
+                        inner, task, label, None if several else attributes, stop
+                    ),
                 )
                 if solution.interrupted:
                     stop.set()
@@ -116,12 +124,19 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         return self
 
     def _reporter(
-        self, context: Any, task: dict[str, Any], label: str = "", **options: Any
+        self,
+        context: CallbackContext | None,
+        task: FitTask,
+        label: str = "",
+        attributes: Callable[[Monitor], Attributes] | None = None,
+        stop: Event | None = None,
     ) -> Callable[[Monitor], bool]:
         """The function that a solver calls after every check, for output and callbacks."""
         name = f"[{type(self).__name__}]{label}"
         context = context if hasattr(self, "_skl_callbacks") else None
-        return reporter(name, self.verbose, self.tol, context, task, **options)
+        return reporter(
+            name, self.verbose, self.tol, context, task, attributes=attributes, stop=stop
+        )
 
     # Solution
 
@@ -248,9 +263,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         return Description(
             type(self).__name__,
             self.get_params(deep=False),
-            self._advice,
+            self._wording,
             self._path_parameter,
-            self._constant_model,
             frozenset(names),
         )
 

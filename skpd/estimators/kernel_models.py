@@ -13,6 +13,7 @@ from .._compat import StrOptions
 from .._typing import Array, Attributes, Indices, Matrix, MatrixLike, PerRow
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
+from ..formulation.solution import Wording
 from ..formulation.validation import validated
 from ..losses import Loss
 from ..penalties import Penalty
@@ -44,7 +45,9 @@ class KernelModel(PrimalDualEstimator):
     _own_constraints: ClassVar[dict] = {
         "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})]
     }
-    _advice: ClassVar[str] = "alpha, or make the kernel positive semidefinite to more digits"
+    _wording: ClassVar[Wording] = Wording(
+        advice="alpha, or make the kernel positive semidefinite to more digits"
+    )
 
     @abstractmethod
     def _matrices(self, X: Matrix, weights: Array) -> list[KernelMatrix]:

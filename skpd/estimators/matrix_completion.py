@@ -14,7 +14,7 @@ from .._typing import Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
-from ..formulation.solution import dual_coef_of
+from ..formulation.solution import Wording, dual_coef_of
 from ..formulation.validation import checked_weights, finite_targets, require_size
 from ..losses import Loss
 from ..problems import Point, Solution
@@ -131,8 +131,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
 
     _model_attribute: ClassVar[str] = "row_factors_"
     _weights_attribute: ClassVar[str] = "row_factors_"
-    _constant_model: ClassVar[str] = "finds nothing but biases"
-    _advice: ClassVar[str] = "alpha"  # there are no features to scale
+    _wording: ClassVar[Wording] = Wording("finds nothing but biases", advice="alpha")
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(NAMED_LOSSES)), Loss],

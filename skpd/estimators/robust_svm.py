@@ -1,7 +1,7 @@
 """Support vector machines that are robust to changes of the distribution of the data."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,11 +13,12 @@ from .._compat import Interval, Options, StrOptions
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
-from ..formulation.solution import dual_coef_of
+from ..formulation.solution import dual_coef_of, solve_problem
 from ..formulation.validation import checked_weights, validated
+from ..formulation.without_radius import solve_without_radius
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
-from ..problems import Problem, Solution
+from ..problems import Point, Problem, Solution
 from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_of
 from .base import _DATA
 from .classifier import PrimalDualClassifier
@@ -173,19 +174,13 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         return {**options, "terms": terms}
 
     def _solve(self, problem, *, start, random_state, on_check=None) -> Solution:
+        def solve(problem: Problem, start: Point | None) -> Solution:
+            call = self._solver_call(problem)
+            return solve_problem(problem, call, start, random_state, on_check)
+
         if self.epsilon > 0.0:
-            return super()._solve(
-                problem, start=start, random_state=random_state, on_check=on_check
-            )
-        if start is not None:
-            p, r = start.dual_coef
-            coef, theta = problem.project(start.coef), -problem.y * (p - r)
-            start = replace(start, coef=coef, dual_coef=theta)
-        found = super()._solve(
-            plain_problem(problem), start=start, random_state=random_state, on_check=on_check
-        )
-        p, coef = np.abs(found.dual_coef), problem.extend(found.coef, float(found.intercept))
-        return replace(found, coef=coef, dual_coef=np.stack([p, np.zeros_like(p)]))
+            return solve(problem, start)
+        return solve_without_radius(solve, problem, start)
 
     def _other_attributes(
         self, solutions: Sequence[Solution], fit: FormulatedProblems

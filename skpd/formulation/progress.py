@@ -1,12 +1,15 @@
 """What verbose output and callbacks see of a fit."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from math import ceil, inf, log10
 from threading import Event, Lock
-from typing import Any
+from typing import Protocol, TypedDict, Unpack
 
+from sklearn.base import BaseEstimator
+
+from .._typing import Attributes, MatrixLike, Metadata
 from ..certificates.digits import rounded
 from ..problems import Solution
 from ..solvers import Monitor
@@ -15,6 +18,34 @@ DIGITS = 8  # of an objective value on the way
 
 # scikit-learn's callbacks talk to the main process over connections that threads share
 CALLBACK_LOCK = Lock()
+
+
+class FitTask(TypedDict, total=False):
+    """What callbacks are told of a fit or of a part of one."""
+
+    estimator: BaseEstimator
+    X: MatrixLike
+    y: MatrixLike
+    metadata: Metadata | None
+    reconstruction_attributes: Attributes | Callable[[], Attributes]
+
+
+class CallbackContext(Protocol):
+    """The context of a task of a fit, as scikit-learn's callbacks have it."""
+
+    sequential_subtasks: bool
+
+    def subcontext(
+        self, *, task_name: str, task_id: int | None = None, max_subtasks: int | None = None
+    ) -> "CallbackContext": ...
+
+    def call_on_fit_task_begin(self, **task: Unpack[FitTask]) -> "CallbackContext": ...
+
+    def call_on_fit_task_end(self, **task: Unpack[FitTask]) -> bool: ...
+
+    def propagate_callback_context(
+        self, estimator: BaseEstimator
+    ) -> AbstractContextManager[None]: ...
 
 
 class ProgressLines:
@@ -60,8 +91,9 @@ def last_line(name: str, solution: Solution) -> None:
 
 @contextmanager
 def subtask(
-    context: Any, task: dict[str, Any], name: str, number: int, n_parts: int = 0, **at_end: Any
-) -> Iterator[Any]:
+    context: CallbackContext, task: FitTask, name: str, number: int, n_parts: int = 0,
+    **at_end: Unpack[FitTask],
+) -> Iterator[CallbackContext]:  # fmt: skip
     """Context of a part of a fit, whose begin and end are reported to callbacks.
 
     Parameters
@@ -80,11 +112,11 @@ def subtask(
     """
     with CALLBACK_LOCK:
         number_or_none = None if context.sequential_subtasks else number
-        own = context.subcontext(task_name=name, task_id=number_or_none, max_subtasks=n_parts)
-        own.call_on_fit_task_begin(**task)
-    yield own
+        part = context.subcontext(task_name=name, task_id=number_or_none, max_subtasks=n_parts)
+        part.call_on_fit_task_begin(**task)
+    yield part
     with CALLBACK_LOCK:
-        own.call_on_fit_task_end(**task, **at_end)
+        part.call_on_fit_task_end(**(task | at_end))
 
 
 def n_ticks(tol: float) -> int:
@@ -96,10 +128,10 @@ def reporter(
     name: str,
     verbose: int,
     tol: float,
-    context: Any,
-    task: dict[str, Any],
+    context: CallbackContext | None,
+    task: FitTask,
     *,
-    attributes: Callable[[Monitor], dict] | None = None,
+    attributes: Callable[[Monitor], Attributes] | None = None,
     stop: Event | None = None,
 ) -> Callable[[Monitor], bool]:
     """The function that a solver calls after every check, for verbose output and callbacks.
@@ -120,7 +152,7 @@ def reporter(
     stop : threading.Event, default=None
         Ends this fit when it is set.
     """
-    ticks, most = 0, n_ticks(tol)
+    ticks, max_ticks = 0, n_ticks(tol)
     lines = ProgressLines(name, int(verbose))
 
     def on_check(monitor: Monitor) -> bool:
@@ -131,19 +163,19 @@ def reporter(
         if context is None:
             return ended
         gap = monitor.relative_gap
-        reached = most if monitor.done else 0
+        reached = max_ticks if monitor.done else 0
         if 0.0 < gap < 1.0:
             reached = max(reached, int(-10.0 * log10(gap)))
-        reached = min(reached, most)
+        reached = min(reached, max_ticks)
         while ticks < reached:
             ticks += 1
             with CALLBACK_LOCK:
                 tick = context.subcontext(task_name="tenth of a power of ten of the relative gap")
                 tick.call_on_fit_task_begin(**task)
-                now = {}
+                now: FitTask = {}
                 if ticks == reached and attributes is not None:
                     now["reconstruction_attributes"] = lambda: attributes(monitor)
-                ended |= tick.call_on_fit_task_end(**task, **now)
+                ended |= tick.call_on_fit_task_end(**(task | now))
         return ended
 
     return on_check

@@ -136,6 +136,22 @@ def dual_coef_of(solutions: Sequence[Solution], fit: FormulatedProblems) -> Arra
 
 
 @dataclass(frozen=True)
+class Wording:
+    """Words for messages about the models of an estimator.
+
+    Attributes
+    ----------
+    constant_model : str
+        What a model does whose coefficients are all 0.
+    advice : str
+        What may be done, beside an increase of ``tol``, where a fit does not converge.
+    """
+
+    constant_model: str = "ignores all features"
+    advice: str = "bring the features to a common scale"
+
+
+@dataclass(frozen=True)
 class Description:
     """What messages say of an estimator.
 
@@ -144,21 +160,17 @@ class Description:
     estimator_name : str
     parameters : dict
         The parameters of the estimator, as of ``get_params``.
-    advice : str
-        What helps where a fit does not converge.
+    wording : Wording
     path_parameter : str
         The parameter from a value of which on 0 is optimal.
-    constant_model : str
-        What a model does whose coefficients are all 0.
     loss_names : frozenset of str
         The names that the parameter ``loss`` takes.
     """
 
     estimator_name: str
     parameters: dict[str, Any]
-    advice: str
+    wording: Wording
     path_parameter: str
-    constant_model: str
     loss_names: frozenset[str]
 
 
@@ -180,7 +192,7 @@ def warn_of_gap(
         advice = "Rounding of numbers of this size may allow no smaller gap. Increase tol"
         if n_iter >= max_iter:
             advice = f"Increase max_iter (now {max_iter}) or tol"
-        advice += f", or {description.advice}"
+        advice += f", or {description.wording.advice}"
     warn(
         f"{description.estimator_name} {what}{which}: after {n_iter} iterations its relative gap "
         f"is {worst.relative_gap:.2e}, above tol={tol:.2e}. Its objective, "
@@ -255,8 +267,8 @@ def constant_model_message(
         reason = f"Its objective is within tol={parameters['tol']:.3g} of the least"
         advice = [f"a smaller {parameter}", "a smaller tol"]
     return (
-        f"{description.estimator_name} {description.constant_model}: all coefficients are 0. "
-        f"{reason}. What to try: {', or '.join(advice)}."
+        f"{description.estimator_name} {description.wording.constant_model}: all coefficients "
+        f"are 0. {reason}. What to try: {', or '.join(advice)}."
     )
 
 

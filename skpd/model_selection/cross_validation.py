@@ -14,14 +14,14 @@ from sklearn.utils import metadata_routing as routing
 
 from .. import kernels
 from .._compat import CallbackSupportMixin, Interval
-from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Matrix, MatrixLike, Metadata, PerRow
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator, fit_method
 from ..estimators.regressor import PrimalDualRegressor
 from ..formulation.alphas import alpha_values
 from ..formulation.formulate import require_unit
 from ..formulation.offsets import without_none
-from ..formulation.progress import subtask
+from ..formulation.progress import CallbackContext, FitTask, subtask
 from ..losses import Loss, Squared
 from ..penalties import Penalty
 from ..problems import Problem
@@ -53,13 +53,15 @@ class PathSelection(CallbackSupportMixin, Generic[Folds]):
             A sentence that says how many fits are finished.
         """
 
-    def _follow_folds(self, folds: Folds, context: Any) -> FollowedPaths:
+    def _follow_folds(self, folds: Folds, context: CallbackContext) -> FollowedPaths:
         """The values of the models on all folds; ``context`` is that of the whole fit."""
-        owner, n_folds = {"estimator": self}, len(folds.folds)
-        return folds.follow(lambda k: subtask(context, owner, f"fold {k % n_folds}", k))
+        n_folds = len(folds.folds)
+        return folds.follow(
+            lambda k: subtask(context, {"estimator": self}, f"fold {k % n_folds}", k)
+        )
 
     def _select(
-        self, folds: Folds, task: dict[str, Any], fit_on_all_data: Callable[[Any], None]
+        self, folds: Folds, task: FitTask, fit_on_all_data: Callable[[CallbackContext], None]
     ) -> FollowedPaths:
         """Choose by the values on the folds and fit the model to all data, in a subtask."""
         n_paths = len(folds.grids) * len(folds.folds)
@@ -70,7 +72,7 @@ class PathSelection(CallbackSupportMixin, Generic[Folds]):
         progress = self._keep(paths, folds)
         if paths.interrupted:
             raise KeyboardInterrupt(progress)
-        at_end: dict[str, Any] = {"reconstruction_attributes": {}}
+        at_end: FitTask = {"reconstruction_attributes": {}}
         with subtask(context, task, "fit on all data", n_paths, **at_end) as part:
             fit_on_all_data(part)
         context.call_on_fit_task_end(**task, **at_end)
@@ -149,7 +151,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     @fit_method
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
-        **params: Any,
+        **params: ArrayLike,
     ) -> Self:  # fmt: skip
         """Choose the parameters by cross-validation, fit the model on all data and certify it.
 
@@ -194,9 +196,9 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         random_state = check_random_state(self.random_state)
         folds = LossFolds(samples, grids, n_threads, random_state, self, problems)
         metadata = without_none(sample_weight=sample_weight) or None
-        task = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
+        task: FitTask = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
 
-        def fit_on_all_data(context: Any) -> None:
+        def fit_on_all_data(context: CallbackContext) -> None:
             chosen = problems[self._chosen].with_alpha(self.alpha_)
             solution = self._solve(
                 chosen, start=None, random_state=random_state, on_check=self._reporter(None, task)
@@ -206,7 +208,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         self._select(folds, task, fit_on_all_data)
         return self
 
-    def _folds(self, X: Matrix, y: Array, problem: Problem, split: dict[str, Any]) -> list[Fold]:
+    def _folds(self, X: Matrix, y: Array, problem: Problem, split: Metadata) -> list[Fold]:
         """The folds, after a check that they have samples of positive weight.
 
         ``split`` holds the routed parameters of the splitter.

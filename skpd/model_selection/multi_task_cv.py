@@ -3,13 +3,13 @@
 import warnings
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from .._compat import Interval
-from .._typing import Array, ArrayLike, Indices, MatrixLike
+from .._typing import Array, ArrayLike, Indices, Matrix, Metadata
 from ..estimators.multi_task import MultiTaskPD
 from ..estimators.outputs import output_penalty
 from ..estimators.parameters import CrossValidationParameters, declared
@@ -131,7 +131,7 @@ class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD)
             errors["mse_path_"] = 2.0 * losses / n_outputs
         return errors
 
-    def _folds(self, X: MatrixLike, y: Any, problem: Problem, split: dict[str, Any]) -> list[Fold]:
+    def _folds(self, X: Matrix, y: Array, problem: Problem, split: Metadata) -> list[Fold]:
         if self.tasks is None:
             return super()._folds(X, y, problem, split)
         tasks = np.empty(len(y), dtype=np.int64)

@@ -24,12 +24,13 @@ from .._compat import (
     _num_samples,
     with_callbacks,
 )
-from .._typing import ArrayLike, MatrixLike, PerRow
+from .._typing import ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
 from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.offsets import without_none
+from ..formulation.progress import CallbackContext, FitTask
 from .certified_folds import follow_certified
 from .cross_validation import PathSelection
 from .folds import (
@@ -201,7 +202,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: Any
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: ArrayLike
     ) -> Self:
         """Choose alpha by cross-validation and fit the estimator to all data.
 
@@ -254,9 +255,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         # an error if it has no such parameter
         any_alpha = clone(model).set_params(**{model._path_parameter: 1.0})
         folds = self._scored_folds(samples, split, any_alpha, X, scorer)
-        task = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
+        task: FitTask = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
 
-        def fit_on_all_data(context: Any) -> None:
+        def fit_on_all_data(context: CallbackContext) -> None:
             model.set_params(**{model._path_parameter: self.alpha_})
             with context.propagate_callback_context(model), without_warning_of(model):
                 model.fit(X, y, **samples.of_model)
@@ -272,7 +273,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         warn_of_end(name, self.alphas, self.alphas_, paths.values, self.best_index_)
         return self
 
-    def _follow_folds(self, folds: ScoredFolds, context: Any) -> FollowedPaths:
+    def _follow_folds(self, folds: ScoredFolds, context: CallbackContext) -> FollowedPaths:
         if self.certified is None:
             return super()._follow_folds(folds, context)
         model = split_pipeline(self.estimator)[1]
@@ -289,7 +290,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         """The scorer of the estimator."""
         return check_scoring(self.estimator, scoring=self.scoring)
 
-    def _samples(self, X, y, scorer, params) -> tuple[Samples, dict[str, Any]]:
+    def _samples(self, X, y, scorer, params) -> tuple[Samples, Metadata]:
         """The samples with the metadata that belongs to them, and the metadata of the splitter."""
         if not routing._routing_enabled():
             split = {name: params.pop(name) for name in ("groups",) if name in params}
@@ -347,7 +348,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         return f"{paths.progress('cv_results_')}{choice}."
 
     def score(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: Any
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: ArrayLike
     ) -> float:
         """The score of the best estimator, by ``scoring``.
 

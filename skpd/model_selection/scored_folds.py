@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import metadata_routing as routing
 
 from .._compat import _check_method_params, _safe_indexing
-from .._typing import Array, ArrayLike, Indices, MatrixLike
+from .._typing import Array, ArrayLike, Indices, MatrixLike, Metadata
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.wrappers import with_last_step
 from .folds import FoldPath, FoldPaths, FollowedPaths
@@ -29,9 +29,9 @@ class Samples:
 
     X: MatrixLike
     y: ArrayLike
-    of_steps: dict[str, Any]
-    of_model: dict[str, Any]
-    of_score: dict[str, Any]
+    of_steps: Metadata
+    of_model: Metadata
+    of_score: Metadata
 
     def part(self, chosen: Indices) -> "Samples":
         """A part of the samples."""
@@ -102,11 +102,14 @@ def _knowing(steps: Pipeline, X: MatrixLike) -> tuple[list[tuple[str, BaseEstima
     return knowing, X
 
 
-def _transformed(transform: Callable, known: Any, result: Any, X: Any, **params: Any) -> Any:
+def _transformed(
+    transform: Callable[..., MatrixLike], known: MatrixLike, result: MatrixLike, X: MatrixLike,
+    **params: ArrayLike,
+) -> MatrixLike:  # fmt: skip
     return result if X is known and not params else transform(X, **params)
 
 
-def predicting_with(estimator: BaseEstimator, metadata: dict[str, Any]) -> BaseEstimator:
+def predicting_with(estimator: BaseEstimator, metadata: Metadata) -> BaseEstimator:
     """A copy of an estimator whose predictions are for rows with these offsets, strata and so on.
 
     Without metadata routing, nothing else passes them to the score of the last step.
@@ -157,7 +160,7 @@ def _number(score: float) -> float:
     return float(score)
 
 
-def taken_by(scorer: Callable, metadata: dict[str, Any]) -> dict[str, Any]:
+def taken_by(scorer: Callable, metadata: Metadata) -> Metadata:
     """The metadata that a scorer takes: scikit-learn's take weights at most."""
     names = set(signature(scorer).parameters)
     if hasattr(scorer, "_accept_sample_weight"):
