@@ -150,5 +150,5 @@ class PropertyTests:
     @np.errstate(invalid="ignore")
     def require_equal(self, what: str, left: Any, right: Any, size: Any, **places: Any) -> None:
         """Require equality up to rounding errors of terms of a given size."""
-        near = (left == right) | (np.abs(left - right) <= ACCURACY * (1.0 + size))
-        self.require(what, near, left, right, **places)
+        is_equal = (left == right) | (np.abs(left - right) <= ACCURACY * (1.0 + size))
+        self.require(what, is_equal, left, right, **places)

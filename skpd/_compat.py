@@ -52,10 +52,10 @@ except ImportError:  # before scikit-learn 1.9
 
     def _check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
         """Check weights as scikit-learn 1.9 does, which refuses weights that are all 0."""
-        found = _check_any_sample_weight(sample_weight, X, **options)
-        if not found.any():
+        weights = _check_any_sample_weight(sample_weight, X, **options)
+        if not weights.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
-        return found
+        return weights
 
     class _NoCallbacks:
         """A context without callbacks: each task begins, ends and has subtasks unheard."""

@@ -26,7 +26,7 @@ from ..formulation.formulate import FormulatedProblems, Specification, formulate
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
 from ..penalties import Penalty
-from ..preprocessing.groups import groups_by_place, required_sources
+from ..preprocessing.groups import groups_by_index, required_sources
 from ..problems import Problem
 from .fitting import SolvedModel
 from .names import PENALTIES, chosen
@@ -86,15 +86,15 @@ class PrimalDualEstimator(SolvedModel):
 
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""
-        given = {"l1_ratio": self.l1_ratio, "groups": self._places_of(self.groups)}
-        penalty = chosen("penalty", self.penalty, self._named_penalties, **given)
+        parameters = {"l1_ratio": self.l1_ratio, "groups": self._indexed_groups(self.groups)}
+        penalty = chosen("penalty", self.penalty, self._named_penalties, **parameters)
         return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
 
-    def _places_of(self, groups: Groups) -> Groups:
-        """Groups with the indices of their features in place of the names of columns."""
+    def _indexed_groups(self, groups: Groups) -> Groups:
+        """Groups with the indices of their features instead of the names of columns."""
         if isinstance(groups, str):
             return self.groups_
-        return groups_by_place(groups, getattr(self, "feature_names_in_", None))
+        return groups_by_index(groups, getattr(self, "feature_names_in_", None))
 
     # Problems
 

@@ -193,36 +193,36 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
         method = method_for(self.solver, self.entropy)
         if 0.0 < self.entropy < LEAST_ENTROPY:
             raise ValueError(f"entropy must be 0 or at least {LEAST_ENTROPY}, got {self.entropy}.")
-        given: Array = checked_weights(sample_weight, X)
-        X, signs, weights, places = _distinct(X, self._signs(y, given), given)
+        row_weights: Array = checked_weights(sample_weight, X)
+        X, signs, weights, row_of = _distinct(X, self._signs(y, row_weights), row_weights)
         problem = BoostingProblem(weights, nu=float(self.nu), entropy=float(self.entropy))
-        found = generate_columns(
+        boosted = generate_columns(
             problem, signs, self._learner(X, signs), solver=method, tol=float(self.tol),
             max_iter=int(self.max_iter), on_round=self._print if self.verbose else None,
         )  # fmt: skip
-        totals = np.bincount(places, given, minlength=len(weights))
-        self.dual_coef_ = given / totals[places] * found.w[places]
+        totals = np.bincount(row_of, row_weights, minlength=len(weights))
+        self.dual_coef_ = row_weights / totals[row_of] * boosted.w[row_of]
         self.solver_ = method
-        self._set_found(found)
+        self._set_boosted(boosted)
         return self
 
     def _signs(self, y: ArrayLike, sample_weight: Array) -> Array:
         """Labels as -1 for the first class and 1 for the second."""
         check_classification_targets(y)
-        classes, places = np.unique(y, return_inverse=True)
+        classes, labels = np.unique(y, return_inverse=True)
         if len(classes) > 2:
             raise ValueError(
                 "Only binary classification is supported. LPBoostClassifier got "
                 f"{len(classes)} classes: wrap it in sklearn.multiclass.OneVsRestClassifier."
             )
-        n_present = np.count_nonzero(np.bincount(places, sample_weight > 0.0))
+        n_present = np.count_nonzero(np.bincount(labels, sample_weight > 0.0))
         if n_present < 2:
             raise ValueError(
                 "LPBoostClassifier needs samples of 2 classes whose sample_weight is positive, "
                 f"got {n_present} of the {len(classes)} class(es) in y."
             )
         self.classes_ = classes
-        return np.where(places == 1, 1.0, -1.0)
+        return np.where(labels == 1, 1.0, -1.0)
 
     def _learner(self, X: Array, signs: Array) -> Hypotheses:
         if self.estimator is None:
@@ -234,20 +234,20 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
             )
         return _FittedClassifiers(self.estimator, X, signs, check_random_state(self.random_state))
 
-    def _set_found(self, found: Boosted) -> None:
-        used = np.flatnonzero(found.mixture > 0.0)
-        self.estimators_ = [found.hypotheses[k] for k in used]
-        self.estimator_weights_ = found.mixture[used]
-        self.certificate_, self.restricted_certificate_ = found.certificate, found.restricted
+    def _set_boosted(self, boosted: Boosted) -> None:
+        used = np.flatnonzero(boosted.mixture > 0.0)
+        self.estimators_ = [boosted.hypotheses[k] for k in used]
+        self.estimator_weights_ = boosted.mixture[used]
+        self.certificate_, self.restricted_certificate_ = boosted.certificate, boosted.restricted
         self.certified_over_ = "all stumps" if self.estimator is None else "hypotheses found"
-        self.duality_gap_ = found.certificate.gap
-        self.relative_gap_ = found.certificate.relative_gap
-        self.gap_history_, self.n_iter_ = found.history, found.n_iter
-        self.converged_ = found.converged
-        if not found.converged:
+        self.duality_gap_ = boosted.certificate.gap
+        self.relative_gap_ = boosted.certificate.relative_gap
+        self.gap_history_, self.n_iter_ = boosted.history, boosted.n_iter
+        self.converged_ = boosted.converged
+        if not boosted.converged:
             warn(
-                f"LPBoostClassifier did not converge: after {found.n_iter} rounds its gap is "
-                f"{found.certificate.gap:.2e}, with tol={self.tol:.2e}. Increase max_iter (now "
+                f"LPBoostClassifier did not converge: after {boosted.n_iter} rounds its gap is "
+                f"{boosted.certificate.gap:.2e}, with tol={self.tol:.2e}. Increase max_iter (now "
                 f"{self.max_iter}) or tol.",
                 ConvergenceWarning,
             )
@@ -312,11 +312,11 @@ def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Arra
     kept = np.flatnonzero(sample_weight > 0.0)
     table = np.column_stack([X[kept], signs[kept]])
     rows, inverse = np.unique(table, axis=0, return_inverse=True)
-    places = np.zeros(len(X), dtype=np.intp)
-    places[kept] = np.ravel(inverse)
-    weights: Any = np.bincount(places[kept], sample_weight[kept] / total)
+    row_of = np.zeros(len(X), dtype=np.intp)
+    row_of[kept] = np.ravel(inverse)
+    weights: Any = np.bincount(row_of[kept], sample_weight[kept] / total)
     weights = np.maximum(weights, np.finfo(np.float64).tiny)
-    return np.ascontiguousarray(rows[:, :-1]), rows[:, -1], weights, places
+    return np.ascontiguousarray(rows[:, :-1]), rows[:, -1], weights, row_of
 
 
 class _FittedClassifiers(Hypotheses):

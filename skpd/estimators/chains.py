@@ -314,13 +314,13 @@ def encoded(y: Sequence[Any], lengths: Indices) -> tuple[np.ndarray, Indices]:
         raise ValueError("The labels in y must be hashable, such as numbers or strings.")
     if not all(np.isfinite(label) for label in tokens if isinstance(label, float)):
         raise ValueError("The labels in y must not be NaN or infinity, which mark missing ones.")
-    found = list(dict.fromkeys(tokens))
-    if len(found) < 2:
-        raise ValueError(f"y must have at least 2 different labels, got {found}.")
+    classes = list(dict.fromkeys(tokens))
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least 2 different labels, got {classes}.")
     with suppress(TypeError):  # labels without an order keep that in which they come
-        found = sorted(found)
-    place = {label: k for k, label in enumerate(found)}
-    return _array_of(found), np.array([place[label] for label in tokens])
+        classes = sorted(classes)
+    index = {label: k for k, label in enumerate(classes)}
+    return _array_of(classes), np.array([index[label] for label in tokens])
 
 
 def _plain(label: Any) -> Any:

@@ -104,8 +104,8 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
         _, _, loss = separate_offset(self._get_loss(), y, offsets[0])
 
-        def shards_of(place, positive):
-            targets = Targets(y, sample_weight, positive, class_weight, offset=offsets[place])
+        def shards_of(k, positive):
+            targets = Targets(y, sample_weight, positive, class_weight, offset=offsets[k])
             return LocalShards(Shard(X, targets, loss, n_parallel=n_parallel))
 
         specification = self._specification()

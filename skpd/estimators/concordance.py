@@ -30,11 +30,11 @@ def _pairs(time: Array, event: np.ndarray, scores: Array, weights: Array) -> tup
     """
     n = len(time)
     # complex numbers are in the order of their real parts, and of equal ones in that of imaginary
-    rank, place = (np.unique(x, return_inverse=True)[1] for x in (time - 1j * event, scores))
+    rank, score_rank = (np.unique(x, return_inverse=True)[1] for x in (time - 1j * event, scores))
     in_order = comparable = 0.0
     for bit in range(int(np.max(rank, initial=0)).bit_length()):
         block, later = rank >> (bit + 1), (rank >> bit) % 2 == 1
-        keys = block * n + place
+        keys = block * n + score_rank
         order = np.argsort(keys, kind="stable")
         mass = np.append(0.0, np.cumsum((weights * later)[order]))
         rows = np.flatnonzero(event & ~later)

@@ -25,7 +25,7 @@ class WithGroups(PrimalDualEstimator):
 
     @property
     def _groups(self) -> Groups:
-        return 1 if self.groups is None else self._places_of(self.groups)
+        return 1 if self.groups is None else self._indexed_groups(self.groups)
 
     def _copies(self) -> Copies | None:
         """Copies of the features that are in several groups; None where groups do not overlap."""

@@ -55,8 +55,8 @@ class _OneKernel(KernelModel):
     def _kernel(self) -> Kernel:
         if not isinstance(self.kernel, str):
             return Kernel(self.kernel, self.kernel_params or {})
-        own = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
-        return Kernel(self.kernel, own, self._centre)
+        parameters = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
+        return Kernel(self.kernel, parameters, self._centre)
 
     def _values(self, X: Matrix) -> list[Array]:
         if self._is_precomputed:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import LinAlgError, cholesky
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.linalg import LinAlgError, cholesky, eigh
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
@@ -60,8 +59,8 @@ class Kernel:
         named = isinstance(self.metric, str)
         if named and Y is None and X.shape[0] > BLOCK:
             return self._between_rows(X)
-        found = pairwise_kernels(X, Y, metric=self.metric, filter_params=named, **self.parameters)
-        return np.asarray(found, dtype=np.float64)
+        values = pairwise_kernels(X, Y, metric=self.metric, filter_params=named, **self.parameters)
+        return np.asarray(values, dtype=np.float64)
 
     def _between_rows(self, X: Matrix) -> Array:
         """Values of all pairs of rows, each computed once, as kernels with names are symmetric.
@@ -139,7 +138,7 @@ def gamma_of(gamma: float | str, X: Any, weights: Array) -> float:
         return 1.0 / n_features
     if gamma != "scale":
         return float(gamma)
-    least_std = len(weights) * EPSILON  # relative to the mean, of which this is the rounding error
+    min_std = len(weights) * EPSILON  # relative to the mean, of which this is the rounding error
     if sp.issparse(X):
         X = X.tocoo()
         counts = np.bincount(X.row, minlength=len(weights))
@@ -149,7 +148,7 @@ def gamma_of(gamma: float | str, X: Any, weights: Array) -> float:
     variance = np.sum(weights @ np.square(X - mean)) / n_features + absent * np.square(mean)
     if not np.isfinite(variance):
         raise ValueError("X must be on a smaller scale for gamma='scale': its variance overflows.")
-    is_constant = np.sqrt(variance) <= least_std * abs(mean)
+    is_constant = np.sqrt(variance) <= min_std * abs(mean)
     return 1.0 if is_constant else float(1.0 / (n_features * variance))
 
 
@@ -179,19 +178,20 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
             f"{difference:.3g} times the root of K_ii K_jj."
         )
     diagonal, n = np.diagonal(matrix).copy(), len(matrix)
-    least, sure = LEAST_JITTER * n * EPSILON, JITTER * n * EPSILON
+    min_jitter, sure = LEAST_JITTER * n * EPSILON, JITTER * n * EPSILON
     jitters = np.array([sure]) if is_definite else np.geomspace(sure, LARGEST_JITTER, N_JITTERS)
     if not is_definite or n <= LARGEST_TESTED:
-        jitters = np.append(least, jitters)
+        jitters = np.append(min_jitter, jitters)
     for jitter in jitters:
         matrix.flat[:: n + 1] = diagonal * (1.0 + jitter)
-        if (is_definite and jitter > least) or _is_positive(matrix):
+        if (is_definite and jitter > min_jitter) or _is_positive(matrix):
             matrix.flat[:: n + 1] = diagonal * (1.0 + TWICE * jitter)
             return KernelMatrix(matrix, np.diagonal(matrix) - diagonal, 0.5 * difference)
     matrix.flat[:: n + 1] = diagonal
+    eigenvalues = eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))
     raise ValueError(
         f"{name} must make a positive semidefinite matrix, got one whose least eigenvalue is "
-        f"{_least_eigenvalue(matrix):.3g} beside a largest diagonal entry of "
+        f"{eigenvalues[0]:.3g} beside a largest diagonal entry of "
         f"{float(np.max(np.diagonal(matrix))):.3g}."
     )
 
@@ -219,25 +219,13 @@ def _symmetrise(matrix: Array) -> float:
 def _is_positive(matrix: Array) -> bool:
     """Whether the matrix without its rows of zeros has a Cholesky factor."""
     diagonal = np.diagonal(matrix)
-    some = diagonal != 0.0
-    if not np.all(some):
-        if np.any(matrix[~some]):
+    is_used = diagonal != 0.0
+    if not np.all(is_used):
+        if np.any(matrix[~is_used]):
             return False
-        matrix = matrix[np.ix_(some, some)]
+        matrix = matrix[np.ix_(is_used, is_used)]
     try:
         cholesky(matrix, lower=True, check_finite=False)
     except LinAlgError:
         return False
     return True
-
-
-def _least_eigenvalue(matrix: Array) -> float:
-    """Approximate least eigenvalue, for a message."""
-    if len(matrix) < 100:
-        return float(np.linalg.eigvalsh(matrix)[0])
-    try:
-        start = np.random.RandomState(0).uniform(size=len(matrix))
-        found = eigsh(matrix, k=1, which="SA", tol=1e-3, v0=start, return_eigenvectors=False)
-    except ArpackError:
-        return float(np.linalg.eigvalsh(matrix)[0])
-    return float(found[0])

@@ -22,7 +22,7 @@ from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .base import fit_method
 from .names import LOSSES
-from .pairs import pairs_and_ratings, places_of, two_columns
+from .pairs import indices_of, pairs_and_ratings, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
 from .regressor import PrimalDualRegressor
 
@@ -183,7 +183,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         """The data, the one problem, and the labels of rows and columns."""
         if not sp.issparse(X):
             _check_feature_names(self, X, reset=True)
-        labels, places, y = pairs_and_ratings(X, y)
+        labels, pairs, y = pairs_and_ratings(X, y)
         y, self.n_features_in_ = finite_targets(y, type(self).__name__), 2
         require_size("y", y)
         weights, _ = shares_of(checked_weights(sample_weight, y))
@@ -191,21 +191,21 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         if loss.couples_outputs:
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
         make = self._of_levels if self.loss == "hinge" else self._of_ratings
-        return FormulatedProblems(X, y, [make(labels, places, y, weights, loss)], labels)
+        return FormulatedProblems(X, y, [make(labels, pairs, y, weights, loss)], labels)
 
-    def _of_ratings(self, labels, places, y, weights, loss):
+    def _of_ratings(self, labels, pairs, y, weights, loss):
         if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
             raise ValueError(f"y must hold labels -1 and 1 for loss {loss!r}.")
         n_rows, n_columns = len(labels.rows), len(labels.columns)
-        order = np.lexsort(places[::-1]).astype(np.int32)
-        left, right = (of_side[order] for of_side in places)
+        order = np.lexsort(pairs[::-1]).astype(np.int32)
+        left, right = (of_side[order] for of_side in pairs)
         weights = weights[order]
         groups = FreeGroups(left, right, n_rows, n_columns, weights) if self.biases else None
         design = EntriesDesign(left, right, n_rows, n_columns)
         rows = RowsOfEntries(design, y[order], weights, loss, groups, order=order)
         return entries_problem(rows, float(self.alpha))
 
-    def _of_levels(self, labels, places, y, weights, loss):
+    def _of_levels(self, labels, pairs, y, weights, loss):
         """Rows for each rating and each level but the last, with labels for ratings above it."""
         self.levels_ = np.unique(y)
         n_between = len(self.levels_) - 1
@@ -214,7 +214,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         n_rows, n_columns = len(labels.rows), len(labels.columns)
         signs = np.where(y[:, np.newaxis] > self.levels_[:-1], 1.0, -1.0)
         level = np.tile(np.arange(n_between), len(y))
-        left, right, weights = (np.repeat(x, n_between) for x in (*places, weights))
+        left, right, weights = (np.repeat(x, n_between) for x in (*pairs, weights))
         order = np.lexsort((level, right, left))
         left, right, level, weights = left[order], right[order], level[order], weights[order]
         if self.biases:
@@ -246,7 +246,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         (point,), seen = points, fit.labels
         coef, free = point.coef, point.intercept
         n_rows, n_columns = len(seen.rows), len(seen.columns)
-        found = {
+        model = {
             "row_labels_": seen.rows,
             "column_labels_": seen.columns,
             "row_factors_": np.array(coef[:n_rows]),
@@ -260,18 +260,18 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         if self.loss == "hinge":
             n_between = len(self.levels_) - 1
             if not self.biases:
-                return {**found, "thresholds_": free[:n_between] + free[n_between]}
+                return {**model, "thresholds_": free[:n_between] + free[n_between]}
             columns = free[n_rows * n_between :]
             mean = float(np.average(columns, weights=seen.column_counts))
             thresholds = free[: n_rows * n_between].reshape(n_rows, n_between) + mean
-            return {**found, "thresholds_": thresholds, "column_biases_": columns - mean}
+            return {**model, "thresholds_": thresholds, "column_biases_": columns - mean}
         if self.biases:
             rows, columns = free[:n_rows], free[n_rows:]
             of_rows = float(np.average(rows, weights=seen.row_counts))
             of_columns = float(np.average(columns, weights=seen.column_counts))
-            found["row_biases_"], found["column_biases_"] = rows - of_rows, columns - of_columns
-            found["intercept_"] = of_rows + of_columns
-        return found
+            model["row_biases_"], model["column_biases_"] = rows - of_rows, columns - of_columns
+            model["intercept_"] = of_rows + of_columns
+        return model
 
     def _other_attributes(
         self, solutions: Sequence[Solution], fit: FormulatedProblems
@@ -309,8 +309,8 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
             raise ValueError("X must hold pairs of labels to predict for, got a sparse matrix.")
         _check_feature_names(self, X, reset=False)
         rows, columns = two_columns(X)
-        row, is_row = places_of(self.row_labels_, rows)
-        column, is_column = places_of(self.column_labels_, columns)
+        row, is_row = indices_of(self.row_labels_, rows)
+        column, is_column = indices_of(self.column_labels_, columns)
         for side, labels, known in (("row", rows, is_row), ("column", columns, is_column)):
             if not known.all():
                 unknown = f"{np.sum(~known)} pair(s) with an unknown label of a {side}"

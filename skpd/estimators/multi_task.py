@@ -174,7 +174,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         self.tasks_ = tasks
         rows = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
         by_row = X.tocsr() if hasattr(X, "tocsr") else X
-        design = OutputsDesign([Design(by_row[own]) for own in rows], rows, len(y))
+        design = OutputsDesign([Design(by_row[task_rows]) for task_rows in rows], rows, len(y))
         of_tasks = RowsOfOutputs(design, y, weights, loss, bool(self.fit_intercept), total_weight)
         regularisation = Regularisation(
             self._output_penalty(X.shape[1], len(tasks)), float(self.alpha)
@@ -213,16 +213,16 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         self._checked_offset(offset)
         X, labels = self._without_tasks(X, reset=False)
         X = validated_array(X, input_name="X", estimator=self, **_DATA)
-        place = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
-        unknown = np.flatnonzero(self.tasks_[place] != labels)
+        index = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
+        unknown = np.flatnonzero(self.tasks_[index] != labels)
         if len(unknown):
             raise ValueError(
                 f"The tasks in X must be among those of fit, got {labels[unknown[0]]!r}."
             )
         X = X.tocsr() if hasattr(X, "tocsr") else X
         z: Array = np.empty(X.shape[0], np.result_type(X, self.coef_))
-        for k in np.unique(place):
-            rows = np.flatnonzero(place == k)
-            own = slice(k, k + 1)
-            z[rows] = linear_predictions(X[rows], self.coef_[own], self.intercept_[own])[:, 0]
+        for k in np.unique(index):
+            rows = np.flatnonzero(index == k)
+            row = slice(k, k + 1)
+            z[rows] = linear_predictions(X[rows], self.coef_[row], self.intercept_[row])[:, 0]
         return z

@@ -55,7 +55,7 @@ class SeveralKernels(KernelModel):
             names = [f"kernel {k} of X" for k in range(len(tables))]
             definite = [False] * len(tables)
         else:
-            kernels = self._kernels = [_kernel_of(given, X, weights) for given in self.kernels]
+            kernels = self._kernels = [_kernel_of(entry, X, weights) for entry in self.kernels]
             if not kernels:
                 raise ValueError("kernels must name at least one kernel, got none.")
             tables = [kernel.between(X) for kernel in kernels]
@@ -63,7 +63,7 @@ class SeveralKernels(KernelModel):
             definite = [kernel.is_definite(X) for kernel in kernels]
         self._scales = np.array([self._scale_of(table, weights) for table in tables])
         scaled = [table / scale for table, scale in zip(tables, self._scales, strict=True)]
-        return [checked_matrix(*some) for some in zip(scaled, names, definite, strict=True)]
+        return [checked_matrix(*args) for args in zip(scaled, names, definite, strict=True)]
 
     def _scale_of(self, table: Array, weights: Array) -> float:
         mean = float(weights @ np.diagonal(table))
@@ -100,7 +100,7 @@ class SeveralKernels(KernelModel):
         return weights[0] if classes is None else weights
 
 
-def _kernel_of(given: Any, X: Matrix, weights: Array) -> Kernel:
+def _kernel_of(entry: Any, X: Matrix, weights: Array) -> Kernel:
     """The kernel of an entry of ``kernels``, with numbers for its parameters.
 
     Raises
@@ -108,13 +108,13 @@ def _kernel_of(given: Any, X: Matrix, weights: Array) -> Kernel:
     ValueError
         If the entry does not name a kernel.
     """
-    metric, parameters = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
+    metric, parameters = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
     known = callable(metric) or metric in PAIRWISE_KERNEL_FUNCTIONS
     if not (known and isinstance(parameters, dict)):
         raise ValueError(
             "kernels must hold functions or names among "
             f"{sorted(PAIRWISE_KERNEL_FUNCTIONS)}, or pairs of these and a dict of their "
-            f"parameters, got {given!r}."
+            f"parameters, got {entry!r}."
         )
     if not callable(metric):
         gamma = gamma_of(parameters.get("gamma", "scale"), X, weights)

@@ -311,5 +311,5 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             return float(fbeta_score(positive, scores > 0.0, beta=beta, zero_division=0.0))
         k = self._cut(np.where(positive, 1.0, -1.0))
         n_true = int(np.sum(positive[np.argsort(-scores, kind="stable")[:k]]))
-        most = k if self.scoring == "precision_at_k" else int(np.sum(positive))
-        return n_true / most if most else 0.0
+        max_true = k if self.scoring == "precision_at_k" else int(np.sum(positive))
+        return n_true / max_true if max_true else 0.0

@@ -152,9 +152,9 @@ class OrdinalPD(
                 "OrdinalPD needs samples of at least 2 classes, and of each class one with a "
                 f"positive sample_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
             )
-        (own,) = offset_columns(offset, len(labels), 1)
+        (offsets,) = offset_columns(offset, len(labels), 1)
         shares_of(weights)  # whose sum must be finite
-        loss = OrdinalLoss(labels, weights, own, LOSSES[self.loss])
+        loss = OrdinalLoss(labels, weights, offsets, LOSSES[self.loss])
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         if loss.has_kinks:
             require_master(problem, "loss='logistic'")
@@ -165,7 +165,7 @@ class OrdinalPD(
         fitted.classes = self.order_  # which may be that of another y
         return super(OrdinalPD, fitted)._fitted_problems(X, y, sample_weight, offset)
 
-    def _in_order(self, found: np.ndarray, order: Any) -> np.ndarray:
+    def _in_order(self, classes: np.ndarray, order: Any) -> np.ndarray:
         """The classes of y in increasing order, of which words have none of their own.
 
         Parameters
@@ -178,21 +178,21 @@ class OrdinalPD(
         order = order if self.classes is None else self.classes
         if order is not None:
             known = np.asarray(order)
-            if found.dtype.kind in "iu" and known.dtype.kind in "OUST":  # codes of words
+            if classes.dtype.kind in "iu" and known.dtype.kind in "OUST":  # codes of words
                 known = np.unique(known, return_inverse=True)[1]
-            if len(np.unique(known)) < known.size or not np.isin(found, known).all():
+            if len(np.unique(known)) < known.size or not np.isin(classes, known).all():
                 raise ValueError(
                     "The 'classes' parameter of OrdinalPD must hold every class of y, once and in "
-                    f"order, got {known.tolist()!r} for the classes {found.tolist()!r}."
+                    f"order, got {known.tolist()!r} for the classes {classes.tolist()!r}."
                 )
-            return known[np.isin(known, found)].astype(found.dtype)
-        if len(found) > 2 and found.dtype.kind not in "biuf":
+            return known[np.isin(known, classes)].astype(classes.dtype)
+        if len(classes) > 2 and classes.dtype.kind not in "biuf":
             warn(
                 "OrdinalPD takes the classes in the order of the alphabet: "
-                f"{' < '.join(map(str, found))}. What to do: pass them in increasing order as "
+                f"{' < '.join(map(str, classes))}. What to do: pass them in increasing order as "
                 "the parameter classes."
             )
-        return found
+        return classes
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         rows, coef = fit.problems[0].rows, points[0].coef

@@ -121,18 +121,18 @@ def without_tasks(X: Any, tasks: int | str) -> tuple[Matrix, Array]:
                 "tasks must be the index of a column of X, or a name if X has names, got "
                 f"{tasks!r}."
             )
-        place = list(names).index(tasks)
+        index = list(names).index(tasks)
     else:
-        place = int(tasks)
-        if not -X.shape[1] <= place < X.shape[1]:
+        index = int(tasks)
+        if not -X.shape[1] <= index < X.shape[1]:
             raise ValueError(
                 f"tasks must be the index of one of the {X.shape[1]} columns of X, got {tasks!r}."
             )
-        place %= X.shape[1]
-    others = np.flatnonzero(np.arange(X.shape[1]) != place)
+        index %= X.shape[1]
+    others = np.flatnonzero(np.arange(X.shape[1]) != index)
     if names is not None:
-        return X.iloc[:, others], np.asarray(X.iloc[:, place])
+        return X.iloc[:, others], np.asarray(X.iloc[:, index])
     if hasattr(X, "tocsc"):
         X = X.tocsc()
-        return X[:, others].tocsr(), np.ravel(X[:, [place]].toarray())
-    return X[:, others], np.asarray(X[:, place])
+        return X[:, others].tocsr(), np.ravel(X[:, [index]].toarray())
+    return X[:, others], np.asarray(X[:, index])

@@ -48,8 +48,8 @@ def pairs_and_ratings(X: MatrixLike, y: PerRow) -> tuple[Labels, tuple, Array]:
         np.bincount(of_rows, minlength=len(row_labels)),
         np.bincount(of_columns, minlength=len(column_labels)),
     )  # fmt: skip
-    places = of_rows.astype(np.int32), of_columns.astype(np.int32)
-    return labels, places, y
+    pairs = of_rows.astype(np.int32), of_columns.astype(np.int32)
+    return labels, pairs, y
 
 
 def two_columns(X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +76,7 @@ def two_columns(X: Any) -> tuple[np.ndarray, np.ndarray]:
     return columns[0], columns[1]
 
 
-def places_of(labels: np.ndarray, wanted: np.ndarray) -> tuple[Indices, np.ndarray]:
+def indices_of(labels: np.ndarray, wanted: np.ndarray) -> tuple[Indices, np.ndarray]:
     """Indices of labels among sorted labels, and whether each label is among them."""
-    place = np.minimum(np.searchsorted(labels, wanted), len(labels) - 1)
-    return place, labels[place] == wanted
+    index = np.minimum(np.searchsorted(labels, wanted), len(labels) - 1)
+    return index, labels[index] == wanted

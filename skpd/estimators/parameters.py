@@ -135,10 +135,10 @@ class ParameterValidation(PickledWithVersion):
         known = sorted(option for constraint in lists for option in constraint.options)
         if not known or name in known:
             return
-        also = [other for other in ALSO_KNOWN_AS.get(name.lower(), ()) if other in known]
+        synonyms = [other for other in ALSO_KNOWN_AS.get(name.lower(), ()) if other in known]
         longer = [other for other in known if name and other.startswith(name.lower())]
-        near = also or longer or get_close_matches(name.lower(), known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        similar = synonyms or longer or get_close_matches(name.lower(), known, n=1)
+        hint = f" Did you mean {similar[0]!r}?" if similar else ""
         if parameter == "loss" and name in ELSEWHERE:
             hint = f" {ELSEWHERE[name]} has this loss."
         others = " or an object" if len(constraints) > len(lists) else ""
@@ -177,16 +177,16 @@ class ParameterValidation(PickledWithVersion):
         return self
 
 
-def _shared_of(kind: type) -> dict[str, Any]:
+def _shared_of(kind: type) -> dict[str, type]:
     """The annotations of the parameters that the bases of a class share, the last base's first.
 
     Those in `SHARED_ORDER` follow in that order.
     """
-    found: dict[str, Any] = {}
+    hints: dict[str, type] = {}
     for base in reversed(kind.__bases__):
-        found |= getattr(base, "_shared_parameters", {})
-    others = {name: kind_of for name, kind_of in found.items() if name not in SHARED_ORDER}
-    return others | {name: found[name] for name in SHARED_ORDER if name in found}
+        hints |= getattr(base, "_shared_parameters", {})
+    others = {name: hint for name, hint in hints.items() if name not in SHARED_ORDER}
+    return others | {name: hints[name] for name in SHARED_ORDER if name in hints}
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
@@ -195,8 +195,8 @@ def shared(kind: Any) -> Any:
 
     Their constructors take them by keyword, after the parameters of their own.
     """
-    own = {name: kind_of for name, kind_of in get_annotations(kind).items() if name in vars(kind)}
-    values = {name: kind_of for name, kind_of in own.items() if not name.startswith("_")}
+    hints = {name: hint for name, hint in get_annotations(kind).items() if name in vars(kind)}
+    values = {name: hint for name, hint in hints.items() if not name.startswith("_")}
     kind._shared_parameters = _shared_of(kind) | values
     return kind
 
@@ -209,9 +209,9 @@ def declared(kind: Any) -> Any:
     and does nothing but keep them. The docstring gets the entries that it shares with others
     (`skpd._docstrings.documented`).
     """
-    text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
-    first = {name: own[name] for name in own if name not in inherited} | {"_": KW_ONLY}
-    kind.__annotations__ = first | inherited | {n: own[n] for n in inherited if n in own}
+    text, hints, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
+    first = {name: hints[name] for name in hints if name not in inherited} | {"_": KW_ONLY}
+    kind.__annotations__ = first | inherited | {n: hints[n] for n in inherited if n in hints}
     kind._shared_parameters = {}  # a derived class declares all of its own
     kind = dataclass(eq=False, repr=False)(kind)
     kind.__doc__ = text  # none under ``python -OO``, where a dataclass describes itself

@@ -161,10 +161,10 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         known = self._get_loss().quantiles
         if quantile not in known:
             raise ValueError(f"quantile must be one of {list(known)}, got {quantile!r}.")
-        place = list(known).index(quantile)
+        index = list(known).index(quantile)
         single = PdproxRegressor(self.alpha, loss="pinball", quantile=float(quantile))
-        single.coef_ = self._dense_coef[place]
-        single.intercept_ = float(self.intercept_[place])
+        single.coef_ = self._dense_coef[index]
+        single.intercept_ = float(self.intercept_[index])
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(single, name, getattr(self, name))

@@ -24,8 +24,8 @@ class WithResidualLoss(PrimalDualRegressor):
     delta: float | None = None
 
     def _get_loss(self) -> ResidualLoss:
-        given = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
-        return chosen("loss", self.loss, RESIDUAL_LOSSES, **given)
+        parameters = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
+        return chosen("loss", self.loss, RESIDUAL_LOSSES, **parameters)
 
 
 @declared

@@ -138,23 +138,23 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         X = validated(self, X, **_DATA)
         time, event = times_and_events(y, X.shape[0])
         weights = checked_weights(sample_weight, X)
-        names, places = _strata(strata, len(time))
+        names, stratum = _strata(strata, len(time))
         if not np.any(event & (weights > 0.0)):
             raise ValueError(
                 "y must have an event of a sample with a positive sample_weight, got "
                 f"{np.count_nonzero(event)} events: nothing is known of censored times alone."
             )
-        (own,) = offset_columns(offset, len(time), 1)
+        (shifts,) = offset_columns(offset, len(time), 1)
         shares_of(weights)  # whose sum must be finite
-        loss = PartialLikelihood(time, event, weights, places, own, efron=self.ties == "efron")
+        loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=self.ties == "efron")
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
-        return FormulatedProblems(X, (time, event, names, places), [problem])
+        return FormulatedProblems(X, (time, event, names, stratum), [problem])
 
     def _fitted_problems(self, X, y, sample_weight, offset=None, strata=None) -> list[Problem]:
         known = [label for label, _, _ in self.baseline_]
-        found = _strata(strata, np.size(strata))[0].tolist()
-        if len(found) != len(known) or (len(known) > 1 and found != known):
-            labels = None if strata is None else found
+        names = _strata(strata, np.size(strata))[0].tolist()
+        if len(names) != len(known) or (len(known) > 1 and names != known):
+            labels = None if strata is None else names
             raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
         return self._with_groups_found()._problems(X, y, sample_weight, offset, strata).problems
 
@@ -205,18 +205,18 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         if strata is None and len(known) > 1:
             raise ValueError(f"strata must be given, as the model has the strata {known}.")
         labels = known * len(scores) if strata is None else _labels(strata, len(scores)).tolist()
-        place = {label: k for k, label in enumerate(known)}
-        if unknown := set(labels) - place.keys():
+        index = {label: k for k, label in enumerate(known)}
+        if unknown := set(labels) - index.keys():
             raise ValueError(f"strata must hold one of {known} for each sample, got {unknown}.")
-        stratum = np.array([place[label] for label in labels])
-        found = np.empty((len(scores), len(times)))
+        stratum = np.array([index[label] for label in labels])
+        probabilities = np.empty((len(scores), len(times)))
         for k, (_, at, logs) in enumerate(self._log_baseline):  # hazards of x = 0 may overflow
-            places = np.searchsorted(at, times, side="right")
+            n_events = np.searchsorted(at, times, side="right")
             rows = stratum == k
             with np.errstate(over="ignore"):
-                hazards = np.exp(np.add.outer(scores[rows], np.append(-np.inf, logs)[places]))
-            found[rows] = np.exp(-hazards)
-        return found
+                hazards = np.exp(np.add.outer(scores[rows], np.append(-np.inf, logs)[n_events]))
+            probabilities[rows] = np.exp(-hazards)
+        return probabilities
 
     @documented
     def score(
@@ -311,10 +311,10 @@ def _strata(strata: PerRow, n_samples: int) -> tuple[np.ndarray, Indices]:
 
 def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:
     """For each stratum its label, the times of events, and the log of the cumulative hazard."""
-    time, _, names, places = targets
+    time, _, names, stratum = targets
     rows, log_increments = loss.baseline(scores)
-    found = []
+    baselines = []
     for k, name in enumerate(names.tolist()):
-        own = places[rows] == k
-        found.append((name, time[rows][own], np.logaddexp.accumulate(log_increments[own])))
-    return found
+        mask = stratum[rows] == k
+        baselines.append((name, time[rows][mask], np.logaddexp.accumulate(log_increments[mask])))
+    return baselines

@@ -66,8 +66,8 @@ def _flips(problem: Problem, margins: Array, norm: float) -> tuple[Array, float]
     rows = np.flatnonzero(gains > problem.loss.kappa * norm)
     order = rows[np.argsort(-gains[rows], kind="stable")]
     before = problem.loss.kappa * (np.cumsum(problem.weights[order]) - problem.weights[order])
-    room = np.maximum(problem.alpha - before, 0.0) / problem.loss.kappa
-    flipped[order] = np.minimum(problem.weights[order], room)
+    affordable = np.maximum(problem.alpha - before, 0.0) / problem.loss.kappa
+    flipped[order] = np.minimum(problem.weights[order], affordable)
     return flipped, max(problem.alpha - problem.loss.kappa * float(np.sum(flipped)), 0.0)
 
 

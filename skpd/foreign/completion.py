@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..estimators.matrix_completion import MatrixCompletionPD
-from ..estimators.pairs import Labels, places_of
+from ..estimators.pairs import Labels, indices_of
 from ..losses import Loss
 from ..penalties import Penalty
 from ..solvers.low_rank.factors import Factors, compressed
@@ -49,7 +49,7 @@ def completion_by_hand(
 
 def _of_labels(table: Array, known: np.ndarray, labels: np.ndarray) -> Array:
     """The entries of a table for the given labels, 0 for labels that the model has not seen."""
-    place, is_known = places_of(known, labels)
+    place, is_known = indices_of(known, labels)
     table = np.asarray(table, dtype=np.float64)[place]
     return np.where(is_known.reshape(-1, *[1] * (table.ndim - 1)), table, 0.0)
 

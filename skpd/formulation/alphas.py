@@ -23,9 +23,9 @@ def alpha_values(problems: Sequence[Problem], alphas: int | ArrayLike, eps: floa
     """The alphas of a path, decreasing: the given ones, or a number of them at equal ratios."""
     if isinstance(alphas, Integral):
         return _equal_ratios(problems, alphas, eps)
-    for place, alpha in enumerate(np.ravel(np.asarray(alphas, dtype=object))):
+    for index, alpha in enumerate(np.ravel(np.asarray(alphas, dtype=object))):
         if isinstance(alpha, str):  # which NumPy would read
-            raise TypeError(f"alphas[{place}] must be an instance of float, not str: {alpha!r}.")
+            raise TypeError(f"alphas[{index}] must be an instance of float, not str: {alpha!r}.")
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
         raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
@@ -83,11 +83,11 @@ def _useful_alpha(problem: Problem) -> float:
     conjugate is |g|^2 / (2 alpha) for half the squared Euclidean norm, and never increases with
     alpha.
     """
-    gradient, least = _null_gradient(problem), USEFUL * problem.objective_unit
+    gradient, useful_change = _null_gradient(problem), USEFUL * problem.objective_unit
     steps = range(-300 * STEPS, 300 * STEPS)
 
-    def enough(step: int) -> bool:
-        return problem.penalty.conjugate(-gradient, 10.0 ** (step / STEPS)) <= least
+    def is_useless(step: int) -> bool:
+        return problem.penalty.conjugate(-gradient, 10.0 ** (step / STEPS)) <= useful_change
 
-    place = bisect_left(steps, True, key=enough)
-    return 10.0 ** (steps[place] / STEPS) if 0 < place < len(steps) else np.nan
+    index = bisect_left(steps, True, key=is_useless)
+    return 10.0 ** (steps[index] / STEPS) if 0 < index < len(steps) else np.nan

@@ -178,9 +178,9 @@ def formulate_shards(specification: Specification, shards: Shards, loss: Loss) -
         "noise_budget needs": specification.noise_budget,
         "constraints need": linear_constraints(specification.constraints, shards.shape[1]),
     }
-    for what, part in in_memory.items():
+    for subject, part in in_memory.items():
         if part is not None:
-            raise ValueError(f"{what} X in memory, got RowBlocks.")
+            raise ValueError(f"{subject} X in memory, got RowBlocks.")
     if specification.solver != "auto":
         raise ValueError(
             f"solver must be 'auto' for X in blocks or chunks, got {specification.solver!r}: the "
@@ -238,7 +238,7 @@ def formulate_shards_of_classes(
         If fewer than two classes have a positive weight, or from `formulate_shards`.
     """
     positives = positive_classes(classes)
-    shards = [shards_of(place, classes[k]) for place, k in enumerate(positives)]
+    shards = [shards_of(index, classes[k]) for index, k in enumerate(positives)]
     problems = [formulate_shards(specification, each, loss) for each in shards]
     weights = [problem.rows.targets.above for problem in problems]
     if len(problems) == 1:

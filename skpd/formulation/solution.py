@@ -180,22 +180,22 @@ def warn_of_gap(
     """Warn of the largest relative gap, and say what may be done about it."""
     k = int(np.argmax([solution.certificate.relative_gap for solution in solutions]))
     worst, n_iter = solutions[k].certificate, solutions[k].n_iter
-    which = "" if labels is None else f" for {labels[k]}"
+    label = "" if labels is None else f" for {labels[k]}"
     tol, max_iter = description.parameters["tol"], description.parameters["max_iter"]
     if solutions[k].stopped:
-        what, advice = "was stopped by a callback", "Remove the callback or increase tol"
+        ending, advice = "was stopped by a callback", "Remove the callback or increase tol"
     elif solutions[k].before_rounding <= tol:
-        what = "is less precise in float32 than asked for"
+        ending = "is less precise in float32 than asked for"
         advice = "Pass X in float64, bring the features to a common scale or increase tol"
     else:
-        what = "did not converge"
+        ending = "did not converge"
         advice = "Rounding of numbers of this size may allow no smaller gap. Increase tol"
         if n_iter >= max_iter:
             advice = f"Increase max_iter (now {max_iter}) or tol"
         advice += f", or {description.wording.advice}"
     warn(
-        f"{description.estimator_name} {what}{which}: after {n_iter} iterations its relative gap "
-        f"is {worst.relative_gap:.2e}, above tol={tol:.2e}. Its objective, "
+        f"{description.estimator_name} {ending}{label}: after {n_iter} iterations its relative "
+        f"gap is {worst.relative_gap:.2e}, above tol={tol:.2e}. Its objective, "
         f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
         f"{advice}.",
         ConvergenceWarning,

@@ -33,19 +33,19 @@ def validated(estimator: BaseEstimator, X: MatrixLike, *y: ArrayLike, **options:
     """
     X = _in_numpy(X)
     if isinstance(X, RowBlocks):
-        found = _validated_blocks(estimator, X, *y, **options)
+        arrays = _validated_blocks(estimator, X, *y, **options)
     else:
-        found = _validated_table(estimator, X, *y, **options)
+        arrays = _validated_table(estimator, X, *y, **options)
     if options.get("reset", True):
-        given, used = getattr(X, "dtype", None), (found[0] if y else found).dtype
-        estimator._precision = np.float32 if np.float32 in (given, used) else np.float64
-    return found
+        precisions = getattr(X, "dtype", None), (arrays[0] if y else arrays).dtype
+        estimator._precision = np.float32 if np.float32 in precisions else np.float64
+    return arrays
 
 
 def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **options: Any) -> Any:
     X = checked(X)
     try:
-        found = validate_data(estimator, X, *map(of_one_type, y), **options)
+        arrays = validate_data(estimator, X, *map(of_one_type, y), **options)
     except (TypeError, ValueError) as error:
         words = _columns_of_words(X)
         if not words:
@@ -56,18 +56,18 @@ def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **optio
             f"(OneHotEncoder(handle_unknown='ignore'), {words[:3]}), remainder='passthrough'), "
             f"{type(estimator).__name__}())."
         ) from error
-    return tuple(map(_aligned, found)) if isinstance(found, tuple) else _aligned(found)
+    return tuple(map(_aligned, arrays)) if isinstance(arrays, tuple) else _aligned(arrays)
 
 
 def _columns_of_words(X: Any) -> list:
     """The names of the columns of a data frame that cannot be converted to numbers."""
-    found = []
+    columns = []
     for name in getattr(X, "columns", ()):
         try:
             np.asarray(X[name], dtype=np.float64)
         except (TypeError, ValueError):
-            found.append(name)
-    return found
+            columns.append(name)
+    return columns
 
 
 def of_one_type(y: ArrayLike | None) -> Any:
@@ -85,10 +85,10 @@ def of_one_type(y: ArrayLike | None) -> Any:
         return y
     if values.ndim and values.dtype.kind == "O":
         kind = str if values.size and isinstance(values.flat[0], str) else Number
-        for place, value in zip(np.ndindex(values.shape), values.flat, strict=True):
+        for index, value in zip(np.ndindex(values.shape), values.flat, strict=True):
             if not isinstance(value, kind):
                 raise ValueError(
-                    f"y must hold numbers alone or strings alone, got {value!r} in row {place[0]}."
+                    f"y must hold numbers alone or strings alone, got {value!r} in row {index[0]}."
                 )
     return _in_numpy(y)
 
@@ -223,8 +223,8 @@ def _require_plain(name: str, values: ArrayLike) -> None:
     Types of NumPy and of pandas have a ``kind``, those of polars an ``is_temporal``.
     """
     require_unmasked(name, values)
-    given: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
-    types = np.atleast_1d(given)
+    dtypes: Any = getattr(values, "dtypes", getattr(values, "dtype", None))
+    types = np.atleast_1d(dtypes)
     is_date = [getattr(t, "kind", "-") in "mM" or getattr(t, "is_temporal", bool)() for t in types]
     if dates := list(compress(getattr(values, "columns", [name]), is_date)):
         raise ValueError(

@@ -91,10 +91,10 @@ def coef_table(model: BaseEstimator) -> Any:
 
 def _names_of_features(steps: Pipeline | None, model: BaseEstimator, n_features: int) -> Any:
     """The names in the order of the coefficients, as far as there are any."""
-    given = None if steps is None else _names_out(steps, None)
-    if given is None:
-        given = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(n_features)] if given is None else given
+    names = None if steps is None else _names_out(steps, None)
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" for j in range(n_features)] if names is None else names
 
 
 def _names_out(transformer: BaseEstimator, names: Any, unnamed: Any = None) -> Any:
@@ -121,9 +121,9 @@ def _names_out(transformer: BaseEstimator, names: Any, unnamed: Any = None) -> A
         return unnamed
 
 
-def _with_names(part: BaseEstimator | str, places: slice) -> SimpleNamespace:
+def _with_names(part: BaseEstimator | str, columns: slice) -> SimpleNamespace:
     """What gives the names of a part of a `ColumnTransformer`, or of its places without any."""
-    unnamed = np.array([f"x{j}" for j in range(places.start, places.stop)], dtype=object)
+    unnamed = np.array([f"x{j}" for j in range(columns.start, columns.stop)], dtype=object)
     return SimpleNamespace(get_feature_names_out=partial(_names_out, part, unnamed=unnamed))
 
 

@@ -152,8 +152,8 @@ class GapDisplay:
         if len(self.names) == 1 and not labelled:
             axis.set_title(self.names[0], fontsize="medium")
         elif beside and len(self.names) > FEW:
-            place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.02), "frameon": False}
-            axis.legend(fontsize="small", **place)
+            position = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.02), "frameon": False}
+            axis.legend(fontsize="small", **position)
         else:
             axis.legend(fontsize="small", ncols=2 if len(self.names) > FEW else 1)
 

@@ -67,7 +67,7 @@ def follow_certified(folds: ScoredFolds, eps: float, score: Score | None) -> Cer
     owners = [path.estimator for path in paths for _ in path.problems]
     random_state = split_pipeline(folds.estimator)[1].random_state
     solve_at = solving_at(owners, problems, random_state)
-    found = CertifiedFolds([[] for _ in paths], [[] for _ in paths], [], [], [], [])
+    certified = CertifiedFolds([[] for _ in paths], [[] for _ in paths], [], [], [], [])
     highest = float(folds.grids[0, 0])
     with suppress(KeyboardInterrupt):
         ends = highest, float(folds.grids[0, -1])
@@ -83,14 +83,14 @@ def follow_certified(folds: ScoredFolds, eps: float, score: Score | None) -> Cer
                     bounds[-1] = score_bounds(score, lowest, solutions[0], eps, path.held_out)
             # all at once, so that Ctrl-C leaves each fold with as many
             for k, solutions in enumerate(of_folds):
-                found.values[k].append(values[k])
+                certified.values[k].append(values[k])
                 brief = [solution.certificate.without_arrays() for solution in solutions]
-                found.certificates[k].append(brief)
-            found.bounds.append(bounds)
-            found.ranges.append((models.lowest, highest))
-            found.alphas.append(models.alpha)
+                certified.certificates[k].append(brief)
+            certified.bounds.append(bounds)
+            certified.ranges.append((models.lowest, highest))
+            certified.alphas.append(models.alpha)
             if not models.converged:
-                found.missed.append(models.alpha)
+                certified.missed.append(models.alpha)
             highest = models.lowest
-        return found
-    return replace(found, interrupted=True)
+        return certified
+    return replace(certified, interrupted=True)

@@ -92,18 +92,20 @@ class Reach:
         if self.point is None:
             return 0.0  # the losses are at least 0
         ratio = other.alpha / self.alpha
-        most = min(self.largest, 2.0 * max(ratio, 1.0))
+        limit = min(self.largest, 2.0 * max(ratio, 1.0))
         if other.penalty.of_reduced.is_norm and self.norm > 0.0:
-            most = min(self.largest, other.alpha / self.norm)
-            if self.point.linear and most < inf:
-                return max(self._dual(most, other), 0.0)
+            limit = min(self.largest, other.alpha / self.norm)
+            if self.point.linear and limit < inf:
+                return max(self._dual(limit, other), 0.0)
         # bounds below any useful one may be -inf, with which SciPy cannot go on
-        found = minimize_scalar(
+        optimum = minimize_scalar(
             lambda scale: -max(self._dual(scale, other), -other.objective_unit),
-            bounds=(0.0, most), method="bounded", options={"xatol": ACCURACY * most},
+            bounds=(0.0, limit), method="bounded", options={"xatol": ACCURACY * limit},
         )  # fmt: skip
-        others = [self._dual(scale, other) for scale in {most, min(ratio, most), min(1.0, most)}]
-        return max(-float(found.fun), *others, 0.0)
+        others = [
+            self._dual(scale, other) for scale in {limit, min(ratio, limit), min(1.0, limit)}
+        ]
+        return max(-float(optimum.fun), *others, 0.0)
 
     def relative_gap(self, alpha: float) -> float:
         other = self.problem.with_alpha(alpha)

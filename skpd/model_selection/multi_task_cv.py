@@ -154,11 +154,11 @@ class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD)
 
     def _stratified(self, tasks: Indices) -> list[Fold]:
         """Splitter whose folds have a share of every task."""
-        n_folds, most = check_cv(self.cv).get_n_splits(), int(np.max(np.bincount(tasks)))
-        if most < n_folds:
+        n_folds, largest_task = check_cv(self.cv).get_n_splits(), int(np.max(np.bincount(tasks)))
+        if largest_task < n_folds:
             raise ValueError(
                 "The 'cv' parameter must not exceed the number of samples of the largest task, "
-                f"which has {most}, got {n_folds} folds."
+                f"which has {largest_task}, got {n_folds} folds."
             )
         with warnings.catch_warnings():
             # tasks with fewer samples than folds are no trouble: see what is checked of the folds

@@ -163,21 +163,21 @@ def _certified(
         raise ValueError(f"certified must be None or a number in (0, 1), got {eps!r}.")
     problems = [problem.by_columns() for problem in fit.problems]
     solve_at = solving_at([estimator] * len(problems), problems, estimator.random_state)
-    found: list[Covered] = []
+    covered: list[Covered] = []
     stopped = False
     try:
-        found.extend(certified_models(problems, solve_at, ends[0], ends[-1], float(eps)))
+        covered.extend(certified_models(problems, solve_at, ends[0], ends[-1], float(eps)))
     except KeyboardInterrupt:
         stopped = True
     models = _gathered(
-        estimator, fit, np.array([model.alpha for model in found]),
-        [tuple(model.solutions) for model in found], steps,
-        np.array([(model.lowest, model.highest) for model in found]).reshape(-1, 2),
+        estimator, fit, np.array([model.alpha for model in covered]),
+        [tuple(model.solutions) for model in covered], steps,
+        np.array([(model.lowest, model.highest) for model in covered]).reshape(-1, 2),
     )  # fmt: skip
     if stopped:
-        raise _interrupt(models, f"{len(found)} alphas are finished")
-    missed = [model.alpha for model in found if not model.converged]
-    warn_of_missed(type(estimator).__name__, eps, missed, len(found), estimator.max_iter)
+        raise _interrupt(models, f"{len(covered)} alphas are finished")
+    missed = [model.alpha for model in covered if not model.converged]
+    warn_of_missed(type(estimator).__name__, eps, missed, len(covered), estimator.max_iter)
     return models
 
 
@@ -239,11 +239,11 @@ def problems_of_path(
     signature(estimator.fit).bind(X, y, **metadata)  # a TypeError for what it does not take
     estimator._checked_offset(metadata.get("offset"))
     of_rows = metadata.keys() & signature(estimator._problems).parameters.keys()
-    given = {"sample_weight": None} | {name: metadata[name] for name in of_rows}
+    rows = {"sample_weight": None} | {name: metadata[name] for name in of_rows}
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:
         estimator.set_params(**{estimator._path_parameter: 1.0})
     estimator._validate_params()
-    fit = estimator._problems(X, y, **given)
+    fit = estimator._problems(X, y, **rows)
     estimator._require_path()
     return fit
 

@@ -372,8 +372,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             routed = routing.process_routing(self, "score", **params, **weights)
             return self.scorer_(best, X, y, **routed.scorer.score)
         routing._raise_for_params(params, self, "score", allow=_names(best))
-        own = taken_by(self.scorer_, params) | weights
-        return self.scorer_(predicting_with(best, params), X, y, **own)
+        of_score = taken_by(self.scorer_, params) | weights
+        return self.scorer_(predicting_with(best, params), X, y, **of_score)
 
     def get_metadata_routing(self) -> routing.MetadataRouter:
         """The metadata that `fit` and `score` pass on to the estimator, scorer and splitter.

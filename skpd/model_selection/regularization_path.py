@@ -194,15 +194,15 @@ class RegularizationPath:
             _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
             legend |= {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
         named, others = self._largest_features(n_named)
-        curves = np.where(_beside_or_above_zero(sizes), self.coefs if single else sizes, np.nan)
+        curves = np.where(_not_between_zeros(sizes), self.coefs if single else sizes, np.nan)
         grey = {"color": "0.8", "linewidth": 0.8, "zorder": 1}
         ax.plot(self.alphas, curves[:, others], **{**grey, **kwargs})
         for j in named:
             ax.plot(self.alphas, curves[:, j], **{"label": names[j], **kwargs})
         ax.axhline(0.0, color="black", linewidth=0.5, zorder=0)
         ax.margins(x=0.0)
-        what = "coefficient" if single else "norm of the coefficients"
-        ax.set(xscale="log", xlabel=self.parameter, ylabel=what)
+        quantity = "coefficient" if single else "norm of the coefficients"
+        ax.set(xscale="log", xlabel=self.parameter, ylabel=quantity)
         if len(named):
             ax.legend(**legend)
         return ax
@@ -225,10 +225,10 @@ class RegularizationPath:
         return list(names if len(names) == n_features else range(n_features))
 
 
-def _beside_or_above_zero(sizes: Array) -> np.ndarray:
+def _not_between_zeros(sizes: Array) -> np.ndarray:
     """Where sizes on a path are not 0, and the neighbouring alphas, where their curves begin."""
     used = sizes > 0.0
-    beside = used.copy()
-    beside[1:] |= used[:-1]
-    beside[:-1] |= used[1:]
-    return beside
+    shown = used.copy()
+    shown[1:] |= used[:-1]
+    shown[:-1] |= used[1:]
+    return shown

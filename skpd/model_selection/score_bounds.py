@@ -31,30 +31,33 @@ Score = Callable[[Array, Array, Array, Mean], Bounds]
 
 
 def _accuracy(y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
-    least = np.where(y > 0.0, lower, -upper)  # the margin, which decides for the first class at 0
-    most = np.where(y > 0.0, upper, -lower)
-    return mean(least > 0.0), mean(most >= 0.0)
+    # a margin of 0 decides for the first class
+    min_margin = np.where(y > 0.0, lower, -upper)
+    max_margin = np.where(y > 0.0, upper, -lower)
+    return mean(min_margin > 0.0), mean(max_margin >= 0.0)
 
 
 def _log_loss(y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
-    least, most = np.where(y > 0.0, lower, -upper), np.where(y > 0.0, upper, -lower)
-    highest = -mean(np.minimum(np.logaddexp(0.0, -most), CLIPPED))
-    return -mean(np.logaddexp(0.0, -least)), highest
+    min_margin, max_margin = np.where(y > 0.0, lower, -upper), np.where(y > 0.0, upper, -lower)
+    highest = -mean(np.minimum(np.logaddexp(0.0, -max_margin), CLIPPED))
+    return -mean(np.logaddexp(0.0, -min_margin)), highest
 
 
 def _of_errors(error: Error, y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
     """Bounds on minus the mean of an error, which grows with the distance from the target."""
-    most = np.maximum(error(y, lower), error(y, upper))
-    return -mean(most), -mean(error(y, np.clip(y, lower, upper)))
+    max_error = np.maximum(error(y, lower), error(y, upper))
+    return -mean(max_error), -mean(error(y, np.clip(y, lower, upper)))
 
 
-def _share(error: Error, least: float, y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
+def _share(
+    error: Error, spread: float, y: Array, lower: Array, upper: Array, mean: Mean
+) -> Bounds:
     """Bounds on the share of the error of the best constant that is explained.
 
     Nothing is known where the targets are equal, or their relative spread is at most ``least``.
     """
     whole = mean(error(y, np.full(len(y), mean(y))))
-    if not whole > mean(error(y, y * (1.0 + least))):
+    if not whole > mean(error(y, y * (1.0 + spread))):
         return -np.inf, np.inf
     low, high = _of_errors(error, y, lower, upper, mean)
     return 1.0 + low / whole * (1.0 + ROUNDED), 1.0 + high / whole * (1.0 - ROUNDED)
@@ -121,18 +124,18 @@ def score_bounds(
     coef: Any = np.float64(solution.coef)
     free = float(solution.intercept)
     z, error = problem.predictions(coef, free)
-    room = problem.design.row_norms() * distance + error
-    below, above = changes_of_intercept(problem, z - room, z + room, free)
+    change = problem.design.row_norms() * distance + error
+    below, above = changes_of_intercept(problem, z - change, z + change, free)
     X, y, weights, offset = held_out
     design = Design(check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64))
     predicted = design.matvec(coef) + free + (0.0 if offset is None else np.asarray(offset))
-    reach = design.row_norms() * distance + ROUNDED * (1.0 + np.abs(predicted))
+    radius = design.row_norms() * distance + ROUNDED * (1.0 + np.abs(predicted))
 
     def mean(values: Array) -> float:
         return float(np.average(values, weights=weights))
 
     with np.errstate(divide="ignore", over="ignore"):  # the logarithm of 0, distant predictions
-        lower, upper = score(y, predicted - reach - below, predicted + reach + above, mean)
+        lower, upper = score(y, predicted - radius - below, predicted + radius + above, mean)
     return (lower, upper) if lower <= upper else (-np.inf, np.inf)
 
 

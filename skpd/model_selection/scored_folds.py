@@ -124,8 +124,8 @@ def predicting_with(estimator: BaseEstimator, metadata: Metadata) -> BaseEstimat
         method = getattr(model, name, None) if predicts else None
         if method is not None:  # of the model itself, so that a score is not given them in secret
             names = set() if routed and name == "score" else signature(method).parameters
-            own = {each: value for each, value in metadata.items() if each in names}
-            setattr(other, name, update_wrapper(partial(method, **own), method))
+            of_method = {each: value for each, value in metadata.items() if each in names}
+            setattr(other, name, update_wrapper(partial(method, **of_method), method))
     return with_last_step(estimator, other)
 
 

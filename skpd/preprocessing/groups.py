@@ -11,7 +11,7 @@ from .._typing import Groups, MatrixLike, PerRow
 from .sourced import Sources, carried_sources, sources_of
 
 
-def groups_by_place(groups: Groups, feature_names: np.ndarray | None) -> Any:
+def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Any:
     """Groups whose names of features are replaced by their indices.
 
     Parameters
