@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._typing import ArrayLike, Mask, Numbers
+
 ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 
 
@@ -16,7 +18,7 @@ def shown(value: Any) -> str:
         return repr(value)
 
 
-def require_unmasked(name: str, values: Any) -> None:
+def require_unmasked(name: str, values: ArrayLike | None) -> None:
     """Raise a ValueError for values that a masked array hides, as conversions would show them."""
     if np.ma.is_masked(values):
         n_masked = np.ma.count_masked(values)
@@ -81,7 +83,12 @@ def check_array(
 
 
 def require_everywhere(
-    owner: object, what: str, holds: Any, left: Any, right: Any, **places: Any
+    owner: object,
+    what: str,
+    holds: Mask | bool,
+    left: Numbers,
+    right: Numbers,
+    **places: ArrayLike,
 ) -> None:
     """Require that a property holds at all tested points.
 
@@ -132,23 +139,27 @@ class PropertyTests:
         """The points, each as a row."""
         return {name: [place] for name, place in places.items()}
 
-    def require(self, what: str, holds: Any, left: Any, right: Any, **places: Any) -> None:
+    def require(
+        self, what: str, holds: Mask | bool, left: Numbers, right: Numbers, **places: ArrayLike
+    ) -> None:
         require_everywhere(self.owner, what, holds, left, right, **self.places(**places))
 
     def require_at_most(
-        self, what: str, left: Any, right: Any, size: Any = 0.0, **places: Any
+        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **places: ArrayLike
     ) -> None:
         """Require that left is at most right, up to rounding errors of terms of a given size."""
         self.require(what, left <= right + ACCURACY * (1.0 + size), left, right, **places)
 
     def require_at_least(
-        self, what: str, left: Any, right: Any, size: Any = 0.0, **places: Any
+        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **places: ArrayLike
     ) -> None:
         """Require that left is at least right, up to rounding errors of terms of a given size."""
         self.require(what, left >= right - ACCURACY * (1.0 + size), left, right, **places)
 
     @np.errstate(invalid="ignore")
-    def require_equal(self, what: str, left: Any, right: Any, size: Any, **places: Any) -> None:
+    def require_equal(
+        self, what: str, left: Numbers, right: Numbers, size: Numbers, **places: ArrayLike
+    ) -> None:
         """Require equality up to rounding errors of terms of a given size."""
         is_equal = (left == right) | (np.abs(left - right) <= ACCURACY * (1.0 + size))
         self.require(what, is_equal, left, right, **places)

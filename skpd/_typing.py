@@ -38,6 +38,7 @@ Groups = int | ArrayLike | dict | None  # of features, in a format of `skpd.pena
 FeatureBounds = Bounds | tuple[ArrayLike, ArrayLike] | list | None  # (lower, upper)
 Constraints = LinearConstraint | Sequence[LinearConstraint] | None
 Metadata = dict[str, ArrayLike]  # what a method takes beside X and y, such as sample_weight
+SolverOptions = dict[str, bool | int | float | str | Sequence[float] | None]
 # the values of fitted attributes by name
 Attributes = dict[str, np.ndarray | float | list | None]
 PerRow = ArrayLike | None  # a number for each row, or the default

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -153,7 +153,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
         "solver": [StrOptions({"auto", "highs", "agm"})],
     }
 
-    estimator: Any = None
+    estimator: BaseEstimator | None = None
     _: KW_ONLY
     nu: float = 0.1
     entropy: float = 0.0
@@ -252,7 +252,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
                 ConvergenceWarning,
             )
 
-    def _print(self, row: Any) -> None:
+    def _print(self, row: tuple) -> None:
         n_iter, seconds, primal, dual = row[:4]
         print(
             f"[LPBoostClassifier] round {n_iter}, {seconds:.1f} s: in [{dual:.6g}, {primal:.6g}]"
@@ -314,8 +314,8 @@ def _distinct(X: Array, signs: Array, sample_weight: Array) -> tuple[Array, Arra
     rows, inverse = np.unique(table, axis=0, return_inverse=True)
     row_of = np.zeros(len(X), dtype=np.intp)
     row_of[kept] = np.ravel(inverse)
-    weights: Any = np.bincount(row_of[kept], sample_weight[kept] / total)
-    weights = np.maximum(weights, np.finfo(np.float64).tiny)
+    sums = np.bincount(row_of[kept], sample_weight[kept] / total)
+    weights = np.maximum(sums, np.finfo(np.float64).tiny)
     return np.ascontiguousarray(rows[:, :-1]), rows[:, -1], weights, row_of
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,15 +62,15 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         self, X: Sequence[Matrix], y: Sequence, sample_weight: PerRow
     ) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
-        X, lengths = stacked(X)
-        X = validated(self, X, **_DATA)
+        tokens, lengths = stacked(X)
+        tokens = validated(self, tokens, **_DATA)
         classes, labels = encoded(y, lengths)
         self._group_size = len(classes)
-        design = ChainsDesign(Design(X), len(classes))
+        design = ChainsDesign(Design(tokens), len(classes))
         loss = self._loss(labels, lengths, len(classes))
         penalty, alpha = self._get_penalty(), float(self.alpha)
         problem = scores_problem(design, loss, penalty, alpha, n_labels=len(labels))
-        return FormulatedProblems(X, labels, [problem], classes)
+        return FormulatedProblems(tokens, labels, [problem], classes)
 
     def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         (problem,) = fit.problems
@@ -112,7 +112,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         _, labels = best_labels(chains, scores, self.transitions_)
         return split_at(self.classes_[labels], chains.lengths)
 
-    def score(self, X: Sequence[Matrix], y: Sequence[Any]) -> float:
+    def score(self, X: Sequence[Matrix], y: Sequence[Sequence[Hashable]]) -> float:
         """The share of tokens whose labels are predicted correctly.
 
         Parameters
@@ -260,7 +260,7 @@ class ChainM3N(WithSolver, _ChainEstimator):
 # Sequences of tokens, which are stacked to one array
 
 
-def stacked(X: Sequence[Matrix]) -> tuple[Any, Indices]:
+def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
     """The tokens of all sequences as one array or CSR matrix, and the lengths of the sequences.
 
     Raises
@@ -292,7 +292,7 @@ def stacked(X: Sequence[Matrix]) -> tuple[Any, Indices]:
     return np.concatenate(tables), lengths
 
 
-def encoded(y: Sequence[Any], lengths: Indices) -> tuple[np.ndarray, Indices]:
+def encoded(y: Sequence[Sequence[Hashable]], lengths: Indices) -> tuple[np.ndarray, Indices]:
     """The labels that occur, sorted where possible, and the index of each token's label.
 
     Raises
@@ -318,17 +318,17 @@ def encoded(y: Sequence[Any], lengths: Indices) -> tuple[np.ndarray, Indices]:
     if len(classes) < 2:
         raise ValueError(f"y must have at least 2 different labels, got {classes}.")
     with suppress(TypeError):  # labels without an order keep that in which they come
-        classes = sorted(classes)
+        classes = sorted(classes)  # type: ignore[type-var]
     index = {label: k for k, label in enumerate(classes)}
     return _array_of(classes), np.array([index[label] for label in tokens])
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: Hashable) -> Hashable:
     """A label as a Python object, so that labels of arrays and of lists are equal."""
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _array_of(labels: Sequence[Any]) -> np.ndarray:
+def _array_of(labels: Sequence[Hashable]) -> np.ndarray:
     """An array of labels, of numbers or strings where all labels are, otherwise of objects."""
     for kind in (str, bool, int, float):
         if all(type(label) is kind for label in labels):

@@ -55,12 +55,10 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         pairs = zip(fit.problems, points, strict=True)
-        model = {
-            "classes_": fit.labels,
-            "coef_": np.vstack([problem.coef_table(point.coef) for problem, point in pairs]),
-            "intercept_": np.hstack([point.intercept for point in points]),
-        }
-        return with_sums(model, self._copies())
+        coefs = np.vstack([problem.coef_table(point.coef) for problem, point in pairs])
+        intercepts = np.hstack([point.intercept for point in points])
+        coef = with_sums(coefs, self._copies())
+        return {"classes_": fit.labels, "intercept_": intercepts, **coef}
 
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None

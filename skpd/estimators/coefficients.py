@@ -1,6 +1,6 @@
 """The coefficients of a fitted linear model, dense or sparse."""
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,8 +20,8 @@ def _has_coefficients(model: "LinearCoefficients") -> bool:
 class LinearCoefficients:
     """Mixin of models with the attributes ``coef_``, ``intercept_`` and ``dual_coef_``."""
 
-    coef_: Any
-    intercept_: Any
+    coef_: Matrix
+    intercept_: Array
     dual_coef_: Array
 
     _model_attribute: ClassVar[str] = "coef_"  # which there is if, and only if, it is fitted
@@ -88,7 +88,7 @@ class LinearCoefficients:
     @property
     def _dense_coef(self) -> Array:
         """The coefficients as a dense array, also after `sparsify`."""
-        if not sp.issparse(self.coef_):
+        if isinstance(self.coef_, np.ndarray):
             return self.coef_
         table = self.coef_.toarray()
         return table if np.ndim(self.intercept_) else table[0]

@@ -1,13 +1,11 @@
 """The concordance index of predictions for censored times."""
 
-from typing import Any
-
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, Indices, Mask
 
 
-def concordance(time: Array, event: Any, scores: Array, weights: Array, strata: Any) -> float:
+def concordance(time: Array, event: Mask, scores: Array, weights: Array, strata: Indices) -> float:
     """The share of comparable pairs in order; nan if no pair is comparable.
 
     A pair is comparable if the sample with the smaller time has an event; of two equal times, if

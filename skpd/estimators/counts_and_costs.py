@@ -1,8 +1,9 @@
 """Regression of counts and costs: the logarithm of the mean is linear in the features."""
 
+from abc import abstractmethod
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
@@ -13,7 +14,7 @@ from .._docstrings import documented
 from .._typing import ArrayLike, Constraints, MatrixLike, PerRow
 from ..formulation.validation import checked_weights
 from ..losses import Gamma, Poisson, Tweedie
-from ..losses.deviances import Deviance, NegativeBinomial
+from ..losses.deviances import NegativeBinomial, PowerDeviance
 from .parameters import PenaltyParameters, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
@@ -26,6 +27,10 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
     _predicts_means: ClassVar[bool] = True
 
     constraints: Constraints = None
+
+    @abstractmethod
+    def _get_loss(self) -> PowerDeviance | NegativeBinomial:
+        """The Loss object of this model."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -47,7 +52,7 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
             return np.exp(super().predict(X, offset))
 
     def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
-        loss: Any = self._get_loss()
+        loss = self._get_loss()
         check_consistent_length(y, predicted, sample_weight)
         weights = checked_weights(sample_weight, predicted)
         y, predicted, weights = (x[weights > 0.0] for x in (np.asarray(y), predicted, weights))
@@ -106,7 +111,7 @@ class PoissonPD(MeanRegressor):
     _: KW_ONLY
     dispersion: float = 0.0
 
-    def _get_loss(self) -> Deviance:
+    def _get_loss(self) -> PowerDeviance | NegativeBinomial:
         return NegativeBinomial(float(self.dispersion)) if self.dispersion else Poisson()
 
 
@@ -151,7 +156,7 @@ class GammaPD(MeanRegressor):
 
     alpha: float = 1e-3
 
-    def _get_loss(self) -> Deviance:
+    def _get_loss(self) -> PowerDeviance | NegativeBinomial:
         return Gamma()
 
 
@@ -204,5 +209,5 @@ class TweediePD(MeanRegressor):
     _: KW_ONLY
     power: float = 1.5
 
-    def _get_loss(self) -> Deviance:
+    def _get_loss(self) -> PowerDeviance | NegativeBinomial:
         return Tweedie(float(self.power))

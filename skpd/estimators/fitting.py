@@ -6,14 +6,14 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 from threading import Event
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from .._compat import CallbackSupportMixin, StrOptions
-from .._typing import Array, Attributes, PerRow
+from .._typing import Array, Attributes, PerRow, SolverOptions
 from .._warn import warn
 from ..certificates import Certificate
 from ..formulation.constraints import multipliers_of
@@ -46,6 +46,8 @@ from ..solvers import Monitor, check_solver_options, method_named
 from .coefficients import LinearCoefficients
 from .parameters import ParameterValidation
 
+Value = TypeVar("Value")
+
 
 class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation):
     """Base class that solves the problems of a fit and sets the attributes from the solutions."""
@@ -60,7 +62,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
     # parameters, as they are for the estimators that do not have them
     solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
+    solver_options: SolverOptions | None = None
     fit_intercept: bool = True
     warm_start: bool = False
     n_jobs: int | None = None
@@ -148,7 +150,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         """The name of the solver among those of `skpd.solvers`."""
         return self.solver
 
-    def _checked_options(self, problem: Problem) -> dict[str, Any]:
+    def _checked_options(self, problem: Problem) -> SolverOptions:
         """The options of the solver, after a check that it takes them."""
         return check_solver_options(method_named(self._solver(), problem), self.solver_options)
 
@@ -229,14 +231,13 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             setattr(self, name, value)
         labels = fit.names if len(solutions) > 1 else None
 
-        def one_or_all(values: Any) -> Any:
+        def one_or_all(values: list[Value]) -> Value | list[Value]:
             return values[0] if labels is None else values
 
         self.__dict__.pop("constraint_multipliers_", None)  # of a fit before this one
         if fit.problems[0].constraints is not None:
-            self.constraint_multipliers_ = one_or_all(
-                multipliers_of(fit.problems, solutions, self.max_iter)
-            )
+            multipliers = multipliers_of(fit.problems, solutions, self.max_iter)
+            self.constraint_multipliers_ = multipliers[0] if labels is None else multipliers
         if self.verbose:
             endings = [""] if labels is None else [f" {label}" for label in labels]
             for ending, solution in zip(endings, solutions, strict=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -32,7 +32,7 @@ class _OneKernel(KernelModel):
     gamma: str | float = "scale"
     degree: float = 3
     coef0: float = 1.0
-    kernel_params: dict[str, Any] | None = None
+    kernel_params: dict[str, float] | None = None
 
     @property
     def _is_precomputed(self) -> bool:

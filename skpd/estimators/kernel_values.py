@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,7 +47,7 @@ class Kernel:
     """
 
     metric: str | Callable[..., float]
-    parameters: dict[str, Any]
+    parameters: dict[str, float]
     centre: Array | None = None
 
     def between(self, X: Matrix, Y: Matrix | None = None) -> Array:
@@ -105,8 +104,10 @@ class Kernel:
             return bool(0.0 <= gamma * float(np.max(squares)) <= JITTER * X.shape[0])
         return False
 
-    def _centred(self, X: Any) -> Any:
-        return X if self.centre is None else (X.toarray() if sp.issparse(X) else X) - self.centre
+    def _centred(self, X: Matrix) -> Matrix:
+        if self.centre is None:
+            return X
+        return (X.toarray() if hasattr(X, "toarray") else X) - self.centre
 
 
 def centre_of(metric: str | Callable[..., float], X: Matrix) -> Array | None:
@@ -118,7 +119,7 @@ def centre_of(metric: str | Callable[..., float], X: Matrix) -> Array | None:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def gamma_of(gamma: float | str, X: Any, weights: Array) -> float:
+def gamma_of(gamma: float | str, X: Matrix, weights: Array) -> float:
     """The number for gamma="scale", as in `sklearn.svm.SVC` for equal weights, or "auto".
 
     Parameters
@@ -139,7 +140,7 @@ def gamma_of(gamma: float | str, X: Any, weights: Array) -> float:
     if gamma != "scale":
         return float(gamma)
     min_std = len(weights) * EPSILON  # relative to the mean, of which this is the rounding error
-    if sp.issparse(X):
+    if hasattr(X, "tocoo"):
         X = X.tocoo()
         counts = np.bincount(X.row, minlength=len(weights))
         absent = float(weights @ (1.0 - counts / n_features))

@@ -14,7 +14,7 @@ from ..losses import Logistic, Softmax
 from ..penalties import GroupL2, Penalty
 from .classifier import PrimalDualClassifier
 from .names import PENALTIES
-from .parameters import SHARED_CONSTRAINTS, FitParameters, declared
+from .parameters import FitParameters, declared
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
 
@@ -91,7 +91,7 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
     _named_penalties: ClassVar[dict] = NAMES
     _takes_blocks: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {
-        "penalty": [StrOptions(set(NAMES)), *SHARED_CONSTRAINTS["penalty"][1:]],
+        "penalty": [StrOptions(set(NAMES)), Penalty],
     }
 
     alpha: float = 1e-3

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -148,8 +148,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
                 "tasks."
             )
         validate_data(self, X, reset=reset, skip_check_array=True)  # names, number of columns
-        tasks: Any = self.tasks
-        return without_tasks(X, tasks)
+        return without_tasks(X, cast(int | str, self.tasks))
 
     def _problem_of_tasks(self, X, y, sample_weight):
         whole = X

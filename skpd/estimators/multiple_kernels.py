@@ -1,6 +1,6 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,9 @@ from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
 from .parameters import declared, shared
+
+Metric = str | Callable[..., float]
+KernelEntry = Metric | tuple[Metric, dict[str, float]]  # of the parameter ``kernels``
 
 
 @shared
@@ -31,7 +34,7 @@ class SeveralKernels(KernelModel):
         "scale_kernels": ["boolean"],
     }
 
-    kernels: str | Sequence[Any] = ("linear", "rbf")
+    kernels: str | Sequence[KernelEntry] = ("linear", "rbf")
     penalty: str = "sum"
     scale_kernels: bool = True
 
@@ -100,7 +103,7 @@ class SeveralKernels(KernelModel):
         return weights[0] if classes is None else weights
 
 
-def _kernel_of(entry: Any, X: Matrix, weights: Array) -> Kernel:
+def _kernel_of(entry: KernelEntry, X: Matrix, weights: Array) -> Kernel:
     """The kernel of an entry of ``kernels``, with numbers for its parameters.
 
     Raises

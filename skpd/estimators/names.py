@@ -2,11 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from inspect import signature
-from typing import Any
+from typing import TypeVar
 
 from .. import losses, penalties
+from .._typing import Groups
+from .._values import Value
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty
+
+Named = TypeVar("Named", bound=Value)  # a loss or a penalty
 
 MARGIN_LOSSES: dict[str, Callable[..., MarginLoss]] = {
     "generalized_hinge": losses.GeneralizedHinge,
@@ -70,7 +74,10 @@ PENALTIES: dict[str, Callable[..., Penalty]] = {
 }
 
 
-def chosen(kind: str, value: Any, table: Mapping[str, Callable[..., Any]], **given: Any) -> Any:
+def chosen(
+    kind: str, value: str | Named, table: Mapping[str, Callable[..., Named]],
+    **parameters: Groups | float,
+) -> Named:  # fmt: skip
     """The loss or penalty of a name; an object is returned as it is.
 
     Parameters
@@ -98,7 +105,7 @@ def chosen(kind: str, value: Any, table: Mapping[str, Callable[..., Any]], **giv
             f"The {kind!r} parameter must be an object, got the class {value.__name__}: pass "
             f"{value.__name__}()."
         )
-    values = {key: parameter for key, parameter in given.items() if parameter is not None}
+    values = {key: each for key, each in parameters.items() if each is not None}
     wanted = signature(table[value]).parameters if isinstance(value, str) else {}
     for key, parameter in values.items():
         if key not in wanted:

@@ -165,7 +165,7 @@ class OrdinalPD(
         fitted.classes = self.order_  # which may be that of another y
         return super(OrdinalPD, fitted)._fitted_problems(X, y, sample_weight, offset)
 
-    def _in_order(self, classes: np.ndarray, order: Any) -> np.ndarray:
+    def _in_order(self, classes: np.ndarray, order: ArrayLike | None) -> np.ndarray:
         """The classes of y in increasing order, of which words have none of their own.
 
         Parameters

@@ -1,11 +1,11 @@
 """Penalties, losses, coefficients and columns of tasks for estimators of several outputs."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .. import losses, penalties
+from .._compat import _safe_indexing
 from .._typing import Array, Matrix
 from ..losses import Loss
 from ..penalties import Penalty
@@ -100,7 +100,7 @@ def check_labels(loss: Loss, y: Array) -> None:
         )
 
 
-def without_tasks(X: Any, tasks: int | str) -> tuple[Matrix, Array]:
+def without_tasks(X: Matrix, tasks: int | str) -> tuple[Matrix, Array]:
     """Split off the column of X that holds the task of each row.
 
     Parameters
@@ -129,10 +129,9 @@ def without_tasks(X: Any, tasks: int | str) -> tuple[Matrix, Array]:
                 f"tasks must be the index of one of the {X.shape[1]} columns of X, got {tasks!r}."
             )
         index %= X.shape[1]
-    others = np.flatnonzero(np.arange(X.shape[1]) != index)
-    if names is not None:
-        return X.iloc[:, others], np.asarray(X.iloc[:, index])
     if hasattr(X, "tocsc"):
         X = X.tocsc()
-        return X[:, others].tocsr(), np.ravel(X[:, [index]].toarray())
-    return X[:, others], np.asarray(X[:, index])
+    others = np.flatnonzero(np.arange(X.shape[1]) != index)
+    column = _safe_indexing(X, [index], axis=1)
+    labels = column.toarray() if hasattr(column, "toarray") else np.asarray(column)
+    return _safe_indexing(X, others, axis=1), np.ravel(labels)

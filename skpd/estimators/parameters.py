@@ -1,34 +1,31 @@
 """Parameters of constructors: their validation, their declaration, and those that are shared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from inspect import get_annotations, signature
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
+from sklearn.model_selection import BaseCrossValidator
 
 from .._compat import (
-    HasMethods,
     Interval,
     InvalidParameterError,
     StrOptions,
     validate_parameter_constraints,
 )
 from .._docstrings import documented
-from .._typing import ArrayLike, FeatureBounds, Groups
+from .._typing import ArrayLike, FeatureBounds, Groups, SolverOptions
 from .._values import Value
 from ..penalties import Penalty, for_features
 from .names import PENALTIES
 from .representation import PickledWithVersion, Text
 
-PENALTY_METHODS = [
-    "for_n_features", "value", "prox", "conjugate", "support", "bounded_conjugate", "feasible",
-    "widest", "step_sizes",
-]  # fmt: skip
-
+# a number of folds, a splitter, or pairs of indices of samples to train and to test on
+Folds: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 # those of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
     "alpha": [Interval(Real, 0, np.inf, closed="neither")],
@@ -50,7 +47,7 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Integral, None],
-    "penalty": [StrOptions(set(PENALTIES)), HasMethods(PENALTY_METHODS)],
+    "penalty": [StrOptions(set(PENALTIES)), Penalty],
     "penalty_weights": ["array-like", None],
     "positive": ["boolean"],
     "quantile": [Interval(Real, 0, 1, closed="neither"), None],
@@ -222,7 +219,9 @@ def declared(kind: Any) -> Any:
     return documented(kind)
 
 
-def penalty_by_feature(penalty: Penalty, weights: Any, bounds: Any, alpha: float = 1.0) -> Penalty:
+def penalty_by_feature(
+    penalty: Penalty, weights: ArrayLike | None, bounds: FeatureBounds, alpha: float = 1.0
+) -> Penalty:
     """A penalty with the weights and bounds of features in ``penalty_weights`` and ``bounds``.
 
     With an alpha of 0 no feature is penalised, as with weights of 0.
@@ -258,7 +257,7 @@ class WithSolver:
     """The choice of a solver."""
 
     solver: str = "auto"
-    solver_options: dict[str, Any] | None = None
+    solver_options: SolverOptions | None = None
 
 
 @shared
@@ -315,6 +314,6 @@ class CrossValidationParameters(StoppingParameters, WithSolver):
 
     eps: float = 1e-3
     alphas: int | ArrayLike = 100
-    cv: Any = None
+    cv: Folds = None
     fit_intercept: bool = True
     n_jobs: int | None = None

@@ -164,7 +164,7 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         index = list(known).index(quantile)
         single = PdproxRegressor(self.alpha, loss="pinball", quantile=float(quantile))
         single.coef_ = self._dense_coef[index]
-        single.intercept_ = float(self.intercept_[index])
+        single.intercept_ = self.intercept_[index]
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(single, name, getattr(self, name))

@@ -43,10 +43,9 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         coefs = [problem.coef_table(point.coef) for problem, point in pairs]
         intercepts = [point.intercept for point in points]
         if fit.names is None:
-            model = {"coef_": coefs[0], "intercept_": intercepts[0]}
-        else:
-            model = {"coef_": np.stack(coefs), "intercept_": np.stack(intercepts)}
-        return with_sums(model, self._copies())
+            return {"intercept_": intercepts[0], **with_sums(coefs[0], self._copies())}
+        coef = with_sums(np.stack(coefs), self._copies())
+        return {"intercept_": np.stack(intercepts), **coef}
 
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,6 +17,8 @@ from .._compat import BaseSearchCV, _VisualBlock
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 
+Method = TypeVar("Method", bound=Callable)
+
 
 def _last_has(search: BaseEstimator, name: str) -> Any:
     """An attribute of the last step of the best estimator or, before a fit, of that to fit."""
@@ -24,7 +26,7 @@ def _last_has(search: BaseEstimator, name: str) -> Any:
     return getattr(outer[-1] if isinstance(outer, Pipeline) else outer, name)
 
 
-def of_last_step(method: Callable) -> Any:
+def of_last_step(method: Method) -> Method:
     """Make a method that is the last step's of this name, for X after the steps before it."""
 
     @wraps(method)

@@ -1,13 +1,13 @@
 """The parameter ``constraints`` of estimators: linear constraints on the coefficients."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array, issparse, vstack
 
-from .._typing import Array, Numbers
+from .._typing import Array, Constraints, Numbers
 from ..penalties import Penalty, Structure
 from ..problems import Problem, Solution
 from ..problems.linear_constraints import LinearConstraints
@@ -42,7 +42,7 @@ def bounds_of(penalty: Penalty) -> tuple[Numbers, Numbers]:
     return penalty.terms[2:] if penalty.structure is Structure.SEPARABLE else (-np.inf, np.inf)
 
 
-def linear_constraints(given: Any, n_features: int) -> LinearConstraints | None:
+def linear_constraints(given: Constraints, n_features: int) -> LinearConstraints | None:
     """Constraints of `scipy.optimize`, validated; None if there are none.
 
     Parameters

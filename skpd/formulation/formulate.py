@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import LinearConstraint
 from sklearn.utils.validation import assert_all_finite
 
-from .._typing import Array, ArrayLike, Indices, Matrix
+from .._typing import Array, ArrayLike, Constraints, Indices, Matrix
 from ..designs import Design, RowBlocks
 from ..losses import Hinge, Loss
 from ..losses.shifted import with_offset
@@ -53,7 +52,7 @@ class Specification:
     alpha: float
     fit_intercept: bool
     solver: str = "auto"
-    constraints: LinearConstraint | Sequence[LinearConstraint] | None = None
+    constraints: Constraints = None
     copies: Copies | None = None
     noise_budget: float | None = None
 
@@ -215,7 +214,7 @@ def targets_of_classes(
 
 
 def problems_of_classes(
-    X: Any, y: ArrayLike, problems: list[Problem], classes: np.ndarray
+    X: Matrix | RowBlocks, y: ArrayLike, problems: list[Problem], classes: np.ndarray
 ) -> FormulatedProblems:
     """The problems with the names of the classes, unless one problem is of all classes."""
     names = [f"class {label}" for label in classes]

@@ -1,11 +1,11 @@
 """Groups that share features, as a partition of copies of the features."""
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array, Groups, Indices
+from .._typing import Array, Attributes, Groups, Indices
 from ..certificates import certify_point
 from ..problems import Problem, Solution
 
@@ -32,8 +32,7 @@ class Copies(NamedTuple):
 
     def sums(self, coef: Array) -> Array:
         """The coefficients of the features, from those of the copies."""
-        sums: Any = np.bincount(self.features, coef, self.n_features)
-        return sums
+        return np.asarray(np.bincount(self.features, coef, self.n_features), np.float64)
 
     def summable(self, coef: Array) -> Array:
         """The coefficients rounded to a power of 2 for each feature, so that `sums` are exact.
@@ -91,7 +90,8 @@ def copies_of(groups: Groups, n_features: int) -> Copies | None:
 def certified_sums(problem: Problem, solution: Solution, copies: Copies, tol: float) -> Solution:
     """The solution with coefficients of copies whose sums are exact, and their certificate."""
     coef = copies.summable(solution.coef)
-    point: Any = np.float64(coef), np.float64(solution.intercept), solution.dual_coef
+    intercept = float(solution.intercept)  # as there is one problem for each class
+    point = np.asarray(coef, np.float64), intercept, solution.dual_coef
     certificate, theta = certify_point(problem, *point)
     converged = certificate.relative_gap <= tol
     return replace(
@@ -99,10 +99,8 @@ def certified_sums(problem: Problem, solution: Solution, copies: Copies, tol: fl
     )
 
 
-def with_sums(model: dict[str, Any], copies: Copies | None) -> dict[str, Any]:
-    """The attributes of a model with the coefficients of features, where they are of copies."""
+def with_sums(coef: Array, copies: Copies | None) -> Attributes:
+    """The coefficients as attributes, with their sums for features where they are of copies."""
     if copies is None:
-        return model
-    latent = model["coef_"]
-    sums = np.apply_along_axis(copies.sums, -1, latent)
-    return {**model, "latent_coef_": latent, "coef_": sums}
+        return {"coef_": coef}
+    return {"latent_coef_": coef, "coef_": np.apply_along_axis(copies.sums, -1, coef)}

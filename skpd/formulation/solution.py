@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import Array
+from .._typing import Array, SolverOptions
 from .._warn import warn
 from ..designs.threads import one_blas_thread
 from ..problems import Point, Problem, Solution
@@ -98,7 +98,7 @@ class SolverCall:
     """
 
     name: str
-    options: dict[str, Any]
+    options: SolverOptions
     tol: float
     max_iter: int
     precision: type[np.floating] = np.float64

@@ -3,7 +3,7 @@
 from copy import copy
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,10 +11,14 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import ArrayLike, Mask, Numbers
 from ..estimators.base import PrimalDualEstimator
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def coef_table(model: BaseEstimator) -> Any:
+
+def coef_table(model: BaseEstimator) -> "pd.DataFrame":
     """The coefficients of a fitted model as a data frame, with names and proven intervals.
 
     Parameters
@@ -74,11 +78,12 @@ def coef_table(model: BaseEstimator) -> Any:
     coef = np.atleast_2d(model._dense_coef)
     n_outputs, n_features = coef.shape
     certificates = np.atleast_1d(np.asarray(model.certificate_, dtype=object))
-    bounds = np.reshape([c.coefficient_bounds for c in certificates], (-1, 2))
-    lower, upper = bounds.T
-    zeros: Any = np.ravel([c.proven_zero for c in certificates])
+    lower: Numbers
+    upper: Numbers
+    lower, upper = np.reshape([c.coefficient_bounds for c in certificates], (-1, 2)).T
+    zeros: Mask = np.ravel([c.proven_zero for c in certificates])
     if len(zeros) != coef.size:  # groups that overlap, whose bounds are those of shares
-        lower, upper, zeros = -np.inf, np.inf, False
+        lower, upper, zeros = -np.inf, np.inf, np.zeros(coef.size, dtype=bool)
     columns = {"coef": np.ravel(coef), "lower": lower, "upper": upper, "proven_zero": zeros}
     names = _names_of_features(steps, model, n_features)
     table = pd.DataFrame(columns, index=np.tile(names, n_outputs))
@@ -89,7 +94,7 @@ def coef_table(model: BaseEstimator) -> Any:
     return table
 
 
-def _names_of_features(steps: Pipeline | None, model: BaseEstimator, n_features: int) -> Any:
+def _names_of_features(steps: Pipeline | None, model: BaseEstimator, n_features: int) -> ArrayLike:
     """The names in the order of the coefficients, as far as there are any."""
     names = None if steps is None else _names_out(steps, None)
     if names is None:
@@ -97,7 +102,9 @@ def _names_of_features(steps: Pipeline | None, model: BaseEstimator, n_features:
     return [f"x{j}" for j in range(n_features)] if names is None else names
 
 
-def _names_out(transformer: BaseEstimator, names: Any, unnamed: Any = None) -> Any:
+def _names_out(
+    transformer: BaseEstimator, names: ArrayLike | None, unnamed: ArrayLike | None = None
+) -> ArrayLike | None:
     """The names of the features that a fitted transformer makes from named ones.
 
     ``names`` may be None, for numbers without names, and ``unnamed`` is returned for such.

@@ -19,7 +19,7 @@ Takeuchi, 2019, Safe grid search with optimal complexity.)
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf, log
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -52,8 +52,8 @@ class Reach:
 
     def __init__(self, problem: Problem, solution: Solution) -> None:
         self.problem, self.alpha = problem, problem.alpha
-        self.coef = np.float64(solution.coef)
-        model: Any = self.coef, np.float64(solution.intercept)
+        self.coef = np.asarray(solution.coef, np.float64)
+        model = self.coef, np.asarray(solution.intercept, np.float64)[()]
         penalty = self.alpha * problem.penalty.value(self.coef)
         self.mean_loss = max(primal_objective(problem, *model) - penalty, 0.0) / SAFE
         point = problem.feasible_point(solution.dual_coef)

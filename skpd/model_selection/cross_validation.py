@@ -1,14 +1,14 @@
 """Choice of alpha by cross-validation along paths, and models that are fitted in this way."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils import metadata_routing as routing
 
@@ -17,6 +17,7 @@ from .._compat import CallbackSupportMixin, Interval
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, Metadata, PerRow
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator, fit_method
+from ..estimators.parameters import Folds
 from ..estimators.regressor import PrimalDualRegressor
 from ..formulation.alphas import alpha_values
 from ..formulation.formulate import require_unit
@@ -37,14 +38,14 @@ from .folds import (
     warn_of_unfinished,
 )
 
-Folds = TypeVar("Folds", bound=FoldPaths)
+Paths = TypeVar("Paths", bound=FoldPaths)
 
 
-class PathSelection(CallbackSupportMixin, Generic[Folds]):
+class PathSelection(CallbackSupportMixin, Generic[Paths]):
     """Base class of estimators that choose alpha by the models of paths on folds."""
 
     @abstractmethod
-    def _keep(self, paths: FollowedPaths, folds: Folds) -> str:
+    def _keep(self, paths: FollowedPaths, folds: Paths) -> str:
         """Set the attributes of the finished fits in place of those of an earlier fit.
 
         Returns
@@ -53,7 +54,7 @@ class PathSelection(CallbackSupportMixin, Generic[Folds]):
             A sentence that says how many fits are finished.
         """
 
-    def _follow_folds(self, folds: Folds, context: CallbackContext) -> FollowedPaths:
+    def _follow_folds(self, folds: Paths, context: CallbackContext) -> FollowedPaths:
         """The values of the models on all folds; ``context`` is that of the whole fit."""
         n_folds = len(folds.folds)
         return folds.follow(
@@ -61,7 +62,7 @@ class PathSelection(CallbackSupportMixin, Generic[Folds]):
         )
 
     def _select(
-        self, folds: Folds, task: FitTask, fit_on_all_data: Callable[[CallbackContext], None]
+        self, folds: Paths, task: FitTask, fit_on_all_data: Callable[[CallbackContext], None]
     ) -> FollowedPaths:
         """Choose by the values on the folds and fit the model to all data, in a subtask."""
         n_paths = len(folds.grids) * len(folds.folds)
@@ -125,9 +126,9 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     certificates_: list[list[list[Certificate]]]
 
     alphas: int | ArrayLike
-    cv: int | BaseCrossValidator | Iterable[Fold] | None
+    cv: Folds
     eps: float
-    l1_ratio: Any = 1.0
+    l1_ratio: float | ArrayLike = 1.0
 
     _chosen_parameters: ClassVar[tuple[str, ...]] = ("alpha", "l1_ratio")
     # fitted attributes that say what the data is like, which `_problems` sets

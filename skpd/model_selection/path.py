@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from inspect import signature
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -42,7 +41,7 @@ def path(
     alphas: int | ArrayLike = 50,
     eps: float | None = None,
     certified: float | None = None,
-    **metadata: Any,
+    **metadata: ArrayLike,
 ) -> RegularizationPath:
     """Fit an estimator for many alphas, each from the solution for the one before.
 
@@ -182,7 +181,9 @@ def _certified(
 
 
 def solving_at(
-    estimators: Sequence[PrimalDualEstimator], problems: Sequence[Problem], random_state: Any
+    estimators: Sequence[PrimalDualEstimator],
+    problems: Sequence[Problem],
+    random_state: int | np.random.RandomState | None,
 ) -> Callable[[float, float, list[Solution] | None], list[Solution]]:
     """The function by which `certified_models` solves problems, each by the solver of its own."""
     random_state = check_random_state(random_state)
@@ -230,7 +231,7 @@ def split_pipeline(estimator: BaseEstimator) -> tuple[Pipeline | None, PrimalDua
 
 
 def problems_of_path(
-    estimator: PrimalDualEstimator, X: MatrixLike, y: ArrayLike, **metadata: Any
+    estimator: PrimalDualEstimator, X: MatrixLike, y: ArrayLike, **metadata: ArrayLike
 ) -> FormulatedProblems:
     """The validated data and the problems of an estimator for a path.
 

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import KW_ONLY
 from inspect import signature
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -26,7 +26,7 @@ from .._compat import (
 )
 from .._typing import ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
-from ..estimators.parameters import ParameterValidation, declared
+from ..estimators.parameters import Folds, ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.offsets import without_none
@@ -181,12 +181,12 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         "rule": [StrOptions({"best", "one_standard_error"})],
     }
 
-    estimator: Any
+    estimator: BaseEstimator
     _: KW_ONLY
     alphas: int | ArrayLike = 50
     eps: float | None = None
     certified: float | None = None
-    cv: Any = None
+    cv: Folds = None
     scoring: str | Callable | None = None
     rule: str = "best"
     n_jobs: int | None = None
@@ -266,8 +266,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         paths = self._select(folds, task, fit_on_all_data)
         # the gaps of a certified path are compared with ``certified``
         gaps = paths.gaps if self.certified is None else []
-        last: Any = model.certificate_
-        gaps += [certificate.relative_gap for certificate in np.atleast_1d(last)]
+        last = model.certificate_
+        gaps += [c.relative_gap for c in (last if isinstance(last, list) else [last])]
         name, fits = type(self).__name__, "fits to the folds and to all data"
         warn_of_unfinished(name, model, gaps, fits)
         warn_of_end(name, self.alphas, self.alphas_, paths.values, self.best_index_)

@@ -1,8 +1,9 @@
 """The models of a regularisation path."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -12,6 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from .._typing import Array, Indices, MatrixLike, PerRow
 from ..formulation.offsets import without_none
 from ..inspection.displays import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,8 +157,13 @@ class RegularizationPath:
         return X if self.steps is None else self.steps.transform(X)
 
     def plot(
-        self, ax: Any = None, *, feature_names: Any = None, n_named: int = 8, **kwargs: Any
-    ) -> Any:
+        self,
+        ax: "Axes | None" = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        n_named: int = 8,
+        **kwargs: Any,
+    ) -> "Axes":
         """Draw the coefficients against alpha, on a log scale.
 
         Parameters
@@ -189,7 +198,7 @@ class RegularizationPath:
         names = self._names() if feature_names is None else list(feature_names)
         if len(names) != sizes.shape[1]:
             raise ValueError(f"feature_names must hold {sizes.shape[1]} names, got {len(names)}.")
-        legend: dict[str, Any] = {"fontsize": "small", "title": "feature"}
+        legend: dict[str, str | tuple[float, float]] = {"fontsize": "small", "title": "feature"}
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
             legend |= {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}

@@ -8,7 +8,6 @@ predictions are means exp(x.w + b), their intervals are between the exponentials
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -121,7 +120,7 @@ def score_bounds(
     distance = distance_of_coefficients(problem, gap) * (1.0 + ROUNDED)
     if not distance < np.inf:
         return -np.inf, np.inf
-    coef: Any = np.float64(solution.coef)
+    coef = np.asarray(solution.coef, np.float64)
     free = float(solution.intercept)
     z, error = problem.predictions(coef, free)
     change = problem.design.row_norms() * distance + error

@@ -1,17 +1,16 @@
 """Groups of features by the names of columns, and by the columns that a transformer took."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Groups, MatrixLike, PerRow
+from .._typing import ArrayLike, Groups, MatrixLike, PerRow
 from .sourced import Sources, carried_sources, sources_of
 
 
-def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Any:
+def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Groups:
     """Groups whose names of features are replaced by their indices.
 
     Parameters
@@ -56,7 +55,7 @@ def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Any:
     return [[places[name] for name in group] for group in lists]
 
 
-def _holds_names(group: Any) -> bool:
+def _holds_names(group: ArrayLike) -> bool:
     return not isinstance(group, str) and any(
         isinstance(name, str) for name in np.atleast_1d(group)
     )
@@ -129,7 +128,7 @@ def required_sources(X: MatrixLike) -> Sources:
     return sources
 
 
-def weights_of_groups(weights: PerRow, groups: Groups, columns: tuple[str, ...] = ()) -> Any:
+def weights_of_groups(weights: PerRow, groups: Groups, columns: tuple[str, ...] = ()) -> PerRow:
     """Weights of groups in their order, where they are given by the names of the groups.
 
     Parameters
