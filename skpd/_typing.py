@@ -23,22 +23,24 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = np.ndarray | sp.sparray | sp.spmatrix
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+    Constraints = LinearConstraint | Sequence[LinearConstraint] | None
+    SolverOptions = dict[str, bool | int | float | str | Sequence[float] | None]
 else:
 
     class ArrayLike:
         """A stand-in for `numpy.typing.ArrayLike`, which type checkers use in its place.
 
-        It keeps signatures in help pages short, where the union of six types would be printed.
+        It keeps signatures in help pages short, where the union of six types would be printed,
+        as do the other types here.
         """
 
     ArrayLike.__module__ = "numpy.typing"
     Matrix = MatrixLike = ArrayLike
+    Constraints, SolverOptions = LinearConstraint | list | tuple | None, dict
 
 Groups = int | ArrayLike | dict | None  # of features, in a format of `skpd.penalties.GroupL2`
-FeatureBounds = Bounds | tuple[ArrayLike, ArrayLike] | list | None  # (lower, upper)
-Constraints = LinearConstraint | Sequence[LinearConstraint] | None
+FeatureBounds = Bounds | tuple | list | None  # (lower, upper)
 Metadata = dict[str, ArrayLike]  # what a method takes beside X and y, such as sample_weight
-SolverOptions = dict[str, bool | int | float | str | Sequence[float] | None]
 # the values of fitted attributes by name
 Attributes = dict[str, np.ndarray | float | list | None]
 PerRow = ArrayLike | None  # a number for each row, or the default

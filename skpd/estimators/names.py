@@ -100,11 +100,6 @@ def chosen(
         If a parameter has a value but does not belong to this name, or to an object, which has
         parameters of its own; if one that the name needs is missing; or if a class is given.
     """
-    if isinstance(value, type):
-        raise ValueError(
-            f"The {kind!r} parameter must be an object, got the class {value.__name__}: pass "
-            f"{value.__name__}()."
-        )
     values = {key: each for key, each in parameters.items() if each is not None}
     wanted = signature(table[value]).parameters if isinstance(value, str) else {}
     for key, parameter in values.items():

@@ -1,15 +1,14 @@
 """Parameters of constructors: their validation, their declaration, and those that are shared."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from inspect import get_annotations, signature
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
-from sklearn.model_selection import BaseCrossValidator
 
 from .._compat import (
     Interval,
@@ -24,8 +23,6 @@ from ..penalties import Penalty, for_features
 from .names import PENALTIES
 from .representation import PickledWithVersion, Text
 
-# a number of folds, a splitter, or pairs of indices of samples to train and to test on
-Folds: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 # those of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
     "alpha": [Interval(Real, 0, np.inf, closed="neither")],
@@ -119,6 +116,11 @@ class ParameterValidation(PickledWithVersion):
             constraints = self._parameter_constraints.get(name, ())
             if isinstance(value, bool) and FLAGS.isdisjoint(constraints):
                 values[name] = Text(repr(value))  # which does not pass for a number
+            if isinstance(value, type) and name in ("loss", "penalty"):
+                raise InvalidParameterError(
+                    f"The {name!r} parameter must be an object, got the class {value.__name__}: "
+                    f"pass {value.__name__}()."
+                )
             if isinstance(value, str):
                 self._require_known(name, value, constraints)
         with np.printoptions(legacy="1.25"):  # which shows numbers without the types of NumPy
@@ -305,15 +307,4 @@ class ClassifierParameters(SolverParameters):
     """The choice of a solver, and how it fits a problem for each class."""
 
     class_weight: dict | str | None = None
-    n_jobs: int | None = None
-
-
-@shared
-class CrossValidationParameters(StoppingParameters, WithSolver):
-    """The grid of alphas and the folds, and how the models of a path are fitted."""
-
-    eps: float = 1e-3
-    alphas: int | ArrayLike = 100
-    cv: Folds = None
-    fit_intercept: bool = True
     n_jobs: int | None = None

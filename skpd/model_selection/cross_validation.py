@@ -17,7 +17,7 @@ from .._compat import CallbackSupportMixin, Interval
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, Metadata, PerRow
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator, fit_method
-from ..estimators.parameters import Folds
+from ..estimators.parameters import StoppingParameters, WithSolver, shared
 from ..estimators.regressor import PrimalDualRegressor
 from ..formulation.alphas import alpha_values
 from ..formulation.formulate import require_unit
@@ -31,6 +31,7 @@ from .folds import (
     FoldPath,
     FoldPaths,
     FollowedPaths,
+    Splits,
     called_by_fit,
     checked_folds,
     forget_fit,
@@ -80,6 +81,17 @@ class PathSelection(CallbackSupportMixin, Generic[Paths]):
         return paths
 
 
+@shared
+class CrossValidationParameters(StoppingParameters, WithSolver):
+    """The grid of alphas and the folds, and how the models of a path are fitted."""
+
+    eps: float = 1e-3
+    alphas: int | ArrayLike = 100
+    cv: Splits = None
+    fit_intercept: bool = True
+    n_jobs: int | None = None
+
+
 @dataclass(frozen=True)
 class LossFolds(FoldPaths):
     """The paths of problems on folds, with the mean losses of the samples held out.
@@ -126,7 +138,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     certificates_: list[list[list[Certificate]]]
 
     alphas: int | ArrayLike
-    cv: Folds
+    cv: Splits
     eps: float
     l1_ratio: float | ArrayLike = 1.0
 

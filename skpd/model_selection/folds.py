@@ -2,16 +2,18 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from threading import Event
+from typing import TypeAlias
 
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import metadata_routing as routing
 
 from .._typing import Array, ArrayLike, Indices, Mask, Matrix, PerRow
@@ -24,6 +26,8 @@ from ..problems import Problem, Solution
 RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
 
 Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
+# a number of folds, a splitter, or the folds themselves
+Splits: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 
 
 @dataclass(frozen=True)

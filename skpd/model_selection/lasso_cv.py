@@ -8,9 +8,9 @@ from .._typing import ArrayLike
 from ..estimators.elastic_net import PENALISED, ElasticNetPD
 from ..estimators.lasso import SOLVERS, LassoAttributes, LassoPDCertified
 from ..estimators.names import elastic_net
-from ..estimators.parameters import CrossValidationParameters, declared
+from ..estimators.parameters import declared
 from ..penalties import L1, NonNegativeL1, Penalty
-from .cross_validation import PathCrossValidation
+from .cross_validation import CrossValidationParameters, PathCrossValidation
 
 
 @declared

@@ -26,7 +26,7 @@ from .._compat import (
 )
 from .._typing import ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
-from ..estimators.parameters import Folds, ParameterValidation, declared
+from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.offsets import without_none
@@ -35,6 +35,7 @@ from .certified_folds import follow_certified
 from .cross_validation import PathSelection
 from .folds import (
     FollowedPaths,
+    Splits,
     called_by_fit,
     checked_folds,
     forget_fit,
@@ -186,7 +187,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     alphas: int | ArrayLike = 50
     eps: float | None = None
     certified: float | None = None
-    cv: Folds = None
+    cv: Splits = None
     scoring: str | Callable | None = None
     rule: str = "best"
     n_jobs: int | None = None

@@ -1,10 +1,12 @@
 """The columns that features come from, and pipelines whose features carry them along."""
 
+from abc import abstractmethod
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from functools import singledispatch
 from re import findall
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,13 +16,13 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from .._compat import _safe_indexing
 from .._docstrings import documented
-from .._typing import Matrix, MatrixLike, PerRow
+from .._typing import ArrayLike, Matrix, MatrixLike, PerRow
 
 ATTRIBUTE = "skpd_sources"  # of a data frame of pandas: names of features, and their sources
 # characters for private use, which no name of a column and no category has
 TOKEN, TOKENS = "\ue000{}\ue001", "\ue000(\\d+)\ue001"
 ROWS = 200  # that are transformed to see which columns matter where names do not tell
-MOST_COLUMNS = 500  # whose rows are exchanged, each for one transformation of so many rows
+MAX_COLUMNS = 500  # whose rows are exchanged, with one transformation of the rows for each
 CHANGE = 1e-9  # of the largest size of a feature, from which on it counts as changed
 
 
@@ -45,14 +47,14 @@ class Sources:
     def labels(self) -> np.ndarray:
         """For each feature the name of its column, or the names of several joined by "+"."""
         kinds = list(dict.fromkeys(self.of_features))
-        texts = ["+".join(self.columns[place] for place in sorted(kind)) for kind in kinds]
+        texts = ["+".join(self.columns[k] for k in sorted(kind)) for kind in kinds]
         if len(set(texts)) < len(texts):  # a column is called "a+b", or two have one name
             texts = [f"{text} {sorted(kind)}" for text, kind in zip(texts, kinds, strict=True)]
         label = dict(zip(kinds, texts, strict=True))
         return np.array([label[kind] for kind in self.of_features], dtype=np.str_)
 
 
-def sources_of(transformer: BaseEstimator, X: Any = None) -> Sources:
+def sources_of(transformer: BaseEstimator, X: MatrixLike | None = None) -> Sources:
     """The sources of the features that a fitted transformer makes.
 
     The sources follow from the names that the transformer gives its features if each column has a
@@ -68,10 +70,10 @@ def sources_of(transformer: BaseEstimator, X: Any = None) -> Sources:
         Rows that the transformer can transform. Without them a feature whose name is not made of
         names of columns comes from all columns that its transformer takes.
     """
-    unnamed = [f"x{place}" for place in range(getattr(transformer, "n_features_in_", 1))]
+    unnamed = [f"x{k}" for k in range(getattr(transformer, "n_features_in_", 1))]
     names = getattr(transformer, "feature_names_in_", unnamed)
-    found = _sources(transformer, len(names), X[:ROWS] if hasattr(X, "shape") else None)
-    return Sources(tuple(map(str, names)), tuple(found))
+    rows = None if X is None or not hasattr(X, "shape") else _safe_indexing(X, slice(ROWS))
+    return Sources(tuple(map(str, names)), tuple(_sources(transformer, len(names), rows)))
 
 
 @singledispatch
@@ -79,13 +81,13 @@ def _sources(transformer: BaseEstimator, n_columns: int, X: Matrix | None) -> li
     """The indices of the columns that each feature of a transformer comes from."""
     names = _names_with_tokens(transformer, n_columns)
     if names is not None:
-        found = [frozenset(map(int, findall(TOKENS, name))) for name in names]
-        if all(found):
-            return found
-    every = frozenset(range(n_columns))
-    if 1 < n_columns <= MOST_COLUMNS and X is not None:
-        return [places or every for places in _places_that_matter(transformer, X)]
-    return [every] * len(transformer.get_feature_names_out())
+        sources = [frozenset(map(int, findall(TOKENS, name))) for name in names]
+        if all(sources):
+            return sources
+    all_columns = frozenset(range(n_columns))
+    if 1 < n_columns <= MAX_COLUMNS and X is not None:
+        return [columns or all_columns for columns in _columns_that_matter(transformer, X)]
+    return [all_columns] * len(transformer.get_feature_names_out())
 
 
 def _names_with_tokens(transformer: BaseEstimator, n_columns: int) -> np.ndarray | None:
@@ -98,16 +100,16 @@ def _names_with_tokens(transformer: BaseEstimator, n_columns: int) -> np.ndarray
         return None
 
 
-def _places_that_matter(transformer: BaseEstimator, X: Matrix) -> list[frozenset[int]]:
+def _columns_that_matter(transformer: BaseEstimator, X: Matrix) -> list[frozenset[int]]:
     """For each feature the columns of X whose changes change it."""
     before = _numbers(transformer.transform(X))
-    least = CHANGE * abs(before).max(axis=0).toarray().ravel()
-    found: list[set[int]] = [set() for _ in least]
+    thresholds = CHANGE * abs(before).max(axis=0).toarray().ravel()
+    sources: list[set[int]] = [set() for _ in thresholds]
     for k in range(X.shape[1]):
         change = (_numbers(transformer.transform(_with_exchanged_rows(X, k))) - before).tocoo()
-        for feature in np.unique(change.col[abs(change.data) > least[change.col]]):
-            found[feature].add(k)
-    return [frozenset(places) for places in found]
+        for feature in np.unique(change.col[abs(change.data) > thresholds[change.col]]):
+            sources[feature].add(k)
+    return list(map(frozenset, sources))
 
 
 def _numbers(X: Matrix) -> sp.csc_array:
@@ -119,58 +121,63 @@ def _numbers(X: Matrix) -> sp.csc_array:
     return X
 
 
-def _with_exchanged_rows(X: Any, place: int) -> Any:
+def _with_exchanged_rows(X: Matrix, column: int) -> Matrix:
     """A copy of X with the rows of a column moved by one."""
     moved = np.roll(np.arange(X.shape[0]), 1)
-    if hasattr(X, "isetitem"):  # a data frame of pandas
+    if hasattr(X, "isetitem") and hasattr(X, "iloc"):  # a data frame of pandas
         X = X.copy()
-        X.isetitem(place, X.iloc[moved, place].array)
+        X.isetitem(column, X.iloc[moved, column].array)
         return X
-    X = X.toarray() if sp.issparse(X) else np.array(X)
-    X[:, place] = X[moved, place]
+    X = X.toarray() if hasattr(X, "toarray") else np.array(X)
+    X[:, column] = X[moved, column]
     return X
 
 
 @_sources.register
 def _(transformer: Pipeline, n_columns: int, X: Matrix | None) -> list[frozenset[int]]:
-    found = [frozenset([place]) for place in range(n_columns)]
+    sources = _each_column(range(n_columns))
     for _, step in transformer.steps:
         if step not in (None, "passthrough"):
-            found = _through(found, _sources(step, len(found), X))
+            sources = _composed(sources, _sources(step, len(sources), X))
             X = None if X is None else step.transform(X)
-    return found
+    return sources
 
 
 @_sources.register
 def _(transformer: FeatureUnion, n_columns: int, X: Matrix | None) -> list[frozenset[int]]:
-    found: list[frozenset[int]] = []
+    sources: list[frozenset[int]] = []
     for _, part in transformer.transformer_list:
         if part == "passthrough":
-            found += [frozenset([place]) for place in range(n_columns)]
+            sources += _each_column(range(n_columns))
         elif part != "drop":
-            found += _sources(part, n_columns, X)
-    return found
+            sources += _sources(part, n_columns, X)
+    return sources
 
 
 @_sources.register
 def _(transformer: ColumnTransformer, n_columns: int, X: Matrix | None) -> list[frozenset[int]]:
-    ends = [places.stop for places in transformer.output_indices_.values()]
-    found: list[frozenset[int]] = [frozenset()] * max(ends, default=0)
+    ends = [features.stop for features in transformer.output_indices_.values()]
+    sources: list[frozenset[int]] = [frozenset()] * max(ends, default=0)
     for name, part, columns in transformer.transformers_:
-        places = transformer.output_indices_[name]
-        if part == "drop" or places.stop == places.start:
+        features = transformer.output_indices_[name]
+        if part == "drop" or features.stop == features.start:
             continue
-        indices = transformer._transformer_to_input_indices[name]
-        chosen = [frozenset([int(place)]) for place in indices]
-        some = None if X is None else _safe_indexing(X, columns, axis=1)
-        own = chosen if part == "passthrough" else _sources(part, len(chosen), some)
-        found[places] = own if part == "passthrough" else _through(chosen, own)
-    return found
+        inputs = _each_column(transformer._transformer_to_input_indices[name])
+        if part != "passthrough":
+            X_of_part = None if X is None else _safe_indexing(X, columns, axis=1)
+            inputs = _composed(inputs, _sources(part, len(inputs), X_of_part))
+        sources[features] = inputs
+    return sources
 
 
-def _through(before: list[frozenset[int]], places: list[frozenset[int]]) -> list[frozenset[int]]:
+def _each_column(columns: Iterable[int]) -> list[frozenset[int]]:
+    """The sources of features that are columns themselves."""
+    return [frozenset([int(column)]) for column in columns]
+
+
+def _composed(inner: list[frozenset[int]], outer: list[frozenset[int]]) -> list[frozenset[int]]:
     """The sources of features that are made from features with sources of their own."""
-    return [frozenset().union(*(before[place] for place in own)) for own in places]
+    return [frozenset().union(*(inner[feature] for feature in features)) for features in outer]
 
 
 class SourcedPipeline(Pipeline):
@@ -180,7 +187,7 @@ class SourcedPipeline(Pipeline):
     """
 
     @documented
-    def fit(self, X: MatrixLike, y: PerRow = None, **params: Any) -> Self:
+    def fit(self, X: MatrixLike, y: PerRow = None, **params: ArrayLike) -> Self:
         """Fit the steps, and find the sources of the features that they make.
 
         {parameters_of_steps}
@@ -194,7 +201,7 @@ class SourcedPipeline(Pipeline):
         return self
 
     @documented
-    def fit_transform(self, X: MatrixLike, y: PerRow = None, **params: Any) -> Any:
+    def fit_transform(self, X: MatrixLike, y: PerRow = None, **params: ArrayLike) -> Matrix:
         """Fit the steps and transform X, as `fit` and `transform` do.
 
         {parameters_of_steps}
@@ -207,7 +214,7 @@ class SourcedPipeline(Pipeline):
         self.sources_ = sources_of(self, X)
         return _with_sources(transformed, self.sources_)
 
-    def transform(self, X: MatrixLike, **params: Any) -> Any:
+    def transform(self, X: MatrixLike, **params: ArrayLike) -> Matrix:
         """Transform X by all steps.
 
         Parameters
@@ -281,14 +288,18 @@ class _CarriesSources:
     skpd_sources: Sources | None = None
 
     def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)  # type: ignore[misc]
+        selection = super().__getitem__(key)  # type: ignore[misc]
         others = key[1:] if isinstance(key, tuple) else ()
-        if isinstance(found, _CarriesSources) and all(map(_is_every_column, others)):
-            found.skpd_sources = self.skpd_sources
-        return found
+        if isinstance(selection, _CarriesSources) and all(map(_is_every_column, others)):
+            selection.skpd_sources = self.skpd_sources
+        return selection
+
+    @abstractmethod
+    def _plain(self) -> Matrix:
+        """The array without sources."""
 
     def __reduce__(self) -> tuple:
-        return _with_sources, (self._plain(self), self.skpd_sources)  # type: ignore[attr-defined]
+        return _with_sources, (self._plain(), self.skpd_sources)
 
 
 def _is_every_column(key: Any) -> bool:
@@ -296,15 +307,18 @@ def _is_every_column(key: Any) -> bool:
 
 
 class _DenseWithSources(_CarriesSources, np.ndarray):
-    _plain: ClassVar[Any] = np.asarray
+    def _plain(self) -> np.ndarray:
+        return np.asarray(self)
 
 
 class _MatrixWithSources(_CarriesSources, sp.csr_matrix):
-    _plain: ClassVar[Any] = sp.csr_matrix
+    def _plain(self) -> sp.csr_matrix:
+        return sp.csr_matrix(self)
 
 
 class _SparseWithSources(_CarriesSources, sp.csr_array):
-    _plain: ClassVar[Any] = sp.csr_array
+    def _plain(self) -> sp.csr_array:
+        return sp.csr_array(self)
 
 
 def _with_sources(X: Any, sources: Sources | None) -> Any:
@@ -312,13 +326,12 @@ def _with_sources(X: Any, sources: Sources | None) -> Any:
     if hasattr(X, "attrs"):  # a data frame of pandas, whose columns may be chosen by name
         X.attrs[ATTRIBUTE] = tuple(X.columns), sources
         return X
-    found: Any
     if sp.issparse(X):
-        found = (_MatrixWithSources if sp.isspmatrix(X) else _SparseWithSources)(X)
+        X = (_MatrixWithSources if sp.isspmatrix(X) else _SparseWithSources)(X)
     else:
-        found = np.asarray(X).view(_DenseWithSources)
-    found.skpd_sources = sources
-    return found
+        X = np.asarray(X).view(_DenseWithSources)
+    X.skpd_sources = sources
+    return X
 
 
 def carried_sources(X: Any) -> Sources | None:
@@ -328,5 +341,5 @@ def carried_sources(X: Any) -> Sources | None:
     names, sources = getattr(X, "attrs", {}).get(ATTRIBUTE, ((), None))
     if sources is None or not set(X.columns) <= set(names):
         return None
-    found = dict(zip(names, sources.of_features, strict=True))
-    return Sources(sources.columns, tuple(found[name] for name in X.columns))
+    source = dict(zip(names, sources.of_features, strict=True))
+    return Sources(sources.columns, tuple(source[name] for name in X.columns))
