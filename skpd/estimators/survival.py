@@ -108,7 +108,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
 
     @fit_method
     def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        self, X: Any, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
         strata: PerRow = None,
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.
