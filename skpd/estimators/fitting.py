@@ -16,30 +16,18 @@ from .._compat import CallbackSupportMixin, StrOptions
 from .._typing import Array, Attributes, PerRow, SolverOptions
 from .._warn import warn
 from ..certificates import Certificate
+from ..formulation import messages, progress
 from ..formulation.constraints import multipliers_of
 from ..formulation.following import follow
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.offsets import without_none
 from ..formulation.overlapping import Copies
-from ..formulation.progress import (
-    CallbackContext,
-    FitTask,
-    last_line,
-    n_ticks,
-    reporter,
-    subtask,
-)
 from ..formulation.solution import (
-    Description,
     SolverCall,
-    Wording,
-    constant_model_message,
     dual_coef_of,
     map_in_threads,
     points_of_model,
     solve_problem,
-    warn_of_gap,
-    warn_of_missed_fits,
 )
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, check_solver_options, method_named
@@ -72,7 +60,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     random_state: int | np.random.RandomState | None
 
     _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
-    _wording: ClassVar[Wording] = Wording()  # of messages
+    _wording: ClassVar[messages.Wording] = messages.Wording()  # of messages
     _precision: type[np.floating] = np.float64  # of the last X of `_problems`, so of coefficients
     _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
 
@@ -88,8 +76,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         if self.warm_start and self.__sklearn_is_fitted__():
             starts = [*(self._last_points(fit) or starts)]
         metadata = without_none(sample_weight=sample_weight) or None
-        task: FitTask = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
-        ticks, stop = n_ticks(self.tol), Event()
+        task: progress.FitTask = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
+        ticks, stop = progress.n_ticks(self.tol), Event()
         context = self._init_callback_context(
             max_subtasks=len(problems) if several else ticks, sequential_subtasks=n_threads == 1
         ).call_on_fit_task_begin(**task)
@@ -99,9 +87,9 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
         def fit_one(k: int, seed: int) -> Solution:
             label = f" {names[k]}" if several else ""
-            part: AbstractContextManager[CallbackContext] = nullcontext(context)
+            part: AbstractContextManager[progress.CallbackContext] = nullcontext(context)
             if several:
-                part = subtask(context, {"estimator": self}, names[k], k, ticks)
+                part = progress.subtask(context, {"estimator": self}, names[k], k, ticks)
             with part as inner:
                 solution = self._solve(
                     problems[k],
@@ -127,8 +115,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
 
     def _reporter(
         self,
-        context: CallbackContext | None,
-        task: FitTask,
+        context: progress.CallbackContext | None,
+        task: progress.FitTask,
         label: str = "",
         attributes: Callable[[Monitor], Attributes] | None = None,
         stop: Event | None = None,
@@ -136,7 +124,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         """The function that a solver calls after every check, for output and callbacks."""
         name = f"[{type(self).__name__}]{label}"
         context = context if hasattr(self, "_skl_callbacks") else None
-        return reporter(
+        return progress.reporter(
             name, self.verbose, self.tol, context, task, attributes=attributes, stop=stop
         )
 
@@ -204,7 +192,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         missed = [each for path in solutions for each in path if not each.converged]
         if not stop.is_set():
             n_fits, name = sum(map(len, solutions)), type(self).__name__
-            warn_of_missed_fits(name, missed, n_fits, self.tol, self.max_iter)
+            messages.warn_of_missed_fits(name, missed, n_fits, self.tol, self.max_iter)
         return solutions, stop.is_set()
 
     # Fitted attributes
@@ -241,7 +229,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         if self.verbose:
             endings = [""] if labels is None else [f" {label}" for label in labels]
             for ending, solution in zip(endings, solutions, strict=True):
-                last_line(f"[{type(self).__name__}]{ending}", solution)
+                progress.last_line(f"[{type(self).__name__}]{ending}", solution)
         certificates = [solution.certificate for solution in solutions]
         self.certificate_ = one_or_all(certificates)
         self.gap_history_ = one_or_all([solution.history for solution in solutions])
@@ -253,15 +241,15 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         if any(solution.interrupted for solution in solutions):
             raise KeyboardInterrupt
         if not np.any(getattr(self, self._weights_attribute)):
-            warn(constant_model_message(self._description(), fit.problems, solutions))
+            warn(messages.constant_model_message(self._description(), fit.problems, solutions))
         if not self.converged_:
-            warn_of_gap(self._description(), solutions, labels)
+            messages.warn_of_gap(self._description(), solutions, labels)
 
-    def _description(self) -> Description:
+    def _description(self) -> messages.Description:
         """What messages say of the estimator."""
         options = self._parameter_constraints.get("loss", [])
         names = {name for each in options if isinstance(each, StrOptions) for name in each.options}
-        return Description(
+        return messages.Description(
             type(self).__name__,
             self.get_params(deep=False),
             self._wording,

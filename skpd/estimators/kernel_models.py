@@ -13,7 +13,7 @@ from .._compat import StrOptions
 from .._typing import Array, Attributes, Indices, Matrix, MatrixLike, PerRow
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
-from ..formulation.solution import Wording
+from ..formulation.messages import Wording
 from ..formulation.validation import validated
 from ..losses import Loss
 from ..penalties import Penalty

@@ -14,7 +14,8 @@ from .._typing import Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
-from ..formulation.solution import Wording, dual_coef_of
+from ..formulation.messages import Wording
+from ..formulation.solution import dual_coef_of
 from ..formulation.validation import checked_weights, finite_targets, require_size
 from ..losses import Loss
 from ..problems import Point, Solution
@@ -22,6 +23,7 @@ from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .base import fit_method
 from .names import LOSSES
+from .outputs import check_labels
 from .pairs import indices_of, pairs_and_ratings, two_columns
 from .parameters import WarmStartParameters, WithSolver, declared
 from .regressor import PrimalDualRegressor
@@ -194,8 +196,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         return FormulatedProblems(X, y, [make(labels, pairs, y, weights, loss)], labels)
 
     def _of_ratings(self, labels, pairs, y, weights, loss):
-        if loss.of_labels and not np.isin(y, (-1.0, 1.0)).all():
-            raise ValueError(f"y must hold labels -1 and 1 for loss {loss!r}.")
+        check_labels(loss, y)
         n_rows, n_columns = len(labels.rows), len(labels.columns)
         order = np.lexsort(pairs[::-1]).astype(np.int32)
         left, right = (of_side[order] for of_side in pairs)

@@ -1,0 +1,166 @@
+"""Warnings of fits that did not converge and of models that are constant, with what to try."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._warn import warn
+from ..problems import Problem, Solution
+
+SMALLER = 0.1  # the ratio of an alpha to try to the one from which on 0 is optimal
+# the share of the objective of the best constant above which a model is no better: unpenalised
+# coefficients beside the intercept may lower it a little
+NEAR = 0.99
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Words for messages about the models of an estimator.
+
+    Attributes
+    ----------
+    constant_model : str
+        What a model does whose coefficients are all 0.
+    advice : str
+        What may be done, beside an increase of ``tol``, where a fit does not converge.
+    """
+
+    constant_model: str = "ignores all features"
+    advice: str = "bring the features to a common scale"
+
+
+@dataclass(frozen=True)
+class Description:
+    """What messages say of an estimator.
+
+    Attributes
+    ----------
+    estimator_name : str
+    parameters : dict
+        The parameters of the estimator, as of ``get_params``.
+    wording : Wording
+    path_parameter : str
+        The parameter from a value of which on 0 is optimal.
+    loss_names : frozenset of str
+        The names that the parameter ``loss`` takes.
+    """
+
+    estimator_name: str
+    parameters: dict[str, Any]
+    wording: Wording
+    path_parameter: str
+    loss_names: frozenset[str]
+
+
+def warn_of_gap(
+    description: Description, solutions: Sequence[Solution], labels: list[str] | None
+) -> None:
+    """Warn of the largest relative gap, and say what may be done about it."""
+    k = int(np.argmax([solution.certificate.relative_gap for solution in solutions]))
+    worst, n_iter = solutions[k].certificate, solutions[k].n_iter
+    label = "" if labels is None else f" for {labels[k]}"
+    tol, max_iter = description.parameters["tol"], description.parameters["max_iter"]
+    if solutions[k].stopped:
+        ending, advice = "was stopped by a callback", "Remove the callback or increase tol"
+    elif solutions[k].before_rounding <= tol:
+        ending = "is less precise in float32 than asked for"
+        advice = "Pass X in float64, bring the features to a common scale or increase tol"
+    else:
+        ending = "did not converge"
+        advice = "Rounding of numbers of this size may allow no smaller gap. Increase tol"
+        if n_iter >= max_iter:
+            advice = f"Increase max_iter (now {max_iter}) or tol"
+        advice += f", or {description.wording.advice}"
+    warn(
+        f"{description.estimator_name} {ending}{label}: after {n_iter} iterations its relative "
+        f"gap is {worst.relative_gap:.2e}, above tol={tol:.2e}. Its objective, "
+        f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
+        f"{advice}.",
+        ConvergenceWarning,
+    )
+
+
+def warn_of_missed_fits(
+    estimator_name: str, missed: Sequence[Solution], n_fits: int, tol: float, max_iter: int
+) -> None:
+    """Warn of the fits of a path that did not converge, if there are any."""
+    if not missed:
+        return
+    worst = max(solution.certificate.relative_gap for solution in missed)
+    warn(
+        f"{estimator_name} did not converge for {len(missed)} of {n_fits} fits of a path: the "
+        f"largest relative gap is {worst:.2e}, above tol={tol:.2e}. Increase max_iter (now "
+        f"{max_iter}) or tol, or leave out the smallest alphas.",
+        ConvergenceWarning,
+    )
+
+
+def constant_model_message(
+    description: Description, problems: Sequence[Problem], solutions: Sequence[Solution]
+) -> str:
+    """Reasons why all coefficients of a fitted model are 0, and what to try.
+
+    Parameters
+    ----------
+    description : Description
+    problems : sequence of Problem
+        The problems of the fit; one for each class of one-vs-rest.
+    solutions : sequence of Solution
+    """
+    problem = max(problems, key=lambda each: each.largest_alpha)
+    parameter, largest = description.path_parameter, problem.largest_alpha
+    others, parameters = _other_models(description, problem), description.parameters
+    primal = max(solution.certificate.primal for solution in solutions)
+    if all(each.features_say_nothing for each in problems):
+        reason = (
+            "No change of a coefficient that bounds allow lowers the loss of the best constant "
+            "prediction, as where y or all features are constant"
+        )
+        advice = (
+            ["look at X and y"]
+            if parameters.get("fit_intercept", True)
+            else ["fit_intercept=True"]
+        )
+    elif problem.alpha >= largest:
+        reason = (
+            f"0 is optimal from about {parameter}={largest:.3g} on, and it is {problem.alpha:.3g}"
+        )
+        advice = [f"a smaller one, such as {parameter}={SMALLER * largest:.2g}", *others]
+    elif not all(solution.converged for solution in solutions):
+        reason, advice = "The fit has not converged", ["a larger max_iter"]
+    elif parameters.get("noise_budget") is not None:
+        reason = "With a small noise_budget few samples count, and 0 is often optimal"
+        advice = ["a larger noise_budget", f"a smaller {parameter}"]
+    elif (
+        others
+        and parameters.get("constraints") is None
+        and primal >= NEAR * problem.null_objective
+    ):
+        reason = (
+            f"The loss {problem.loss!r} has a kink at the best constant prediction, which may be "
+            "optimal whatever the features are, as where one class or value is much more frequent"
+        )
+        advice = [*others, f"a smaller {parameter}"]
+    else:
+        reason = f"Its objective is within tol={parameters['tol']:.3g} of the least"
+        advice = [f"a smaller {parameter}", "a smaller tol"]
+    return (
+        f"{description.estimator_name} {description.wording.constant_model}: all coefficients "
+        f"are 0. {reason}. What to try: {', or '.join(advice)}."
+    )
+
+
+def _other_models(description: Description, problem: Problem) -> list[str]:
+    """Parameters that may help where the loss has kinks; an empty list for other losses."""
+    parameters, names = description.parameters, description.loss_names
+    if not (names or "class_weight" in parameters) or not problem.loss.has_kinks:
+        return []
+    advice = ["class_weight='balanced'"] if parameters.get("class_weight", "") is None else []
+    of_classes = problem.loss.of_labels or problem.loss.of_classes
+    smooth = ("logistic", "softmax") if of_classes else ("huber",)
+    if parameters.get("noise_budget") is None:
+        advice += [f"loss={name!r}" for name in smooth if name in names]
+    return advice
