@@ -33,7 +33,7 @@ from .certificates import proven_digits
 ESTIMATORS = {"PdproxSVC": PdproxSVC, "GroupLassoSVC": GroupLassoSVC,
               "PdproxRegressor": PdproxRegressor}  # fmt: skip
 FIGURES = (".png", ".pdf", ".svg")
-HELP_WIDTH = 70  # characters of a line
+HELP_WIDTH = 70  # characters in a line
 COLUMNS = (
     "data", "estimator", "constant", "test score", "cross-validated", "non-zeros",
     "least objective", "certified gap", "seconds",

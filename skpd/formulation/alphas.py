@@ -11,12 +11,15 @@ from ..penalties import Separable
 from ..problems import Problem
 from ..solvers import solve
 
-# The last alpha over the first. On the data sets of scikit-learn the best models with the l1 norm
-# are at 2e-4 to 2e-2 of the first alpha, those with half the squared norm at 1e-6 to 1e-3
+# The ratio of the last alpha to the first. On the data sets of scikit-learn the best models with
+# the l1 norm are at 2e-4 to 2e-2 of the first alpha, those with half the squared norm at 1e-6 to
+# 1e-3.
 EPS, EPS_OF_SQUARES = 1e-4, 1e-7
-USEFUL = 0.01  # of the objective: how much better a model is that is worth a look
-STEPS = 10**6  # for each power of ten, in the search for such an alpha
-NULL_TOL, NULL_ITERATIONS = 1e-6, 1000  # of the model on features that are not penalised
+# the decrease that makes a model useful, as a share of the objective of the best constant
+USEFUL = 0.01
+STEPS = 10**6  # steps for each power of ten in the search for a useful alpha
+# the accuracy of the model on features that are not penalised
+NULL_TOL, NULL_ITERATIONS = 1e-6, 1000
 
 
 def alpha_values(problems: Sequence[Problem], alphas: int | ArrayLike, eps: float | None) -> Array:
@@ -24,7 +27,7 @@ def alpha_values(problems: Sequence[Problem], alphas: int | ArrayLike, eps: floa
     if isinstance(alphas, Integral):
         return _equal_ratios(problems, alphas, eps)
     for index, alpha in enumerate(np.ravel(np.asarray(alphas, dtype=object))):
-        if isinstance(alpha, str):  # which NumPy would read
+        if isinstance(alpha, str):  # NumPy would make a number of it
             raise TypeError(f"alphas[{index}] must be an instance of float, not str: {alpha!r}.")
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
@@ -63,7 +66,7 @@ def _null_gradient(problem: Problem) -> Array:
     random_state = np.random.RandomState(0)
     model = solve(null, tol=NULL_TOL, max_iter=NULL_ITERATIONS, random_state=random_state)
     gradient = problem.design.rmatvec(problem.weights * model.dual_coef)
-    gradient[columns] = 0.0  # but for the tolerance
+    gradient[columns] = 0.0  # it is 0 at the optimum
     return gradient
 
 

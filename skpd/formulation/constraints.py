@@ -31,8 +31,8 @@ def multipliers_of(
                 f"{problem.penalty!r}: no coefficients that both allow were found in "
                 f"{solution.n_iter} iterations of at most {max_iter}."
             )
-        mu = solution.dual_coef[problem.n_samples :]  # they follow those of the rows
-        with np.errstate(over="ignore"):  # rows of 1e-310 may have multipliers beyond all numbers
+        mu = solution.dual_coef[problem.n_samples :]  # after the dual variables of the rows
+        with np.errstate(over="ignore"):  # rows of 1e-310 may have infinite ones
             rows.append(np.ldexp(mu, -cast(LinearConstraints, problem.constraints).exponents))
     return np.stack(rows)
 
@@ -80,7 +80,7 @@ def _validated(part: LinearConstraint, n_features: int) -> tuple[csr_array, Arra
             f"constraints must have an A with a column for each of the {n_features} features, "
             f"got one of shape {matrix.shape}."
         )
-    lower, upper = (  # SciPy has checked that they fit
+    lower, upper = (  # SciPy has checked their shapes
         np.array(np.broadcast_to(np.asarray(x, dtype=np.float64), matrix.shape[:1]))
         for x in (part.lb, part.ub)
     )

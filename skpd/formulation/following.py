@@ -9,7 +9,7 @@ from .._typing import Array
 from ..problems import Point, Problem, Solution
 from ..solvers.newton.path_by_moments import path_by_moments
 
-MANY_ALPHAS = 5  # from which on a copy of X by columns pays
+MANY_ALPHAS = 5  # the number of alphas from which on a copy of X by columns saves time
 
 
 def follow(

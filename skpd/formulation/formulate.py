@@ -99,7 +99,7 @@ def regularisation_of(specification: Specification, n_coefficients: int) -> Regu
     ValueError
         If the penalty, the constraints or the solver do not go together.
     """
-    alpha = specification.alpha or 1.0  # with 0 it is the penalty that has no weights
+    alpha = specification.alpha or 1.0  # for 0 the penalty itself has no weights
     regularisation = Regularisation(specification.penalty, alpha).for_n_features(n_coefficients)
     constraints = linear_constraints(specification.constraints, n_coefficients)
     if constraints is None:
@@ -190,7 +190,7 @@ def formulate_shards(specification: Specification, shards: Shards, loss: Loss) -
         specification.fit_intercept, specification.estimator_name,
     )  # fmt: skip
     require_unit(problem)
-    _ = problem.rows.survey  # which says so if numbers are not finite
+    _ = problem.rows.survey  # it raises an error if numbers are not finite
     return problem
 
 

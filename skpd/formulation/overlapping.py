@@ -69,7 +69,7 @@ def copies_of(groups: Groups, n_features: int) -> Copies | None:
         return None
     lists = [np.asarray(group) for group in groups]
     if not lists or any(group.ndim != 1 or group.dtype.kind not in "iu" for group in lists):
-        return None  # `GroupL2` says what is wrong with them
+        return None  # `GroupL2` raises the error
     features = np.concatenate(lists).astype(np.int64)
     if len(features) == 0 or features.min() < 0 or features.max() >= n_features:
         return None
@@ -90,7 +90,7 @@ def copies_of(groups: Groups, n_features: int) -> Copies | None:
 def certified_sums(problem: Problem, solution: Solution, copies: Copies, tol: float) -> Solution:
     """The solution with coefficients of copies whose sums are exact, and their certificate."""
     coef = copies.summable(solution.coef)
-    intercept = float(solution.intercept)  # as there is one problem for each class
+    intercept = float(solution.intercept)  # there is a problem for each class
     point = np.asarray(coef, np.float64), intercept, solution.dual_coef
     certificate, theta = certify_point(problem, *point)
     converged = certificate.relative_gap <= tol

@@ -14,7 +14,7 @@ from ..certificates.digits import rounded
 from ..problems import Solution
 from ..solvers import Monitor
 
-DIGITS = 8  # of an objective value on the way
+DIGITS = 8  # digits of an objective value before the end of a fit
 
 # scikit-learn's callbacks talk to the main process over connections that threads share
 CALLBACK_LOCK = Lock()
@@ -62,7 +62,7 @@ class ProgressLines:
 
     def __init__(self, name: str, verbose: int) -> None:
         self.name, self.verbose = name, verbose
-        self.n_iter, self.gap = 0, inf  # of the last line
+        self.n_iter, self.gap = 0, inf  # those of the last line
 
     def __call__(self, monitor: Monitor) -> None:
         """Print the interval of a monitor where a line is due."""

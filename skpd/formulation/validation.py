@@ -17,7 +17,7 @@ from ..designs import RowBlocks
 from ..designs.tables import canonical
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
-LARGEST = 1e70  # number whose fourth power times that of another does not overflow
+LARGEST = 1e70  # the product of the fourth powers of two such numbers does not overflow
 
 
 def validated(estimator: BaseEstimator, X: MatrixLike, *y: ArrayLike, **options: Any) -> Any:
@@ -79,9 +79,9 @@ def of_one_type(y: ArrayLike | None) -> Any:
         If types are mixed; the message names the first value that differs, and its index.
     """
     require_unmasked("y", y)
-    try:  # in lists NumPy would make strings of numbers
+    try:  # NumPy would make strings of the numbers in a list with strings
         values = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
-    except ValueError:  # ragged lists, of which scikit-learn says so
+    except ValueError:  # scikit-learn raises the error for ragged lists
         return y
     if values.ndim and values.dtype.kind == "O":
         kind = str if values.size and isinstance(values.flat[0], str) else Number

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.wrappers import final_estimator, full_name
 
-FEW = 5  # lines: with more, names do not fit among them, and areas hide each other
+FEW = 5  # lines at most whose names fit among them, and whose areas do not hide each other
 LABELS = {"seconds": "seconds", "n_iter": "iterations"}
 PANELS = {
     "both": ("gap", "interval"), "gap": ("gap",), "interval": ("interval",),

@@ -81,7 +81,7 @@ def follow_certified(folds: ScoredFolds, eps: float, score: Score | None) -> Cer
                 if score is not None and path.held_out is not None and models.converged:
                     lowest = path.problems[0].with_alpha(models.lowest)
                     bounds[-1] = score_bounds(score, lowest, solutions[0], eps, path.held_out)
-            # all at once, so that Ctrl-C leaves each fold with as many
+            # all folds at once, so that Ctrl-C leaves each with the same number of models
             for k, solutions in enumerate(of_folds):
                 certified.values[k].append(values[k])
                 brief = [solution.certificate.without_arrays() for solution in solutions]

@@ -29,18 +29,19 @@ from ..certificates.objective import DualPoint
 from ..penalties import Norm
 from ..problems import Problem, Solution
 
-SHARE = 0.1  # of eps that the gap at the alpha of a fit takes
-STEPS = 40  # halvings of a ratio of alphas
-CLOSE = 1e-3  # relative accuracy of the logarithm of that ratio
+SHARE = 0.1  # the gap at the alpha of a fit, as a share of eps
+STEPS = 40  # halvings in the search for the end of a certified range
+CLOSE = 1e-3  # relative accuracy of the logarithm of the ratio of alphas to that end
 ACCURACY = 1e-6  # relative accuracy of the best scale
-SAFE = 1.0 - 1e-9  # below the rounding errors of norms and sums
-FIRST = 1.0  # reach upwards over reach downwards, in ratios of alphas, before it is known
-FURTHER = 2.0  # times a reach upwards of which only a part is on the path
-CAUTION = 0.9  # of the expected reach upwards that is used
-AFTER_FAILURE = 0.9  # of one alpha to the last, where the gap of a fit is above eps
+SAFE = 1.0 - 1e-9  # a factor below the rounding errors of norms and sums
+# the ratio of the upper to the lower part of a certified range, in logarithms, at the beginning
+FIRST = 1.0
+FURTHER = 2.0  # the factor of an upper part that ends where the path begins
+CAUTION = 0.9  # the share of the expected upper part that is used
+AFTER_FAILURE = 0.9  # the ratio of an alpha to the last one, whose fit has a gap above eps
 
 
-class Reach:
+class GapAlongPath:
     """The relative gaps of a model and its dual point at all alphas.
 
     Parameters
@@ -72,7 +73,7 @@ class Reach:
         self.widest = penalty.widest(v, errors_of_v)
         self.norm = penalty.dual_norm(self.widest) / SAFE if penalty.is_norm else 0.0
         self.largest = point.largest_scale()
-        self.free = 0.0  # of a scale of 1
+        self.free = 0.0  # for a scale of 1
         intervals = problem.free_intervals(problem.null_objective)
         for (total, error), ends in zip(point.free_sums(u, errors), intervals, strict=True):
             if total != 0.0 or error > 0.0:
@@ -97,7 +98,7 @@ class Reach:
             limit = min(self.largest, other.alpha / self.norm)
             if self.point.linear and limit < inf:
                 return max(self._dual(limit, other), 0.0)
-        # bounds below any useful one may be -inf, with which SciPy cannot go on
+        # SciPy fails for the bounds of -inf that bad scales may have
         optimum = minimize_scalar(
             lambda scale: -max(self._dual(scale, other), -other.objective_unit),
             bounds=(0.0, limit), method="bounded", options={"xatol": ACCURACY * limit},
@@ -145,13 +146,13 @@ def certified_models(
 
     def at(alpha: float, start: list[Solution] | None) -> Covered:
         solutions = solve_at(alpha, SHARE * eps, start)
-        reaches = [
-            Reach(problem.with_alpha(alpha), solution)
+        gaps = [
+            GapAlongPath(problem.with_alpha(alpha), solution)
             for problem, solution in zip(problems, solutions, strict=True)
         ]
 
         def good(other: float) -> bool:
-            return all(reach.relative_gap(other) <= eps * SAFE for reach in reaches)
+            return all(gap.relative_gap(other) <= eps * SAFE for gap in gaps)
 
         if not good(alpha):
             return Covered(alpha, solutions, alpha, alpha, False)
@@ -160,37 +161,38 @@ def certified_models(
 
     first, last = float(first), float(last)
     model, growth = at(first, None), FIRST
-    following: list[Covered] = []  # models for smaller alphas, which do not reach up far enough
+    # models for smaller alphas, whose ranges do not extend to that of the model before them
+    following: list[Covered] = []
     while True:
         yield model
         if model.lowest <= last:
             return
-        reach = model.lowest if model.converged else max(AFTER_FAILURE * model.alpha, last)
+        end = model.lowest if model.converged else max(AFTER_FAILURE * model.alpha, last)
         if not following:
-            step = CAUTION * growth * log(model.alpha / reach) if model.converged else 0.0
-            following.append(at(max(reach * np.exp(-step), last), model.solutions))
-        while following[-1].converged and following[-1].highest < reach:
-            middle = float(np.sqrt(reach * following[-1].alpha))
+            step = CAUTION * growth * log(model.alpha / end) if model.converged else 0.0
+            following.append(at(max(end * np.exp(-step), last), model.solutions))
+        while following[-1].converged and following[-1].highest < end:
+            middle = float(np.sqrt(end * following[-1].alpha))
             following.append(at(middle, following[-1].solutions))
         model = following.pop()
         if model.lowest < model.alpha < model.highest:
             downwards, upwards = log(model.alpha / model.lowest), log(model.highest / model.alpha)
             growth = upwards / downwards
-            if model.highest == first:  # up to where the path begins, and perhaps further
+            if model.highest == first:  # its range may extend beyond the path
                 growth = max(FURTHER * growth, FIRST)
 
 
-def _furthest(good: Callable[[float], bool], near: float, far: float) -> float:
-    """The alpha furthest from ``near`` towards ``far`` found to be good, as all between are."""
-    if good(far):
-        return far
+def _furthest(good: Callable[[float], bool], start: float, end: float) -> float:
+    """The alpha closest to ``end`` that is found to be good, as are all from ``start`` on."""
+    if good(end):
+        return end
     low, high = 0.0, 1.0
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
-        if good(near ** (1.0 - middle) * far**middle):
+        if good(start ** (1.0 - middle) * end**middle):
             low = middle
         else:
             high = middle
         if high - low < CLOSE * low:
             break
-    return float(near ** (1.0 - low) * far**low)
+    return float(start ** (1.0 - low) * end**low)

@@ -131,7 +131,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     one unless a subclass has another.
     """
 
-    alpha: ClassVar[float] = 1.0  # of the problem that those of the paths are made of
+    alpha: ClassVar[float] = 1.0  # that of the problem before alphas are chosen
     alpha_: float
     alphas_: Array
     mse_path_: Array
@@ -143,7 +143,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     l1_ratio: float | ArrayLike = 1.0
 
     _chosen_parameters: ClassVar[tuple[str, ...]] = ("alpha", "l1_ratio")
-    # fitted attributes that say what the data is like, which `_problems` sets
+    # the fitted attributes that `_problems` sets, which describe the data
     _of_data: ClassVar[set[str]] = {"n_features_in_", "feature_names_in_"}
     _l1_ratio_range: ClassVar[Interval] = Interval(Real, 0, 1, closed="both")
     _own_constraints: ClassVar[dict] = {
@@ -252,7 +252,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
 
     def _alphas_of(self, problem: Problem) -> Array:
         if isinstance(self.alphas, Integral) and problem.largest_alpha == 0.0:
-            return np.full(self.alphas, np.finfo(np.float64).resolution)  # as LassoCV
+            return np.full(self.alphas, np.finfo(np.float64).resolution)  # as in LassoCV
         return alpha_values([problem], self.alphas, self.eps)
 
     def _errors(self, losses: Array, problem: Problem) -> dict[str, Array]:

@@ -23,7 +23,7 @@ from ..estimators.base import PrimalDualEstimator
 from ..formulation.solution import map_in_threads
 from ..problems import Problem, Solution
 
-RISE = 0.01  # standard errors of the mean: what a choice at an end may leave out
+RISE = 0.01  # the change of the mean at an end, in its standard errors, that calls for a warning
 
 Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
 # a number of folds, a splitter, or the folds themselves
@@ -140,7 +140,7 @@ class FoldPaths:
         n_paths, stop = len(self.grids) * len(self.folds), Event()
         values = np.full((n_paths, self.grids.shape[1]), np.nan)
         certificates: list[list[list[Certificate]]] = [[] for _ in range(n_paths)]
-        config = get_config()  # threads have one of their own
+        config = get_config()  # each thread has a configuration of its own
 
         def follow_one(k: int, seed: int) -> None:
             with config_context(**config), task(k):

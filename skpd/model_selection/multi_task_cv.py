@@ -161,6 +161,6 @@ class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD)
                 f"which has {largest_task}, got {n_folds} folds."
             )
         with warnings.catch_warnings():
-            # tasks with fewer samples than folds are no trouble: see what is checked of the folds
+            # tasks may have fewer samples than folds, as `_folds` checks what each fold needs
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             return list(StratifiedKFold(n_folds).split(tasks, tasks))

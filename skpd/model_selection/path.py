@@ -137,7 +137,7 @@ def path(
     if certified is not None:
         return _certified(estimator, fit, values, certified, steps)
     solutions, interrupted = estimator._follow_all(problems, values)
-    rows = list(zip(*solutions, strict=False))  # what all classes have come to
+    rows = list(zip(*solutions, strict=False))  # the alphas that are finished for all classes
     models = _gathered(estimator, fit, values, rows, steps)
     if interrupted:
         raise _interrupt(models, f"{len(models.alphas)} of {len(values)} alphas are finished")
@@ -237,7 +237,7 @@ def problems_of_path(
 
     ``estimator`` is a clone whose own alpha has no effect. Metadata may be None.
     """
-    signature(estimator.fit).bind(X, y, **metadata)  # a TypeError for what it does not take
+    signature(estimator.fit).bind(X, y, **metadata)  # a TypeError for unknown metadata
     estimator._checked_offset(metadata.get("offset"))
     of_rows = metadata.keys() & signature(estimator._problems).parameters.keys()
     rows = {"sample_weight": None} | {name: metadata[name] for name in of_rows}

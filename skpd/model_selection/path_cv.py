@@ -171,7 +171,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     8
     """
 
-    # the weights are for the estimator and the scorer, which say whether they want them
+    # the estimator and the scorer request the weights, not the search itself
     __metadata_request__fit: ClassVar[dict] = {"sample_weight": routing.UNUSED}
     __metadata_request__score: ClassVar[dict] = {"sample_weight": routing.UNUSED}
     _own_constraints: ClassVar[dict] = {
@@ -253,7 +253,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         if steps is not None:
             X = steps.fit_transform(X, y, **samples.of_steps)
             best.steps[:-1] = steps.steps  # a pipeline with a memory has fitted clones
-        # an error if it has no such parameter
+        # this raises an error if the model has no such parameter
         any_alpha = clone(model).set_params(**{model._path_parameter: 1.0})
         folds = self._scored_folds(samples, split, any_alpha, X, scorer)
         task: FitTask = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}

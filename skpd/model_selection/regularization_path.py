@@ -229,7 +229,7 @@ class RegularizationPath:
         n_features = self.coefs.shape[-1]
         names = vars(self.models[0]).get("feature_names_in_", ()) if self.models else ()
         if len(names) != n_features and self.steps is not None:
-            with suppress(AttributeError, ValueError):  # a step that has no names to give
+            with suppress(AttributeError, ValueError):  # a step may have no names
                 names = self.steps.get_feature_names_out()
         return list(names if len(names) == n_features else range(n_features))
 

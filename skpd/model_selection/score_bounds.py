@@ -19,10 +19,10 @@ from ..losses import Tweedie
 from ..problems import Problem, Solution
 from ..problems.prediction_intervals import changes_of_intercept, distance_of_coefficients
 
-ROUNDED = 1e-9  # relative, above the rounding errors of predictions
-LARGEST = 300.0  # size of logarithms of means, beyond which their deviances may overflow
-CLIPPED = 15.9  # of the loss of a row, at which scikit-learn ends in float32; later in float64
-DIFFERENT = 1e-3  # relative spread of targets below which a deviance is mostly rounding
+ROUNDED = 1e-9  # a relative error above the rounding errors of predictions
+LARGEST = 300.0  # the size of the logarithm of a mean above which deviances may overflow
+CLIPPED = 15.9  # the loss of a row at which scikit-learn's metric is clipped in float32
+DIFFERENT = 1e-3  # the relative spread of targets below which a deviance is mostly rounding
 Bounds = tuple[float, float]
 Mean = Callable[[np.ndarray], float]
 Error = Callable[[Array, Array], Array]

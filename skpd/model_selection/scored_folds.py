@@ -122,7 +122,7 @@ def predicting_with(estimator: BaseEstimator, metadata: Metadata) -> BaseEstimat
     for name in dir(model):
         predicts = name.startswith("predict") or name in ("decision_function", "score")
         method = getattr(model, name, None) if predicts else None
-        if method is not None:  # of the model itself, so that a score is not given them in secret
+        if method is not None:  # that of the model itself, by what it takes
             names = set() if routed and name == "score" else signature(method).parameters
             of_method = {each: value for each, value in metadata.items() if each in names}
             setattr(other, name, update_wrapper(partial(method, **of_method), method))

@@ -96,5 +96,5 @@ class BlockScaler(StandardScaler):
         check_features(self, X, reset=False)
         plain: BlockScaler = copy_of(self)
         if X.header is not None:
-            del plain.feature_names_in_  # which blocks lack
+            del plain.feature_names_in_  # blocks have no names
         return X.mapped(partial(StandardScaler.transform, plain))

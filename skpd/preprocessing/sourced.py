@@ -1,12 +1,11 @@
 """The columns that features come from, and pipelines whose features carry them along."""
 
-from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
 from functools import singledispatch
 from re import findall
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +17,12 @@ from .._compat import _safe_indexing
 from .._docstrings import documented
 from .._typing import ArrayLike, Matrix, MatrixLike, PerRow
 
-ATTRIBUTE = "skpd_sources"  # of a data frame of pandas: names of features, and their sources
-# characters for private use, which no name of a column and no category has
+ATTRIBUTE = "skpd_sources"  # a data frame's attribute: names of features, their sources
+# names with characters for private use, which no column and no category has
 TOKEN, TOKENS = "\ue000{}\ue001", "\ue000(\\d+)\ue001"
-ROWS = 200  # that are transformed to see which columns matter where names do not tell
-MAX_COLUMNS = 500  # whose rows are exchanged, with one transformation of the rows for each
-CHANGE = 1e-9  # of the largest size of a feature, from which on it counts as changed
+ROWS = 200  # rows that are transformed to find the columns of features without names
+MAX_COLUMNS = 500  # columns at most for which this is done, with a transformation for each
+CHANGE = 1e-9  # the change of a feature that counts, relative to its largest size
 
 
 @dataclass(frozen=True)
@@ -93,10 +92,10 @@ def _sources(transformer: BaseEstimator, n_columns: int, X: Matrix | None) -> li
 def _names_with_tokens(transformer: BaseEstimator, n_columns: int) -> np.ndarray | None:
     """The names of features for columns whose names are tokens; None without such names."""
     unnamed = copy(transformer)
-    vars(unnamed).pop("feature_names_in_", None)  # which scikit-learn insists on
+    vars(unnamed).pop("feature_names_in_", None)  # scikit-learn would accept no other names
     try:
         return unnamed.get_feature_names_out([TOKEN.format(k) for k in range(n_columns)])
-    except Exception:  # transformers of any library: exchanged rows will tell
+    except Exception:  # any library may raise any error, and exchanged rows tell the sources
         return None
 
 
@@ -286,6 +285,7 @@ class _CarriesSources:
     """Array of features with their sources, which only selections of rows keep."""
 
     skpd_sources: Sources | None = None
+    _plain: ClassVar[Callable[..., Matrix]]  # makes an array without sources
 
     def __getitem__(self, key: Any) -> Any:
         selection = super().__getitem__(key)  # type: ignore[misc]
@@ -294,12 +294,8 @@ class _CarriesSources:
             selection.skpd_sources = self.skpd_sources
         return selection
 
-    @abstractmethod
-    def _plain(self) -> Matrix:
-        """The array without sources."""
-
     def __reduce__(self) -> tuple:
-        return _with_sources, (self._plain(), self.skpd_sources)
+        return _with_sources, (self._plain(self), self.skpd_sources)
 
 
 def _is_every_column(key: Any) -> bool:
@@ -307,18 +303,15 @@ def _is_every_column(key: Any) -> bool:
 
 
 class _DenseWithSources(_CarriesSources, np.ndarray):
-    def _plain(self) -> np.ndarray:
-        return np.asarray(self)
+    _plain = np.asarray
 
 
 class _MatrixWithSources(_CarriesSources, sp.csr_matrix):
-    def _plain(self) -> sp.csr_matrix:
-        return sp.csr_matrix(self)
+    _plain = sp.csr_matrix
 
 
 class _SparseWithSources(_CarriesSources, sp.csr_array):
-    def _plain(self) -> sp.csr_array:
-        return sp.csr_array(self)
+    _plain = sp.csr_array
 
 
 def _with_sources(X: Any, sources: Sources | None) -> Any:

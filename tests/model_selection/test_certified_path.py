@@ -45,7 +45,7 @@ from skpd import (
 from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.losses import Logistic, Poisson, Squared
-from skpd.model_selection.certified_path import Reach
+from skpd.model_selection.certified_path import GapAlongPath
 from skpd.model_selection.path import PathInterrupt, problems_of_path
 from skpd.model_selection.score_bounds import SCORES, bounds_of_score, score_bounds
 from skpd.penalties import SquaredL2
@@ -204,8 +204,8 @@ def test_scores_of_optimal_models_are_within_their_bounds(name, rng):
             )  # fmt: skip
 
         loose = solved(low, 10.0 ** rng.uniform(-6, -2))
-        reach = Reach(problem.with_alpha(low), loose)
-        eps = max(reach.relative_gap(low), reach.relative_gap(high))
+        gap = GapAlongPath(problem.with_alpha(low), loose)
+        eps = max(gap.relative_gap(low), gap.relative_gap(high))
         held_out = X_test, y_test, weights, None
         bounds = score_bounds(SCORES[name], problem.with_alpha(low), loose, eps, held_out)
         for at in (low, 0.5 * (low + high), high):
@@ -246,8 +246,8 @@ def test_scores_of_optimal_means_are_within_their_bounds(model, power, scoring, 
                 problem.with_alpha(at), start=None, random_state=np.random.RandomState(0)
             ))  # fmt: skip
         loose, best = solutions
-        reach = Reach(problem.with_alpha(alpha), loose)
-        eps = max(reach.relative_gap(alpha), reach.relative_gap(1.02 * alpha))
+        gap = GapAlongPath(problem.with_alpha(alpha), loose)
+        eps = max(gap.relative_gap(alpha), gap.relative_gap(1.02 * alpha))
         held_out = X_test, y_test.astype(float), weights, offset
         bounds = score_bounds(score, problem.with_alpha(alpha), loose, eps, held_out)
         mean = np.exp(X_test @ best.coef + best.intercept + offset)
