@@ -32,8 +32,8 @@ from .fitting import SolvedModel
 from .names import PENALTIES, chosen
 from .parameters import penalty_by_feature
 
-MAPPED = 1 << 30  # bytes from which on an array mapped from a file is taken in blocks: 1 GB
-LARGE = 1 << 20  # entries of an array that are not read once more to see that they are finite
+MAPPED = 1 << 30  # an array that is mapped from a file of as many bytes (1 GB) is read in blocks
+LARGE = 1 << 20  # an array of as many entries is not read only to see that they are finite
 
 
 def fit_method(method: Callable) -> Any:
@@ -51,18 +51,18 @@ class PrimalDualEstimator(SolvedModel):
 
     groups_: Array
 
-    # parameters, as they are for the estimators that do not have them
+    # the values of these parameters for estimators without them
     groups: Groups = None
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
     constraints: Constraints = None
     noise_budget: float | None = None
 
-    _named_penalties: ClassVar[dict] = PENALTIES  # those that have a name
+    _named_penalties: ClassVar[dict] = PENALTIES  # the penalties that have a name
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
-    _predicts_means: ClassVar[bool] = False  # exp(x.w + b), with a score of its own
+    _predicts_means: ClassVar[bool] = False  # whether predictions are exp(x.w + b)
     _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
-    _columns_of_groups: tuple[str, ...] = ()  # those of `sourced`, also without a feature
+    _columns_of_groups: tuple[str, ...] = ()  # all columns of `sourced`
 
     # Parts of the problems
 

@@ -23,9 +23,9 @@ from ..problems.hypotheses import AllStumps, Hypotheses
 from ..solvers.boosting.columns import Boosted, generate_columns, method_for
 from .parameters import ParameterValidation, StoppingParameters, declared
 
-# Rounding of margins over it is a relative error of w: less would leave gaps above 1e-8.
+# Errors of margins over this number are relative errors of w: less would leave gaps above 1e-8.
 LEAST_ENTROPY = 1e-8
-SEEDS = 2**31 - 1  # those of a weak learner are below it, as in scikit-learn's ensembles
+SEEDS = 2**31 - 1  # the bound of the seeds of weak learners, as in scikit-learn's ensembles
 
 
 @declared

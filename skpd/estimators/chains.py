@@ -317,7 +317,7 @@ def encoded(y: Sequence[Sequence[Hashable]], lengths: Indices) -> tuple[np.ndarr
     classes = list(dict.fromkeys(tokens))
     if len(classes) < 2:
         raise ValueError(f"y must have at least 2 different labels, got {classes}.")
-    with suppress(TypeError):  # labels without an order keep that in which they come
+    with suppress(TypeError):  # labels without an order stay in that of the data
         classes = sorted(classes)  # type: ignore[type-var]
     index = {label: k for k, label in enumerate(classes)}
     return _array_of(classes), np.array([index[label] for label in tokens])

@@ -27,7 +27,7 @@ def _pairs(time: Array, event: np.ndarray, scores: Array, weights: Array) -> tup
     bit, blocks of ranks with the same higher bits hold the scores of both halves in order.
     """
     n = len(time)
-    # complex numbers are in the order of their real parts, and of equal ones in that of imaginary
+    # complex numbers are sorted by their real parts, and equal ones by their imaginary parts
     rank, score_rank = (np.unique(x, return_inverse=True)[1] for x in (time - 1j * event, scores))
     in_order = comparable = 0.0
     for bit in range(int(np.max(rank, initial=0)).bit_length()):

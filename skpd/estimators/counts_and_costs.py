@@ -56,8 +56,8 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
         check_consistent_length(y, predicted, sample_weight)
         weights = checked_weights(sample_weight, predicted)
         y, predicted, weights = (x[weights > 0.0] for x in (np.asarray(y), predicted, weights))
-        if len(y) > 1 and np.all(y == y[0]):  # nothing to explain, as in a fold without claims
-            return float(np.array_equal(y, predicted))  # as `r2_score` has it
+        if len(y) > 1 and np.all(y == y[0]):  # as in a fold without claims
+            return float(np.array_equal(y, predicted))  # as for `r2_score`
         if np.any((predicted == 0.0) | np.isinf(predicted)):
             raise ValueError("X must be on a smaller scale: a mean exp(x.w + b) is 0 or infinite.")
         return d2_tweedie_score(y, predicted, sample_weight=weights, power=float(loss.power))

@@ -48,7 +48,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     converged_: bool
     constraint_multipliers_: Array
 
-    # parameters, as they are for the estimators that do not have them
+    # the values of these parameters for estimators without them
     solver: str = "auto"
     solver_options: SolverOptions | None = None
     fit_intercept: bool = True
@@ -59,10 +59,10 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     verbose: int
     random_state: int | np.random.RandomState | None
 
-    _path_parameter: ClassVar[str] = "alpha"  # whose values a path follows
-    _wording: ClassVar[messages.Wording] = messages.Wording()  # of messages
-    _precision: type[np.floating] = np.float64  # of the last X of `_problems`, so of coefficients
-    _weights_attribute: ClassVar[str] = "coef_"  # which is 0 in a constant model
+    _path_parameter: ClassVar[str] = "alpha"  # the parameter that a path varies
+    _wording: ClassVar[messages.Wording] = messages.Wording()
+    _precision: type[np.floating] = np.float64  # that of coefficients
+    _weights_attribute: ClassVar[str] = "coef_"  # it is 0 in a constant model
 
     def _fit(self, fit: FormulatedProblems, sample_weight: PerRow = None) -> Self:
         """Solve the problems of a fit in threads, and set the fitted attributes.
@@ -222,7 +222,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         def one_or_all(values: list[Value]) -> Value | list[Value]:
             return values[0] if labels is None else values
 
-        self.__dict__.pop("constraint_multipliers_", None)  # of a fit before this one
+        self.__dict__.pop("constraint_multipliers_", None)  # that of an earlier fit
         if fit.problems[0].constraints is not None:
             multipliers = multipliers_of(fit.problems, solutions, self.max_iter)
             self.constraint_multipliers_ = multipliers[0] if labels is None else multipliers

@@ -13,22 +13,22 @@ from .._floats import EPSILON
 from .._typing import Array, Matrix
 from ..designs import KernelMatrix
 
-# What is added to the diagonal of a kernel matrix, in units of n eps of its entries: with it the
+# The increase of the diagonal of a kernel matrix, in units of n eps of its entries. With it the
 # matrix of a positive semidefinite kernel is positive definite, whatever the rounding errors.
 JITTER = 10.0
-# What is tried before, and tested: more than the 0.2 that were needed at most for linear kernels,
-# polynomials and "rbf" on raw and on scaled features, with 300 to 800 rows.
+# The increase that is tried first, with a test. Linear kernels, polynomials and "rbf" on raw and
+# on scaled features, with 300 to 800 rows, needed 0.2 at most.
 LEAST_JITTER = 0.4
-LARGEST_TESTED = 2000  # rows, with which the test takes 0.1 s, where it is known to be definite
-# The same for matrices that come from elsewhere, if that is not enough: perhaps in float32 once.
+LARGEST_TESTED = 2000  # rows at most for which a definite kernel is tested too, in 0.1 s
+# The largest increase, for matrices that the user has computed, perhaps in float32.
 LARGEST_JITTER = 1e-6
-N_JITTERS = 5  # that are tried, from `JITTER` on
-# Twice as much makes bounds hold for the values as they are (`skpd.problems.kernel`); the rest is
-# for the rounding errors of the test of what is enough, of some n eps.
+N_JITTERS = 5  # increases that are tried, from `JITTER` on
+# With twice the increase bounds hold for the given values (`skpd.problems.kernel`). The other
+# tenth is for the rounding errors of the test.
 TWICE = 2.2
-BLOCK = 512  # rows whose values are computed at a time
+BLOCK = 512  # rows whose values are computed in one call
 TILE = 256  # rows and columns of a part of a matrix that fits into a cache
-ASYMMETRY = 1e-7  # between K_ij and K_ji, beside the root of K_ii K_jj: more is no rounding error
+ASYMMETRY = 1e-7  # |K_ij - K_ji| / sqrt(K_ii K_jj) above this is no rounding error
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,12 @@ def gamma_of(gamma: float | str, X: Matrix, weights: Array) -> float:
     ValueError
         If the variance of the entries of X overflows, which "scale" needs.
     """
-    n_features, absent = X.shape[1], 0.0  # the share of the entries that are not stored
+    n_features, absent = X.shape[1], 0.0  # absent: the share of the entries that are not stored
     if gamma == "auto":
         return 1.0 / n_features
     if gamma != "scale":
         return float(gamma)
-    min_std = len(weights) * EPSILON  # relative to the mean, of which this is the rounding error
+    min_std = len(weights) * EPSILON  # the rounding error of the mean, relative to it
     if hasattr(X, "tocoo"):
         X = X.tocoo()
         counts = np.bincount(X.row, minlength=len(weights))

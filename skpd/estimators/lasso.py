@@ -121,7 +121,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         fit = model._problems(X, y, None)
         values = alpha_values(fit.problems, alphas, eps)
         paths, interrupted = model._follow_all(fit.problems, values)
-        n_alphas = min(map(len, paths))  # that all targets have come to
+        n_alphas = min(map(len, paths))  # alphas that are finished for all targets
         tables = [
             [problem.coef_table(solution.coef) for solution in path[:n_alphas]]
             for problem, path in zip(fit.problems, paths, strict=True)

@@ -35,7 +35,7 @@ class _Training:
 
     classes: np.ndarray
     problem: Problem
-    n_positive: int | None  # None where 0 is the threshold
+    n_positive: int | None  # None if the threshold is 0
 
     def threshold(self, point: Point | Solution) -> float:
         """A threshold with the wanted number of training samples above it."""

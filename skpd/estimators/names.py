@@ -30,7 +30,7 @@ RESIDUAL_LOSSES: dict[str, Callable[..., ResidualLoss]] = {
     "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
 }
 
-LOSSES = {**MARGIN_LOSSES, **RESIDUAL_LOSSES}  # of one prediction
+LOSSES = {**MARGIN_LOSSES, **RESIDUAL_LOSSES}  # the losses of a single prediction
 
 
 def elastic_net(l1_ratio: float = 0.5, positive: bool = False) -> Penalty:
@@ -111,6 +111,6 @@ def chosen(
             )
     if not isinstance(value, str):
         return value
-    if "groups" in wanted and "groups" not in values:  # of one feature each they are no groups
+    if "groups" in wanted and "groups" not in values:  # there is no default
         raise ValueError(f"{kind}={value!r} needs groups, got groups=None.")
     return table[value](**values)

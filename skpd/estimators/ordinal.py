@@ -129,7 +129,7 @@ class OrdinalPD(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # where classes have no order
+        tags.classifier_tags.poor_score = True  # classes of the checks have no order
         return tags
 
     def _problems(
@@ -138,7 +138,7 @@ class OrdinalPD(
         """The validated data, the one problem, and the classes."""
         self._find_groups(X)
         kind: Any = getattr(y, "dtype", None)
-        # of pandas and of polars
+        # data types of pandas are ordered, and those of polars are an Enum
         has_order = getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"
         order = kind.categories if has_order else None
         X, y = validated(self, X, y, **_DATA)
@@ -153,7 +153,7 @@ class OrdinalPD(
                 f"positive sample_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
             )
         (offsets,) = offset_columns(offset, len(labels), 1)
-        shares_of(weights)  # whose sum must be finite
+        shares_of(weights)  # raises an error if their sum is not finite
         loss = OrdinalLoss(labels, weights, offsets, LOSSES[self.loss])
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         if loss.has_kinks:
@@ -162,7 +162,7 @@ class OrdinalPD(
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         fitted = copy(self)
-        fitted.classes = self.order_  # which may be that of another y
+        fitted.classes = self.order_  # a part of the y of the fit may lack classes
         return super(OrdinalPD, fitted)._fitted_problems(X, y, sample_weight, offset)
 
     def _in_order(self, classes: np.ndarray, order: ArrayLike | None) -> np.ndarray:

@@ -10,7 +10,7 @@ from .._typing import Array, Matrix
 from ..losses import Loss
 from ..penalties import Penalty
 
-# from the number of outputs
+# functions that make a loss from the number of outputs
 OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
     "squared": lambda n_outputs: losses.Squared(),
     "absolute": lambda n_outputs: losses.Absolute(),
@@ -24,7 +24,8 @@ OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
     "logistic": lambda n_outputs: losses.Logistic(),
 }
 
-# from the numbers of features and of outputs: a group is a row of the matrix of coefficients
+# functions that make a penalty from the numbers of features and of outputs; a group is a row of
+# the matrix of coefficients
 OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
     "l21": lambda d, n_outputs: penalties.GroupL2(n_outputs, np.ones(d)),
     "l1inf": lambda d, n_outputs: penalties.GroupLInf(n_outputs),
@@ -47,7 +48,7 @@ def output_penalty(
         If the penalty does not take the l1_ratio.
     """
     if n_outputs == 1 and penalty == "l21":
-        penalty = "l1"  # the same, and its entries can be taken alone
+        penalty = "l1"  # the same function, as a sum over entries
     if l1_ratio < 1.0:
         if penalty == "l21":
             return penalties.GroupElasticNet(n_outputs, np.ones(n_features), l1_ratio)
@@ -88,7 +89,7 @@ def checked_loss(loss: str | Loss, n_outputs: int) -> Loss:
         raise ValueError(
             f"loss must be one of {n_outputs} outputs, as y has so many, got {loss!r}."
         )
-    return losses.Absolute() if n_outputs == 1 else loss  # the same, which all methods take
+    return losses.Absolute() if n_outputs == 1 else loss  # they are equal
 
 
 def check_labels(loss: Loss, y: Array) -> None:

@@ -59,7 +59,7 @@ def two_columns(X: Any) -> tuple[np.ndarray, np.ndarray]:
         shape = X.shape
         columns = [np.asarray(X.iloc[:, k]) for k in range(min(2, shape[-1]))]
     else:
-        # numbers beside strings must not become strings
+        # NumPy would make strings of numbers in a list with strings
         table = X if isinstance(X, np.ndarray) else np.array(list(map(tuple, X)), dtype=object)
         shape, columns = table.shape, []
         if table.ndim == 2 and shape[1] == 2:

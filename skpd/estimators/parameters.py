@@ -23,7 +23,7 @@ from ..penalties import Penalty, for_features
 from .names import PENALTIES
 from .representation import PickledWithVersion, Text
 
-# those of parameters that mean the same in several estimators
+# the constraints of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
     "alpha": [Interval(Real, 0, np.inf, closed="neither")],
     "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -56,14 +56,14 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "warm_start": ["boolean"],
 }
 
-# the order in which constructors take what estimators share, behind all other parameters
+# the order of the parameters that estimators share, after all others of a constructor
 SHARED_ORDER = (
     "eps", "alphas", "cv", "solver", "solver_options", "tol", "max_iter", "fit_intercept",
     "class_weight", "warm_start", "n_jobs", "random_state", "verbose",
 )  # fmt: skip
-FLAGS = {"boolean", "verbose", bool}  # constraints that a bool is meant to satisfy
+FLAGS = {"boolean", "verbose", bool}  # the constraints that a bool satisfies
 
-# what other libraries call them, or another estimator here
+# names of other libraries and estimators, with the names here
 ALSO_KNOWN_AS = {
     "absolute_error": ("absolute",),
     "elastic_net": ("elasticnet", "elastic_net"),
@@ -80,7 +80,7 @@ ALSO_KNOWN_AS = {
     "1se": ("one_standard_error",),
     "one_se": ("one_standard_error",),
 }
-# estimators for losses that have one of their own
+# losses that only one estimator has
 ELSEWHERE = {"poisson": "PoissonPD", "gamma": "GammaPD", "tweedie": "TweediePD"}
 
 
@@ -115,7 +115,7 @@ class ParameterValidation(PickledWithVersion):
         for name, value in values.items():
             constraints = self._parameter_constraints.get(name, ())
             if isinstance(value, bool) and FLAGS.isdisjoint(constraints):
-                values[name] = Text(repr(value))  # which does not pass for a number
+                values[name] = Text(repr(value))  # validated as no number
             if isinstance(value, type) and name in ("loss", "penalty"):
                 raise InvalidParameterError(
                     f"The {name!r} parameter must be an object, got the class {value.__name__}: "
@@ -123,7 +123,7 @@ class ParameterValidation(PickledWithVersion):
                 )
             if isinstance(value, str):
                 self._require_known(name, value, constraints)
-        with np.printoptions(legacy="1.25"):  # which shows numbers without the types of NumPy
+        with np.printoptions(legacy="1.25"):  # shows numbers without the types of NumPy
             validate_parameter_constraints(
                 self._parameter_constraints, values, caller_name=type(self).__name__
             )
@@ -213,7 +213,7 @@ def declared(kind: Any) -> Any:
     kind.__annotations__ = first | inherited | {n: hints[n] for n in inherited if n in hints}
     kind._shared_parameters = {}  # a derived class declares all of its own
     kind = dataclass(eq=False, repr=False)(kind)
-    kind.__doc__ = text  # none under ``python -OO``, where a dataclass describes itself
+    kind.__doc__ = text  # None under ``python -OO``, where dataclass writes one
     # Others would take the fields for all that an estimator holds, as dask does where it makes the
     # name of a task from one, and a derived class would have them beside its own.
     del kind.__dataclass_fields__

@@ -121,7 +121,7 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         ((y, loss),) = targets
         n_outputs = loss.n_outputs
         penalty = output_penalty(self.penalty, 1.0, X.shape[1], n_outputs)
-        # one quantile has nothing to cross: all methods for a loss of single outputs take it
+        # one quantile crosses none, and all methods take the loss of a single output
         used = loss.of_output(0) if n_outputs == 1 else loss
         table = np.repeat(y[:, np.newaxis], n_outputs, axis=1)
         return [formulate_outputs(self._specification(penalty), X, table, sample_weight, used)]

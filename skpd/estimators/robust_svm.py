@@ -191,7 +191,7 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
             radii.append(problem.extend(np.asarray(coef), intercept)[-1])
         return {"dual_coef_": dual_coef_of(solutions, fit), "radius_": np.array(radii)}
 
-    # The inner supremum at the fitted model
+    # The worst case at the fitted model
 
     def worst_case_loss(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None

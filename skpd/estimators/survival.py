@@ -145,7 +145,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
                 f"{np.count_nonzero(event)} events: nothing is known of censored times alone."
             )
         (shifts,) = offset_columns(offset, len(time), 1)
-        shares_of(weights)  # whose sum must be finite
+        shares_of(weights)  # raises an error if their sum is not finite
         loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=self.ties == "efron")
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         return FormulatedProblems(X, (time, event, names, stratum), [problem])

@@ -20,7 +20,7 @@ from .parameters import SolverParameters, declared
 from .regressor import PrimalDualRegressor
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
-NEGLIGIBLE = 1e-8  # of the largest singular value: what is not counted in the rank
+NEGLIGIBLE = 1e-8  # singular values below this share of the largest are not counted in the rank
 
 
 @declared

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from .._typing import Array, Indices, Matrix
 from ..problems import Problem
 
-NEARLY = 1e-9  # what a worst case that is only approached may lack
+NEARLY = 1e-9  # the largest difference to a worst case that is only approached
 
 
 def worst_masses(
@@ -33,7 +33,7 @@ def worst_masses(
     distance = np.zeros(len(mass))
     if left > 0.0 and norm > 0.0:
         hurt = (margins <= 1.0) & (mass > 0.0)
-        if not hurt.any():  # a little mass of the nearest point
+        if not hurt.any():  # then a little mass of the nearest point moves
             k = int(np.argmin(np.where(mass > 0.0, margins, np.inf)))
             share = min(1.0, NEARLY / (mass[k] * (margins[k] - 1.0)))
             source, sign = np.append(source, source[k]), np.append(sign, sign[k])

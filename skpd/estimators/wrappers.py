@@ -161,7 +161,7 @@ def final_estimator(estimator: BaseEstimator, X: Any = None) -> tuple[BaseEstima
             estimator = estimator.best_estimator_
         elif isinstance(estimator, Pipeline):
             check_is_fitted(estimator)
-            if X is not None and len(estimator) > 1:  # of no steps it has no transform
+            if X is not None and len(estimator) > 1:  # else it has no transform
                 X = estimator[:-1].transform(X)
             estimator = estimator[-1]
         else:
