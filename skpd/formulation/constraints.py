@@ -42,12 +42,12 @@ def bounds_of(penalty: Penalty) -> tuple[Numbers, Numbers]:
     return penalty.terms[2:] if penalty.structure is Structure.SEPARABLE else (-np.inf, np.inf)
 
 
-def linear_constraints(given: Constraints, n_features: int) -> LinearConstraints | None:
+def linear_constraints(constraints: Constraints, n_features: int) -> LinearConstraints | None:
     """Constraints of `scipy.optimize`, validated; None if there are none.
 
     Parameters
     ----------
-    given : LinearConstraint, sequence of them or None
+    constraints : LinearConstraint, sequence of them or None
     n_features : int
 
     Raises
@@ -56,10 +56,11 @@ def linear_constraints(given: Constraints, n_features: int) -> LinearConstraints
         If a constraint is not a LinearConstraint, has not n_features columns, has numbers that are
         not finite, or has a lower bound above its upper bound.
     """
-    several = [given] if isinstance(given, LinearConstraint) else list(given or [])
-    if not several:
+    if isinstance(constraints, LinearConstraint):
+        constraints = [constraints]
+    if not constraints:
         return None
-    parts = [_validated(part, n_features) for part in several]
+    parts = [_validated(part, n_features) for part in constraints]
     matrices, lower, upper = zip(*parts, strict=True)
     return LinearConstraints(
         csr_array(vstack(matrices)), np.concatenate(lower), np.concatenate(upper)

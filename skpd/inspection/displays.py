@@ -114,7 +114,7 @@ class GapDisplay:
                     if panel == "iterates":
                         self._draw_iterates(axis, history, x, kwargs)
             axis.set(ylabel=Y_LABELS[panel], yscale="linear" if panel == "interval" else "log")
-        self._name_lines(axes[0], beside=ours, labelled="label" in kwargs)
+        self._name_lines(axes[0], outside=ours, labelled="label" in kwargs)
         axes[-1].set_xlabel(LABELS[x])
         return self
 
@@ -147,11 +147,11 @@ class GapDisplay:
                 step="post", alpha=0.15, color=line.get_color(), linewidth=0,
             )  # fmt: skip
 
-    def _name_lines(self, axis, *, beside, labelled):
+    def _name_lines(self, axis, *, outside, labelled):
         """Add a title for a single line, a legend for several; beside the axes for many."""
         if len(self.names) == 1 and not labelled:
             axis.set_title(self.names[0], fontsize="medium")
-        elif beside and len(self.names) > FEW:
+        elif outside and len(self.names) > FEW:
             position = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.02), "frameon": False}
             axis.legend(fontsize="small", **position)
         else:

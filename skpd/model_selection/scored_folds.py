@@ -77,8 +77,8 @@ class ScoredFolds(FoldPaths):
                 last = model._with_model(float(alpha), solutions, fit)
                 fitted = predicting_with(with_last_step(estimator, last), test.of_model)
                 with _reason_without_probabilities(last):
-                    found = self.scorer(fitted, test.X, test.y, **test.of_score)
-                return _number(found)
+                    value = self.scorer(fitted, test.X, test.y, **test.of_score)
+                return _number(value)
 
         problems = [each.of_rows(each.rows.with_design(design)) for each in fit.problems]
         held_out = None

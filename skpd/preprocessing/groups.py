@@ -38,21 +38,21 @@ def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Groups:
             "groups hold names of columns, but X has none: pass a data frame, or indices of the "
             "columns."
         )
-    places = {name: place for place, name in enumerate(feature_names)}
-    unknown = [name for group in lists for name in group if name not in places]
+    indices = {name: index for index, name in enumerate(feature_names)}
+    unknown = [name for group in lists for name in group if name not in indices]
     if unknown:
         raise ValueError(
             f"groups must hold names of the columns of X, which {unknown[0]!r} is not "
             f"({len(unknown)} in all); they begin with {list(feature_names[:5])}."
         )
     named = {name for group in lists for name in group}
-    missing = [name for name in places if name not in named]
+    missing = [name for name in indices if name not in named]
     if missing:
         raise ValueError(
             f"groups must hold every column of X, but they miss {missing[0]!r} "
             f"({len(missing)} in all)."
         )
-    return [[places[name] for name in group] for group in lists]
+    return [[indices[name] for name in group] for group in lists]
 
 
 def _holds_names(group: ArrayLike) -> bool:
