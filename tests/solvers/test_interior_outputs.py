@@ -140,7 +140,7 @@ def test_a_whole_newton_step_meets_the_linear_conditions(loss, penalty, rng):
             state.step(0.0)
     state.evaluate()
     size = np.max(np.abs(state.residual)) + np.max(np.abs(programme.losses[0].multipliers))
-    state.lengths = lambda found, share: (1.0, 1.0)  # past any boundary
+    state.lengths = lambda share: (1.0, 1.0)  # past any boundary
     with np.errstate(all="ignore"):
         state.step(0.0)
     state.evaluate()

@@ -51,8 +51,9 @@ from skpd.solvers.interior import (
     programmes,
     systems,
 )
-from skpd.solvers.interior.cones import EuclideanNorms, Heads
+from skpd.solvers.interior.cones import EuclideanNorms
 from skpd.solvers.interior.maps import Differences
+from skpd.solvers.interior.pairs import ConeVector
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.interior.systems import FeatureSystem, RowSystem
 from skpd.solvers.select import select
@@ -501,11 +502,11 @@ def test_multipliers_near_the_boundary_of_their_cone_keep_their_digits():
     """
     t, w, v = 1.0, 1.0 - 2.0**-26, 2.0**-27 - 1.0
     term = EuclideanNorms(np.array([0, 1]), np.ones(1), 1.0, np.ones(1))
-    term.slack, term.dual = Heads(np.array([t]), np.array([w])), Heads(np.ones(1), np.array([v]))
-    term.scale()
+    term.slack = ConeVector(np.array([t]), np.array([w]))
+    term.dual = ConeVector(np.ones(1), np.array([v]))
     term.factorise(FeatureSystem(Design(np.zeros((1, 1))), 1, 0))
-    term.aim(None, None)
+    term.add_centering(None, False, np.zeros(1))
     first, second = (1.0 + v) / (2.0 * (t + w)), (1.0 - v) / (2.0 * (t - w))
-    slack, dual = term.direction(np.array([1.0]))
-    assert_allclose(slack.head, (second - first) / (first + second), rtol=1e-7)
-    assert_allclose(dual.tail, -4.0 * first * second / (first + second), rtol=1e-7)
+    term.set_step(np.array([1.0]))
+    assert_allclose(term.slack_step.head, (second - first) / (first + second), rtol=1e-7)
+    assert_allclose(term.dual_step.tail, -4.0 * first * second / (first + second), rtol=1e-7)

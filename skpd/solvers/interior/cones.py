@@ -7,14 +7,13 @@ W^2 = size (2 v v' - J) maps the multiplier to the slack.
 """
 
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array, Indices
+from .pairs import ConeVector, Pairs
 from .systems import NewtonSystem
-from .terms import Pairs, PairsChange
 
 
 class Groups:
@@ -31,29 +30,22 @@ class Groups:
         """The head of the group of each coefficient."""
         return np.repeat(heads, self.sizes)
 
-    def determinants(self, head: Array, tail: Array) -> Array:
+    def determinants(self, x: ConeVector) -> Array:
         """The determinants t_g^2 - ||w_g||^2 of the groups."""
-        norms = np.sqrt(self.sums(tail * tail))
-        return (head - norms) * (head + norms)
+        norms = np.sqrt(self.sums(x.tail * x.tail))
+        return (x.head - norms) * (x.head + norms)
 
-    def product(self, x: "Heads", y: "Heads") -> "Heads":
+    def product(self, x: ConeVector, y: ConeVector) -> ConeVector:
         """The Jordan product (x.y, x_0 y_1 + y_0 x_1)."""
         head = x.head * y.head + self.sums(x.tail * y.tail)
-        return Heads(head, self.spread(x.head) * y.tail + self.spread(y.head) * x.tail)
-
-
-class Heads(NamedTuple):
-    """A vector (t_g, w_g) for every group."""
-
-    head: Array
-    tail: Array
+        return ConeVector(head, self.spread(x.head) * y.tail + self.spread(y.head) * x.tail)
 
 
 class NesterovTodd:
     """The Nesterov-Todd scaling of a slack and a multiplier in the cones."""
 
-    def __init__(self, groups: Groups, slack: Heads, dual: Heads) -> None:
-        first, second = groups.determinants(*slack), groups.determinants(*dual)
+    def __init__(self, groups: Groups, slack: ConeVector, dual: ConeVector) -> None:
+        first, second = groups.determinants(slack), groups.determinants(dual)
         if not (np.all(first > 0.0) and np.all(second > 0.0)):
             raise LinAlgError("rounding has taken a point out of its cone")
         first, second = np.sqrt(first), np.sqrt(second)
@@ -66,75 +58,77 @@ class NesterovTodd:
         self.size = first / second
         self.scaled = self.times(dual)
 
-    def times(self, x: Heads, sign: float = 1.0) -> Heads:
+    def times(self, x: ConeVector, sign: float = 1.0) -> ConeVector:
         """The product W x, or W^-1 x with sign -1."""
         spread = self.groups.spread
         along = self.groups.sums(self.tail * x.tail)
         head = self.head * x.head + sign * along
         tail = x.tail + spread(sign * x.head + along / (1.0 + self.head)) * self.tail
         factor = self.size ** (0.5 * sign)
-        return Heads(head * factor, tail * spread(factor))
+        return ConeVector(head * factor, tail * spread(factor))
 
-    def wanted(self, mu: float | None, affine: tuple[Heads, Heads] | None) -> Heads:
+    def centering(
+        self, mu: float | None, predictor: tuple[ConeVector, ConeVector] | None
+    ) -> ConeVector:
         """The change of the multiplier that gives a Jordan product of mu, for a fixed slack.
 
-        Without a mu the product does not change. ``affine`` has the changes of slack and
+        Without a mu the product does not change. ``predictor`` has the steps of slack and
         multiplier in the predictor.
         """
         groups, scaled = self.groups, self.scaled
         if mu is None:
-            return Heads(np.zeros_like(scaled.head), np.zeros_like(scaled.tail))
+            return ConeVector(np.zeros_like(scaled.head), np.zeros_like(scaled.tail))
         product = groups.product(scaled, scaled)
         head, tail = mu - product.head, -product.tail
-        if affine is not None:
-            second = groups.product(self.times(affine[0], -1.0), self.times(affine[1]))
+        if predictor is not None:
+            second = groups.product(self.times(predictor[0], -1.0), self.times(predictor[1]))
             head, tail = head - second.head, tail - second.tail
         # the x with scaled o x = (head, tail)
         first = scaled.head * head - groups.sums(scaled.tail * tail)
-        first /= groups.determinants(*scaled)
+        first /= groups.determinants(scaled)
         rest = (tail - groups.spread(first) * scaled.tail) / groups.spread(scaled.head)
-        return self.times(Heads(first, rest), -1.0)
+        return self.times(ConeVector(first, rest), -1.0)
 
 
-class Cones(Pairs):
+class Cones(Pairs[ConeVector]):
     """The base class of terms with slacks and multipliers in second-order cones.
 
     Attributes
     ----------
     groups : Groups
-    slack, dual : Heads
-    share : float
-        The Jordan products on the central path, in units of mu.
+    centering : ConeVector
+        The change of the multiplier that gives Jordan products of mu, for a fixed slack.
     """
 
     groups: Groups
+    scaling: "NesterovTodd"
+    centering: ConeVector
 
-    def scale(self) -> NesterovTodd:
+    def scale(self) -> "NesterovTodd":
         """Compute the scaling at the current point."""
         self.scaling = NesterovTodd(self.groups, self.slack, self.dual)
         return self.scaling
 
-    def aim(self, mu: float | None, affine: PairsChange | None) -> Heads:
-        """Compute the wanted change of the multiplier (`NesterovTodd.wanted`)."""
-        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
-        return self.wanted
+    def _center(self, mu: float | None, corrected: bool) -> ConeVector:
+        """Compute ``centering``."""
+        predictor = (self.slack_step, self.dual_step) if corrected else None
+        mu = None if mu is None else self.share * mu
+        self.centering = self.scaling.centering(mu, predictor)
+        return self.centering
 
-    def _largest_step(self, x: Heads, change: Heads) -> float:
+    def _largest_step(self, x: ConeVector, step: ConeVector) -> float:
         groups = self.groups
-        a, c = groups.determinants(*change), groups.determinants(*x)
-        b = x.head * change.head - groups.sums(x.tail * change.tail)
+        a, c = groups.determinants(step), groups.determinants(x)
+        b = x.head * step.head - groups.sums(x.tail * step.tail)
         root = np.sqrt(np.maximum(b * b - a * c, 0.0))
-        head = np.where(change.head < 0.0, -x.head / change.head, inf)
+        head = np.where(step.head < 0.0, -x.head / step.head, inf)
         outward = np.where((b > 0.0) & (a < 0.0), -(b + root) / a, inf)
         crossing = (b <= 0.0) & (b * b >= a * c) & (root - b > 0.0)
         inward = np.where(crossing, c / (root - b), inf)
         return float(np.min(np.minimum(head, np.minimum(outward, inward)), initial=inf))
 
-    def _product(self, slack: Heads, dual: Heads) -> float:
+    def _product(self, slack: ConeVector, dual: ConeVector) -> float:
         return float(slack.head @ dual.head + slack.tail @ dual.tail)
-
-    def _moved(self, x: Heads, change: Heads, length: float) -> Heads:
-        return Heads(x.head + length * change.head, x.tail + length * change.tail)
 
 
 class EuclideanNorms(Cones):
@@ -158,8 +152,8 @@ class EuclideanNorms(Cones):
     def __init__(self, starts: Indices, weights: Array, share: float, width: Array) -> None:
         self.groups = Groups(starts)
         n_coefficients = int(starts[-1])
-        self.slack = Heads(np.array(width), np.zeros(n_coefficients))
-        self.dual = Heads(np.array(weights), np.zeros(n_coefficients))
+        self.slack = ConeVector(np.array(width), np.zeros(n_coefficients))
+        self.dual = ConeVector(np.array(weights), np.zeros(n_coefficients))
         self.share, self.degree = share, share * len(weights)
         self.at_zero = np.zeros(len(weights), dtype=bool)
 
@@ -167,21 +161,17 @@ class EuclideanNorms(Cones):
         """The w of all groups."""
         return x[: len(self.dual.tail)]
 
-    def _add_adjoint(self, tail: Array, out: Array) -> None:
-        """Add the gradient that multipliers have in the unknowns."""
-        out[: len(tail)] -= tail
+    def _add_adjoint(self, dual: ConeVector, out: Array) -> None:
+        out[: len(dual.tail)] -= dual.tail
 
-    def add_gradient(self, out: Array) -> None:
-        self._add_adjoint(self.dual.tail, out)
-
-    def watch(self, direction: PairsChange) -> None:
+    def predict_kinks(self) -> None:
         # a group ends at 0 if its head decreases by a larger factor than its multiplier's distance
         # from the boundary
-        moved = self._moved(self.dual, direction.dual, 1.0)
-        left = self.groups.determinants(*moved) / self.groups.determinants(*self.dual)
-        self.at_zero = 1.0 + direction.slack.head / self.slack.head < left
+        after = self.groups.determinants(self.dual + self.dual_step)
+        share = after / self.groups.determinants(self.dual)
+        self.at_zero = 1.0 + self.slack_step.head / self.slack.head < share
 
-    def settle(self, x: Array) -> None:
+    def move_onto_kinks(self, x: Array) -> None:
         x[: len(self.dual.tail)][self.groups.spread(self.at_zero)] = 0.0
 
     def factorise(self, system: NewtonSystem) -> None:
@@ -191,23 +181,25 @@ class EuclideanNorms(Cones):
         self.of_head = (2.0 * head * head - 1.0) / size
         system.take_groups(self.groups.starts, 2.0 / (size * size * self.of_head), scaling.tail)
 
-    def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
-        tail = self.aim(mu, affine).tail
-        self._add_adjoint(self._change(np.zeros_like(tail)).dual.tail, out)
+    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
+        self._center(mu, corrected)
+        self._set_steps(np.zeros_like(self.dual.tail))
+        self._add_adjoint(self.dual_step, out)
 
-    def direction(self, dx: Array) -> PairsChange:
-        return self._change(self._arguments(dx))
+    def set_step(self, dx: Array) -> None:
+        self._set_steps(self._arguments(dx))
 
-    def _change(self, tail: Array) -> PairsChange:
-        """The changes with dual = wanted - W^-2 (head, tail), for a fixed head of the dual.
+    def _set_steps(self, tail: Array) -> None:
+        """Set dual_step = centering - W^-2 slack_step, for a fixed head of the multiplier.
 
         With the head, v.w - v_0 head is eliminated as well: the difference of the two would
         lose all digits of a group near the boundary of its cone, where v_0^2 is large.
         """
-        groups, v = self.groups, self.scaling
+        groups, v, centering = self.groups, self.scaling, self.centering
         along = groups.sums(v.tail * tail) / v.size
-        head = (self.wanted.head + 2.0 * v.head * along) / self.of_head
-        reflected = 2.0 * (along + v.head * self.wanted.head) / self.of_head
+        head = (centering.head + 2.0 * v.head * along) / self.of_head
+        reflected = 2.0 * (along + v.head * centering.head) / self.of_head
         image = tail - groups.spread(reflected) * v.tail
-        dual = self.wanted.tail - image / groups.spread(v.size)
-        return PairsChange(Heads(head, tail), Heads(np.zeros_like(head), dual))
+        dual = centering.tail - image / groups.spread(v.size)
+        self.slack_step = ConeVector(head, tail)
+        self.dual_step = ConeVector(np.zeros_like(head), dual)

@@ -7,14 +7,14 @@ from scipy.linalg import qr
 
 from ..._typing import Array, Indices
 from .maps import Combinations
-from .terms import Equality, Intervals
+from .terms import DualTerm, Equality, Intervals
 
 SAME = 1e-10  # a row of length 1 with a smaller remainder is a combination of others
 
 FAR = 1e15  # bounds above this times the expected size of a row are treated as infinite
 
 
-def constraint_terms(programme: Any) -> list[tuple[Equality | Intervals, Indices]]:
+def constraint_terms(programme: Any) -> list[tuple[DualTerm, Indices]]:
     """The terms of the linear constraints of a programme, each with the indices of its rows of C.
 
     A constraint whose two bounds are equal is an equality, the others are limits on linear
@@ -23,7 +23,7 @@ def constraint_terms(programme: Any) -> list[tuple[Equality | Intervals, Indices
     limits. Columns of C beyond the coefficients, such as that of a radius, have to be 0.
     """
     problem, d = programme.problem, programme.n_coefficients
-    found: list[tuple[Equality | Intervals, Indices]] = []
+    found: list[tuple[DualTerm, Indices]] = []
     lower, upper = problem.constraints.lower, problem.constraints.upper
     matrix = programme.basis.columns(problem.constraints.matrix.toarray()[:, :d])
     limits = np.flatnonzero(lower < upper)

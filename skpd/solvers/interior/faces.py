@@ -5,8 +5,6 @@ At an optimum nearly all coefficients have the absolute value t = max |w_j|, wit
 called free, are a working set.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..._typing import Array, Indices
@@ -17,6 +15,7 @@ from .maps import PredictionsBeside
 from .method import minimise
 from .programme import Programme
 from .settings import SETTINGS, WORKING_SETS
+from .terms import Intervals
 
 
 def faces_of_ball(context: SolverContext) -> None:
@@ -37,31 +36,35 @@ def faces_of_ball(context: SolverContext) -> None:
     free: Indices = np.sort(np.argsort(np.abs(gradient))[: WORKING_SETS.first_size])
     height, tol = 0.0, WORKING_SETS.first_tol
     while not context.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
-        programme, place = _programme(problem, free, signs, height)
+        programme, sides = _programme(problem, free, signs, height)
         accuracy, most = tol * problem.objective_unit, min(SETTINGS.inner_iterations, context.left)
         n_iter = monitor.n_iter + minimise(programme, accuracy, most)
-        point, height = programme.point(), float(programme.x[place])
+        point, height = programme.point(), float(programme.x[-1])
         coef = height * signs
         coef[free] = point.coef
         monitor.check(n_iter, Point(coef, point.intercept, point.dual_coef))
         gradient = problem.design.rmatvec(problem.weights * point.dual_coef)
         signs[free] = np.where(point.coef < 0.0, -1.0, 1.0)
         violation = signs * gradient  # at most 0 for coefficients that stay at the height
-        joined = (violation[free] < 0.0) & _at_height(programme, problem, point.coef, height)
+        if problem.loss.linear_tails:  # kinks change often; what leaves too early comes back
+            at_height = np.abs(point.coef) >= (1.0 - WORKING_SETS.height_distance) * height
+        else:
+            at_height = sides[0].at_kink | sides[1].at_kink
+        leaving = at_height & (violation[free] < 0.0)
         violation[free] = 0.0
         n_violating = int(np.count_nonzero(violation > 0.0))
         if n_violating == 0 and tol <= WORKING_SETS.least_tol * monitor.tol:
             return
         size = min(n_violating, max(WORKING_SETS.first_size, len(free)))
         worst = np.argpartition(-violation, max(size - 1, 0))[:size]
-        free = np.union1d(free[~joined], worst)
+        free = np.union1d(free[~leaving], worst)
         tol = WORKING_SETS.next_tol(monitor, tol)
 
 
 def _programme(
     problem: Problem, free: Indices, signs: Array, height: float
-) -> tuple[Programme, int]:
-    """The programme in the free coefficients, the intercept and the height, and its index."""
+) -> tuple[Programme, list[Intervals]]:
+    """The programme in the free coefficients, the intercept and the height; its |w_j| <= t."""
     programme = Programme(problem.of_columns(free, LInf()).with_alpha(problem.alpha))
     others = signs.copy()
     others[free] = 0.0
@@ -70,20 +73,8 @@ def _programme(
         mean = float(problem.weights @ column)
         spread = float(np.sqrt(problem.weights @ (column - mean) ** 2))
         height = problem.prediction_scale / spread if spread > 0.0 else 1.0
-    place = programme.new_unknown(height, problem.alpha)
-    programme.predictions = PredictionsBeside(programme.design, column, place)
+    index = programme.new_unknown(height, problem.alpha)
+    programme.predictions = PredictionsBeside(programme.design, column, index)
     problem.loss.add_cones(programme)
-    programme.bound_coefficients(programme.n_coefficients, place, problem.alpha)
-    return programme, place
-
-
-def _at_height(programme: Programme, problem: Problem, coef: Array, height: float) -> Any:
-    """A mask of the free coefficients that have reached the height.
-
-    For losses with kinks, the set changes often during the iterations; coefficients that leave too
-    early come back.
-    """
-    if problem.loss.linear_tails:
-        return np.abs(coef) >= (1.0 - WORKING_SETS.height_distance) * height
-    above, below = programme.penalties[-2:]  # the two sides of |w_j| <= t
-    return above.at_kink | below.at_kink
+    sides = programme.bound_coefficients(programme.n_coefficients, index, problem.alpha)
+    return programme, sides

@@ -131,8 +131,8 @@ class State:
     def step(self, goal: float) -> None:
         """Take a step with predictor (mu = 0) and corrector.
 
-        The corrector aims at products that depend on the result of the predictor. If the products
-        are below ``goal``, only the residuals are reduced.
+        The corrector has a mu that depends on the result of the predictor. If the products are
+        below ``goal``, only the residuals are reduced.
         """
         system = self.system
         system.clear()
@@ -141,7 +141,7 @@ class State:
             term.factorise(system)
         system.prepare()
         mu: float | None = 0.0
-        affine, left = None, 0.0
+        corrected, remaining = False, 0.0
         # with a decreasing mu, rounding errors limit the residuals; otherwise they should halve
         balance = self.products <= goal
         balance &= self.residuals <= SETTINGS.residual_progress * self.residuals_before
@@ -149,58 +149,57 @@ class State:
         if balance:
             mu = None
         elif self.degree > 0.0:
-            affine = self.newton(0.0, None)
-            left = self.left_after(affine)
-            least = SETTINGS.residual_share * left * self.residuals
+            self.newton(0.0)
+            corrected, remaining = True, self.remaining_share()
+            least = SETTINGS.residual_share * remaining * self.residuals
             least = min(least, SETTINGS.largest_growth * self.products)
-            mu = max(left**SETTINGS.centring_power * self.products, least) / self.degree
-        found = self.newton(mu, affine)
-        if not np.isfinite(found[0]).all():
+            share = remaining**SETTINGS.centring_power
+            mu = max(share * self.products, least) / self.degree
+        dx = self.newton(mu, corrected)
+        if not np.isfinite(dx).all():
             raise LinAlgError("a Newton step overflows")
-        distance = max(SETTINGS.boundary_distance * left, SETTINGS.least_boundary_distance)
-        primal, dual = self.lengths(found, 1.0 - distance)
-        self.programme.x = self.programme.x + primal * found[0]
-        for term, change in zip(self.terms, found[1], strict=True):
+        distance = max(SETTINGS.boundary_distance * remaining, SETTINGS.least_boundary_distance)
+        primal, dual = self.lengths(1.0 - distance)
+        self.programme.x = self.programme.x + primal * dx
+        for term in self.terms:
             if mu is not None:
-                term.watch(change)
-            term.move(change, primal, dual)
+                term.predict_kinks()
+            term.move(primal, dual)
 
-    def left_after(self, affine: tuple[Array, list]) -> float:
+    def remaining_share(self) -> float:
         """The share of the products that remains after the predictor."""
-        primal, dual = self.lengths(affine, 1.0)
-        after = sum(
-            term.products_after(change, primal, dual)
-            for term, change in zip(self.terms, affine[1], strict=True)
-        )
+        lengths = self.lengths(1.0)
+        after = sum(term.products_after(*lengths) for term in self.terms)
         return min(1.0, max(after / self.products, 0.0))
 
-    def newton(self, mu: float | None, affine: tuple | None) -> tuple[Array, list]:
-        """The Newton step towards products of mu: changes of the unknowns and of every term."""
+    def newton(self, mu: float | None, corrected: bool = False) -> Array:
+        """Set the steps of all terms to products of mu; return the step of the unknowns."""
         shift = np.zeros_like(self.residual)
-        changes = [None] * len(self.terms) if affine is None else affine[1]
-        for term, change in zip(self.terms, changes, strict=True):
-            term.add_shift(mu, change, shift)
+        for term in self.terms:
+            term.add_centering(mu, corrected, shift)
         dx = self.system.solve(self.residual - shift)
-        return dx, [term.direction(dx) for term in self.terms]
+        for term in self.terms:
+            term.set_step(dx)
+        return dx
 
-    def lengths(self, found: tuple[Array, list], share: float) -> tuple[float, float]:
+    def lengths(self, share: float) -> tuple[float, float]:
         """Primal and dual step lengths at which slacks and multipliers stay positive."""
-        steps = [t.largest_steps(change) for t, change in zip(self.terms, found[1], strict=True)]
+        steps = [term.largest_steps() for term in self.terms]
         primal = min(1.0, share * min(step[0] for step in steps))
         dual = min(1.0, share * min(step[1] for step in steps))
         if self.linear:
             return primal, dual
-        length = self.trusted(found, min(primal, dual))
+        length = self.trusted_length(min(primal, dual))
         return length, length
 
-    def trusted(self, found: tuple[Array, list], length: float) -> float:
+    def trusted_length(self, length: float) -> float:
         """The step length, halved until the error of the Newton model is small."""
         if all(term.quadratic for term in self.terms):
             return length
         for _ in range(SETTINGS.model_halvings):
             error = np.zeros_like(self.residual)
-            for term, change in zip(self.terms, found[1], strict=True):
-                term.add_model_error(change, length, error)
+            for term in self.terms:
+                term.add_model_error(length, error)
             if self.cost_of(error) <= self.products + self.residuals:
                 break
             length *= 0.5

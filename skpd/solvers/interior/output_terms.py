@@ -5,17 +5,19 @@ its root R is added to the system (`skpd.solvers.interior.output_systems`).
 """
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._typing import Array
 from ...designs import Design
 from ...losses import Loss
-from .cones import EuclideanNorms, Heads
+from .cones import EuclideanNorms
 from .maps import Map, OutputDifferences
+from .pairs import ConeVector, Maxima
 from .settings import SETTINGS
-from .terms import Intervals, Pairs, PairsChange, Smooth
+from .systems import NewtonSystem
+from .terms import DualTerm, Intervals, Smooth
 
 
 class CoupledRows(NamedTuple):
@@ -46,54 +48,42 @@ def _root_of_spread(r: Array) -> Array:
     return np.sqrt(r)[:, :, np.newaxis] * centred
 
 
-class LargestScores(Pairs):
-    """The term sum_i c_i (max_k (z_ik + [k is not y_i]) - z_iy), the loss of Crammer and Singer.
-
-    With a bound t_i on each maximum there are K slacks and multipliers for each row, ::
-
-        t_i >= z_ik + [k is not y_i] (p_ik),    sum_k p_ik = 1.
+class LargestScores(Maxima, DualTerm):
+    """The term sum_i c_i max_k (z_ik + [k is not y_i] - z_iy), the loss of Crammer and Singer.
 
     Parameters
     ----------
     rows : CoupledRows
     """
 
+    axis = 1
+
     def __init__(self, rows: CoupledRows) -> None:
         image, y, weights, x = rows
         self.image, self.y, self.weights = image, y, weights[:, np.newaxis]
-        scores = image.times(x).reshape(y.shape) + (1.0 - y)
+        scores = self._scores(x) + (1.0 - y)
         self.slack = 1.0 + np.max(scores, axis=1, keepdims=True) - scores
         self.dual = np.full(y.shape, 1.0 / y.shape[1])
         self.degree = y.shape[1] * float(np.sum(weights))
 
     @property
     def multipliers(self) -> Array:
-        probabilities = self.dual / np.sum(self.dual, axis=1, keepdims=True)
-        return np.ravel(probabilities - self.y)
+        return np.ravel(self.dual / self._sums(self.dual) - self.y)
 
-    def add_gradient(self, out: Array) -> None:
-        self.image.add_adjoint(np.ravel(self.weights * (self.dual - self.y)), out)
+    def _scores(self, x: Array) -> Array:
+        z = self.image.times(x).reshape(self.y.shape)
+        return z - self._sums(self.y * z)
 
-    def factorise(self, system: Any) -> None:
-        self.ratio = self.dual / self.slack
-        self.total = np.sum(self.ratio, axis=1, keepdims=True)
+    def _add_adjoint(self, dual: Array, out: Array) -> None:
+        in_z = dual - self._sums(dual) * self.y
+        self.image.add_adjoint(np.ravel(self.weights * in_z), out)
+
+    def factorise(self, system: NewtonSystem) -> None:
+        self._differentiate()
         system.add_blocks(_root_of_spread(self.weights * self.ratio))
 
-    def add_shift(self, mu: float | None, affine: PairsChange | None, out: Array) -> None:
-        wanted = self.aim(mu, affine)
-        missing = 1.0 - np.sum(self.dual, axis=1, keepdims=True)
-        self.raised = (np.sum(wanted, axis=1, keepdims=True) - missing) / self.total
-        dual = wanted - self.ratio * self.raised
-        self.image.add_adjoint(np.ravel(self.weights * dual), out)
 
-    def direction(self, dx: Array) -> PairsChange:
-        scores = self.image.times(dx).reshape(self.y.shape)
-        mean = np.sum(self.ratio * scores, axis=1, keepdims=True) / self.total
-        slack = self.raised + mean - scores
-        return PairsChange(slack, self.wanted - self.ratio * slack)
-
-
-class RowNorms(EuclideanNorms):
+class RowNorms(EuclideanNorms, DualTerm):
     """The term sum_i c_i ||z_i - y_i||_2.
 
     Parameters
@@ -111,7 +101,7 @@ class RowNorms(EuclideanNorms):
         self.image, self.weights, self.n_outputs = image, weights, n_outputs
         residual = image.times(x) - np.ravel(y)
         norms = np.sqrt(self.groups.sums(residual * residual))
-        self.slack = self.slack._replace(head=width + norms, tail=residual)
+        self.slack = ConeVector(width + norms, residual)
         self.degree = float(np.sum(weights))
 
     @property
@@ -121,16 +111,17 @@ class RowNorms(EuclideanNorms):
     def _arguments(self, x: Array) -> Array:
         return self.image.times(x)
 
-    def _add_adjoint(self, tail: Array, out: Array) -> None:
-        self.image.add_adjoint(-self.groups.spread(self.weights) * tail, out)
+    def _add_adjoint(self, dual: ConeVector, out: Array) -> None:
+        self.image.add_adjoint(-self.groups.spread(self.weights) * dual.tail, out)
 
-    def settle(self, x: Array) -> None:
-        pass
+    def move_onto_kinks(self, x: Array) -> None:
+        """Change nothing, as residuals are not unknowns."""
 
-    def _product(self, x: Heads, y: Heads) -> float:
-        return float(self.weights @ (x.head * y.head + self.groups.sums(x.tail * y.tail)))
+    def _product(self, slack: ConeVector, dual: ConeVector) -> float:
+        tails = self.groups.sums(slack.tail * dual.tail)
+        return float(self.weights @ (slack.head * dual.head + tails))
 
-    def factorise(self, system: Any) -> None:
+    def factorise(self, system: NewtonSystem) -> None:
         """Add the blocks (I - 2 v v' / (2 v_0^2 - 1)) / size to the system.
 
         Their roots are (I - k v v') / sqrt(size).
@@ -162,16 +153,15 @@ class SoftmaxRows(Smooth):
     def derivative(self, s: Array) -> Array:
         return self.loss.gradient(self.y, s)
 
-    def factorise(self, system: Any) -> None:
+    def factorise(self, system: NewtonSystem) -> None:
         p = np.maximum(self.multipliers + self.y, SETTINGS.least_curvature)
         p = p.reshape(self.shape)
         self.p = p / np.sum(p, axis=1, keepdims=True)
         system.add_blocks(_root_of_spread(self.weights.reshape(self.shape) * self.p))
 
-    def model_change(self, direction: Array, length: float) -> Array:
-        change = direction.reshape(self.shape)
-        change = self.p * (change - np.sum(self.p * change, axis=1, keepdims=True))
-        return length * np.ravel(change)
+    def model_change(self, s_step: Array) -> Array:
+        change = s_step.reshape(self.shape)
+        return np.ravel(self.p * (change - np.sum(self.p * change, axis=1, keepdims=True)))
 
 
 class OutputsInOrder(Intervals):

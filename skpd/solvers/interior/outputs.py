@@ -12,7 +12,8 @@ from ...designs import Design, newton_cost_of_outputs
 from ...designs.gram import BLAS
 from ...penalties import Structure
 from ...problems import Point, Problem
-from .matrix_terms import LargestSizes, SquaredSumOfNorms, SquaredSums
+from .absolute_values import LargestSizes, SquaredSums
+from .epigraphs import SquaredSumOfNorms
 from .output_systems import OutputRows, OutputsSystem
 from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows
 from .programme import Programme, centre

@@ -11,14 +11,15 @@ from ...designs.far_columns import FAR
 from ...losses.base import LinearPiece
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
+from .absolute_values import SumEpigraph
 from .bases import basis_of
 from .cones import EuclideanNorms
 from .constraints import constraint_terms
-from .epigraphs import SquareEpigraph, SumEpigraph
+from .epigraphs import SquareEpigraph
 from .maps import Coefficients, Combinations, Map, Predictions
 from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
-from .terms import Equality, Intervals, Quadratic, SmoothLoss, Term
+from .terms import DualTerm, Equality, Intervals, Quadratic, SmoothLoss, Term
 
 
 def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
@@ -83,9 +84,9 @@ class Programme:
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         self.predictions = Predictions(self.design)
         self.rows_beside = np.empty((0, self.n_coefficients))
-        self.losses: list[Any] = []
-        self.penalties: list[Any] = []
-        self.constraints: list[tuple[Equality | Intervals, Indices]] = []
+        self.losses: list[DualTerm] = []
+        self.penalties: list[Term] = []
+        self.constraints: list[tuple[DualTerm, Indices]] = []
         if self._has_mean_unknown:
             for normal in self._normals():
                 self.penalties.append(Equality(normal, self.new_unknown(0.0), self.x, d))
@@ -157,7 +158,7 @@ class Programme:
 
     @property
     def terms(self) -> list[Term]:
-        return self.losses + self.penalties
+        return [*self.losses, *self.penalties]
 
     def system(self, precise: bool = False) -> NewtonSystem:
         """The Newton system, with a matrix of the smaller side of X unless it is precise."""
@@ -188,7 +189,7 @@ class Programme:
     def point(self) -> Point:
         x = self.x.copy()
         for term in reversed(self.penalties):  # equalities, which come first, are restored last
-            term.settle(x)
+            term.move_onto_kinks(x)
         return self._point_of(x)
 
     def _point_of(self, x: Array) -> Point:
@@ -225,9 +226,11 @@ class Programme:
                 width=self.problem.prediction_scale,
             ))  # fmt: skip
 
-    def _add(self, image: Map, **term: Any) -> None:
+    def _add(self, image: Map, **term: Any) -> Intervals:
         """Add a term that is linear in pieces (`Intervals`) to those of the penalty."""
-        self.penalties.append(Intervals(image, share=self.share, x=self.x, **term))
+        added = Intervals(image, share=self.share, x=self.x, **term)
+        self.penalties.append(added)
+        return added
 
     def add_separable(self, l1: Any = 0, l2: Any = 0, lower: Any = -inf, upper: Any = inf) -> None:
         """Add terms for kinks, bounds and squares, each for the coefficients that have them."""
@@ -260,13 +263,15 @@ class Programme:
         place = self.new_unknown(float(np.max(self.width)), weight)
         self.bound_coefficients(self.n_coefficients, place, weight)
 
-    def bound_coefficients(self, d: int, place: int, multiplier: float) -> None:
-        """Add the constraints abs(w_j) <= t for the first d coefficients, t at index ``place``."""
-        for sign in (1.0, -1.0):
+    def bound_coefficients(self, d: int, index: int, multiplier: float) -> list[Intervals]:
+        """Add the constraints |w_j| <= t for the first d coefficients and the unknown t."""
+        return [
             self._add(
-                Coefficients(np.arange(d), place, -sign), sign=sign, lower=0.0, upper=inf,
-                width=float(self.x[place]), slope=SETTINGS.first_share * multiplier / d,
-            )  # fmt: skip
+                Coefficients(np.arange(d), index, -sign), sign=sign, lower=0.0, upper=inf,
+                width=float(self.x[index]), slope=SETTINGS.first_share * multiplier / d,
+            )
+            for sign in (1.0, -1.0)
+        ]  # fmt: skip
 
     def add_l1_ball(self, radius: float) -> None:
         # a larger ball decreases the objective by at most the loss of the best constant

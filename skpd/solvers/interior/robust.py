@@ -9,9 +9,73 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point, Problem
 from ...problems.robust import terms_of
-from .epigraphs import DoubtfulLabels, EuclideanEpigraph, SumEpigraph
+from .absolute_values import SumEpigraph
+from .epigraphs import EuclideanEpigraph
+from .maps import Predictions
+from .pairs import Maxima
 from .programme import Programme
 from .settings import SETTINGS
+from .systems import NewtonSystem
+from .terms import DualTerm
+
+
+class DoubtfulLabels(Maxima, DualTerm):
+    """The term sum_i c_i max(1 - m_i, 1 + m_i - kappa lam, 0) of the robust SVM, for margins m.
+
+    The multipliers of the three scores of a row are p_i, r_i and 1 - p_i - r_i.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    y, weights : ndarray of shape (n_samples,)
+    kappa : float
+    lam_index : int
+        The index of lam among the unknowns.
+    flipped : float
+        The initial r, below 2/3.
+    x : ndarray of shape (n_unknowns,)
+        The initial unknowns.
+    """
+
+    axis = 0
+
+    def __init__(
+        self, predictions: Predictions, y: Array, weights: Array, kappa: float, lam_index: int,
+        flipped: float, x: Array,
+    ) -> None:  # fmt: skip
+        self.predictions, self.y, self.weights = predictions, y, weights
+        self.kappa, self.lam_index = kappa, lam_index
+        self.dual = np.empty((3, len(y)))
+        self.dual[0], self.dual[1], self.dual[2] = 1.0 / 3.0, flipped, 2.0 / 3.0 - flipped
+        scores = self._scores(x)
+        self.slack = 2.0 + np.abs(scores[0]) - [[1.0], [1.0], [0.0]] - scores
+        self.degree = 3.0 * float(np.sum(weights))
+
+    @property
+    def multipliers(self) -> Array:
+        """The multipliers p and r, which are in the triangle."""
+        return self.dual[:2] / self._sums(self.dual)
+
+    def _scores(self, x: Array) -> Array:
+        margins = self.y * self.predictions.times(x)
+        return np.stack([-margins, margins - self.kappa * x[self.lam_index], 0.0 * margins])
+
+    def _add_adjoint(self, dual: Array, out: Array) -> None:
+        self.predictions.add_adjoint(self.weights * self.y * (dual[1] - dual[0]), out)
+        out[self.lam_index] -= self.kappa * float(self.weights @ dual[1])
+
+    def factorise(self, system: NewtonSystem) -> None:
+        self._differentiate()
+        (one, two, three), (total,) = self.ratio, self.ratio_sums
+        # second derivatives of the rows' barriers in (m, lam)
+        margin = (4.0 * one * two + (one + two) * three) / total
+        mixed = -self.kappa * two * (2.0 * one + three) / total
+        twice = self.kappa**2 * two * (one + three) / total
+        system.add_rows(self.weights * margin)
+        lam = self.lam_index
+        border = self.predictions.design.rmatvec(self.weights * self.y * mixed)
+        system.border(lam)[:] += border
+        system.add_corner(lam, lam, float(self.weights @ twice))
 
 
 def first_flip(problem: Problem) -> float:

@@ -76,6 +76,14 @@ class NewtonSystem(ABC):
         """Add X' diag(h) X over the given rows, by default over the first ``len(h)`` rows."""
         self.h[slice(len(h)) if rows is None else rows] += h
 
+    def add_blocks(self, roots: Array) -> None:
+        """Add X' H X by roots of the blocks of H, for systems of several outputs."""
+        raise NotImplementedError
+
+    def add_penalty_rows(self, rows: Array) -> None:
+        """Add B'B for rows B over the coefficients, for systems of several outputs."""
+        raise NotImplementedError
+
     def take_groups(self, starts: Indices, scales: Array, v: Array) -> None:
         """Subtract scale_g v_g v_g' for groups of consecutive coefficients."""
         self.groups = starts, scales, v

@@ -1,28 +1,32 @@
-"""The terms of an objective in the interior-point method.
-
-An objective is a sum of terms f(A x) of the unknowns x: the loss of the rows, the penalty on the
-coefficients. A term has slacks and multipliers, whose products converge to 0. For a Newton step it
-provides its gradient A'u at the multipliers u, its curvature A' diag(h) A after eliminating its
-own variables, the change of the gradient that brings the products to their targets, and the
-changes of its slacks and multipliers with x.
-"""
+"""The terms of an objective in the interior-point method, and their interface (`Term`)."""
 
 from abc import ABC, abstractmethod
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import kernels
-from ..._typing import Array
-from ..._values import attribute_of_part
+from ..._typing import Array, Numbers
 from .maps import Map
 from .settings import SETTINGS
 from .systems import NewtonSystem
 
 
 class Term(ABC):
-    """The interface of a term of the objective, with its own slacks and multipliers.
+    """A term f(A x) of the objective: the loss of the rows, or a part of the penalty.
+
+    A term keeps its own variables: slacks and multipliers, whose products converge to 0, and the
+    steps of both. An iteration of `skpd.solvers.interior.method.State` calls ::
+
+        add_gradient(out)                   the gradient A'u at the multipliers u
+        factorise(system)                   the curvature A' diag(h) A without its own variables
+        add_centering(mu, corrected, out)   the change of the gradient by which products become mu
+        set_step(dx)                        the steps of slacks and multipliers, with x + dx
+        largest_steps()                     how far they may go before they are negative
+        move(primal, dual)                  slacks and multipliers at these lengths
+
+    The last four come twice if there is a predictor, for which only `move` is left out.
 
     Attributes
     ----------
@@ -47,51 +51,59 @@ class Term(ABC):
     def factorise(self, system: NewtonSystem) -> None:
         """Add the curvature to the system, and prepare for steps from the current point."""
 
-    def add_shift(self, mu: float | None, affine: Any, out: Array) -> None:  # noqa: B027
+    def add_centering(  # noqa: B027
+        self, mu: float | None, corrected: bool, out: Array
+    ) -> None:
         """Add the change of the gradient that gives products of mu for a fixed x.
 
-        Without a mu the products do not change. ``affine`` is the direction of the predictor,
-        whose second-order part is subtracted. Terms without products add nothing.
+        Without a mu the products do not change. If ``corrected``, the last step was that of the
+        predictor, whose second-order part is subtracted. Terms without products add nothing.
         """
 
     @abstractmethod
-    def direction(self, dx: Array) -> Any:
-        """The changes of slacks and multipliers for a change dx of x."""
+    def set_step(self, dx: Array) -> None:
+        """Compute the steps of slacks and multipliers for a change dx of x."""
 
     @abstractmethod
-    def move(self, direction: Any, primal: float, dual: float) -> None:
-        """Move slacks and multipliers along a direction by the given lengths."""
+    def move(self, primal: float, dual: float) -> None:
+        """Take the steps of slacks and multipliers, at the given lengths."""
 
-    def watch(self, direction: Any) -> None:
+    def predict_kinks(self) -> None:  # noqa: B027
         """Predict from a Newton step which slacks and multipliers converge to 0.
 
         Of a slack and its multiplier, the one that decreases by a larger factor in a full step
         converges to 0 (El-Bakry, Tapia and Zhang, 1994).
         """
-        return
 
-    def settle(self, x: Array) -> None:
-        """Move unknowns onto the kinks to which they converge, as predicted by `watch`."""
-        return
+    def move_onto_kinks(self, x: Array) -> None:  # noqa: B027
+        """Move unknowns onto the kinks to which `predict_kinks` expects them to converge."""
 
-    def add_model_error(self, direction: Any, length: float, out: Array) -> None:
-        """Add the error of the Newton model of the gradient at a length along a direction."""
-        return
+    def add_model_error(self, length: float, out: Array) -> None:  # noqa: B027
+        """Add the error of the Newton model of the gradient at a length of the step."""
 
     def products(self) -> float:
         """The sum of the products of slacks and multipliers."""
         return 0.0
 
-    def products_after(self, direction: Any, primal: float, dual: float) -> float:
+    def products_after(self, primal: float, dual: float) -> float:
         """The sum of the products after steps of the given lengths."""
         return 0.0
 
-    def largest_steps(self, direction: Any) -> tuple[float, float]:
-        """The largest primal and dual steps at which slacks and multipliers are not negative."""
+    def largest_steps(self) -> tuple[float, float]:
+        """The largest primal and dual lengths at which slacks and multipliers stay in the cone."""
         return inf, inf
 
 
-class Quadratic(Term):
+class DualTerm(Term):
+    """A term whose multipliers are dual variables of the problem: a loss or a constraint."""
+
+    @property
+    @abstractmethod
+    def multipliers(self) -> Array:
+        """The derivatives of the term in A x, without the weights."""
+
+
+class Quadratic(DualTerm):
     """The term sum_k c_k s_k^2 / 2 with s = A x - offset."""
 
     def __init__(self, image: Map, offset: Array, weights: Array, x: Array) -> None:
@@ -108,130 +120,11 @@ class Quadratic(Term):
     def factorise(self, system: NewtonSystem) -> None:
         self.image.add_curvature(self.weights, system)
 
-    def direction(self, dx: Array) -> Array:
-        return self.image.times(dx)
+    def set_step(self, dx: Array) -> None:
+        self.s_step = self.image.times(dx)
 
-    def move(self, direction: Array, primal: float, dual: float) -> None:
-        self.s = self.s + primal * direction
-
-
-class Equality(Term):
-    """The constraint normal.x = offset, with its multiplier as an unknown.
-
-    Parameters
-    ----------
-    normal : ndarray of shape (n_core,) or fewer
-        The normal; its further entries are 0.
-    place : int
-        The index of the multiplier among the unknowns.
-    x : ndarray
-        The current unknowns.
-    n_coefficients : int
-        The number of coefficients among the unknowns, which `settle` may change.
-    offset : float, default=0.0
-    """
-
-    def __init__(
-        self, normal: Array, place: int, x: Array, n_coefficients: int, offset: float = 0.0
-    ) -> None:
-        self.normal, self.place = normal, place
-        self.n_coefficients, self.offset = n_coefficients, offset
-        self.value, self.multiplier = self._value(x), 0.0
-
-    def _value(self, x: Array) -> float:
-        return float(self.normal @ x[: len(self.normal)]) - self.offset
-
-    @property
-    def multipliers(self) -> Array:
-        return np.array([self.multiplier])
-
-    def add_gradient(self, out: Array) -> None:
-        out[: len(self.normal)] += self.multiplier * self.normal
-        out[self.place] += self.value
-
-    def factorise(self, system: NewtonSystem) -> None:
-        system.border(self.place)[: len(self.normal)] += self.normal
-
-    def direction(self, dx: Array) -> tuple[float, float]:
-        return float(self.normal @ dx[: len(self.normal)]), float(dx[self.place])
-
-    def move(self, direction: tuple[float, float], primal: float, dual: float) -> None:
-        self.value += primal * direction[0]
-        self.multiplier += dual * direction[1]
-
-    def settle(self, x: Array) -> None:
-        """Restore the equality after coefficients were moved, by changing non-zero ones."""
-        some = slice(self.n_coefficients)
-        shares = self.normal[some] * np.abs(x[some])
-        size = float(self.normal[some] @ shares)
-        if size > 0.0:
-            x[some] -= (self._value(x) / size) * shares
-
-
-class PairsChange(NamedTuple):
-    """Changes of slacks and multipliers: arrays, or vectors in cones."""
-
-    slack: Any
-    dual: Any
-
-
-class Pairs(Term):
-    """The base class of terms with pairs of slacks and multipliers, here numbers.
-
-    Attributes
-    ----------
-    slack, dual : ndarray
-    share : float
-        The products on the central path, in units of mu.
-    weights : float or ndarray
-        The weights of the products in a sum.
-    """
-
-    linear = True
-    slack: Any
-    dual: Any
-    share: float = 1.0
-    weights: Any = 1.0
-
-    def aim(self, mu: float | None, affine: PairsChange | None) -> Any:
-        """Compute the changes of multipliers that give products of mu, for fixed slacks.
-
-        Without a mu they are 0.
-        """
-        self.wanted = np.zeros_like(self.dual)
-        if mu is not None:
-            target: Any = self.share * mu
-            if affine is not None:
-                target = target - affine.slack * affine.dual
-            self.wanted = target / self.slack - self.dual
-        return self.wanted
-
-    def largest_steps(self, direction: Any) -> tuple[float, float]:
-        primal = self._largest_step(self.slack, direction.slack)
-        return primal, self._largest_step(self.dual, direction.dual)
-
-    def _largest_step(self, x: Any, change: Any) -> float:
-        """The largest t with x + t change in the cone, here of numbers that are not negative."""
-        fastest = float(np.min(change / x, initial=0.0))
-        return -1.0 / fastest if fastest < 0.0 else inf
-
-    def products(self) -> float:
-        return self._product(self.slack, self.dual)
-
-    def products_after(self, direction: Any, primal: float, dual: float) -> float:
-        slack = self._moved(self.slack, direction.slack, primal)
-        return self._product(slack, self._moved(self.dual, direction.dual, dual))
-
-    def _product(self, slack: Any, dual: Any) -> float:
-        # more accurate than the sum of rounded products
-        return float((self.weights * slack).ravel() @ dual.ravel())
-
-    def move(self, direction: Any, primal: float, dual: float) -> None:
-        self.slack = self._moved(self.slack, direction.slack, primal)
-        self.dual = self._moved(self.dual, direction.dual, dual)
-
-    def _moved(self, x: Any, change: Any, length: float) -> Any:
-        return x + length * change
+    def move(self, primal: float, dual: float) -> None:
+        self.s = self.s + primal * self.s_step
 
 
 class Smooth(Quadratic):
@@ -251,12 +144,12 @@ class Smooth(Quadratic):
         return self.derivative(self.s)
 
     @abstractmethod
-    def model_change(self, direction: Array, length: float) -> Array:
-        """The change of the derivatives by the Newton model, at a length along a direction."""
+    def model_change(self, s_step: Array) -> Array:
+        """The change of the derivatives by the Newton model, for a change of s."""
 
-    def add_model_error(self, direction: Array, length: float, out: Array) -> None:
-        error = self.derivative(self.s + length * direction) - self.multipliers
-        error -= self.model_change(direction, length)
+    def add_model_error(self, length: float, out: Array) -> None:
+        s_step = length * self.s_step
+        error = self.derivative(self.s + s_step) - self.multipliers - self.model_change(s_step)
         self.image.add_adjoint(self.weights * error, out)
 
 
@@ -284,11 +177,64 @@ class SmoothLoss(Smooth):
         self.h = curvature / self.weights
         self.image.add_curvature(curvature, system)
 
-    def model_change(self, direction: Array, length: float) -> Array:
-        return length * self.h * direction
+    def model_change(self, s_step: Array) -> Array:
+        return self.h * s_step
 
 
-class Intervals(Term):
+class Equality(DualTerm):
+    """The constraint normal.x = offset, with its multiplier as an unknown.
+
+    Parameters
+    ----------
+    normal : ndarray of shape (n_core,) or fewer
+        The normal; its further entries are 0.
+    index : int
+        The index of the multiplier among the unknowns.
+    x : ndarray
+        The current unknowns.
+    n_coefficients : int
+        The number of coefficients among the unknowns, which `move_onto_kinks` may change.
+    offset : float, default=0.0
+    """
+
+    def __init__(
+        self, normal: Array, index: int, x: Array, n_coefficients: int, offset: float = 0.0
+    ) -> None:
+        self.normal, self.index = normal, index
+        self.n_coefficients, self.offset = n_coefficients, offset
+        self.value, self.multiplier = self._product(x) - offset, 0.0
+
+    def _product(self, x: Array) -> float:
+        return float(self.normal @ x[: len(self.normal)])
+
+    @property
+    def multipliers(self) -> Array:
+        return np.array([self.multiplier])
+
+    def add_gradient(self, out: Array) -> None:
+        out[: len(self.normal)] += self.multiplier * self.normal
+        out[self.index] += self.value
+
+    def factorise(self, system: NewtonSystem) -> None:
+        system.border(self.index)[: len(self.normal)] += self.normal
+
+    def set_step(self, dx: Array) -> None:
+        self.value_step, self.multiplier_step = self._product(dx), float(dx[self.index])
+
+    def move(self, primal: float, dual: float) -> None:
+        self.value += primal * self.value_step
+        self.multiplier += dual * self.multiplier_step
+
+    def move_onto_kinks(self, x: Array) -> None:
+        """Restore the equality after coefficients were moved, by changing non-zero ones."""
+        some = slice(self.n_coefficients)
+        shares = self.normal[some] * np.abs(x[some])
+        size = float(self.normal[some] @ shares)
+        if size > 0.0:
+            x[some] -= (self._product(x) - self.offset) / size * shares
+
+
+class Intervals(DualTerm):
     """The term sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2.
 
     Here s = sign (A x - offset). Such terms are losses of rows and penalties of coefficients that
@@ -322,9 +268,9 @@ class Intervals(Term):
     """
 
     def __init__(
-        self, image: Map, *, sign: Any = 1.0, offset: Any = 0.0, lower: Any, upper: Any,
-        q: float = 0.0, weights: Any = 1.0, share: float = 1.0, x: Array, width: Any,
-        slope: Any = 1.0,
+        self, image: Map, *, sign: Numbers = 1.0, offset: Numbers = 0.0, lower: Numbers,
+        upper: Numbers, q: float = 0.0, weights: Numbers = 1.0, share: float = 1.0, x: Array,
+        width: Numbers, slope: Numbers = 1.0,
     ) -> None:  # fmt: skip
         self.image = image
         self.linear = q == 0.0
@@ -349,27 +295,35 @@ class Intervals(Term):
     def add_gradient(self, out: Array) -> None:
         self.image.add_adjoint(self.rows.gradient(), out)
 
-    def watch(self, direction: kernels.IntervalStep) -> None:
-        self.at_kink = self.rows.towards_kinks(direction).view(bool)
-
-    def settle(self, x: Array) -> None:
-        self.image.set_where(self.at_kink, self.offset[self.at_kink], x)
-
-    products = attribute_of_part("rows.products")
-    products_after = attribute_of_part("rows.products_after")
-    largest_steps = attribute_of_part("rows.largest_steps")
-    move = attribute_of_part("rows.move")
-
     def factorise(self, system: NewtonSystem) -> None:
         self.image.add_curvature(self.rows.factorise(), system)
 
-    def add_shift(self, mu: float | None, affine: kernels.IntervalStep | None, out: Array) -> None:
-        self.image.add_adjoint(self.rows.shift(mu, affine), out)
+    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
+        predictor = self.step if corrected else None
+        self.image.add_adjoint(self.rows.shift(mu, predictor), out)
 
-    def direction(self, dx: Array) -> kernels.IntervalStep:
-        return self.rows.direction(self.image.times(dx))
+    def set_step(self, dx: Array) -> None:
+        self.step = self.rows.direction(self.image.times(dx))
+
+    def move(self, primal: float, dual: float) -> None:
+        self.rows.move(self.step, primal, dual)
+
+    def predict_kinks(self) -> None:
+        self.at_kink = self.rows.towards_kinks(self.step).view(bool)
+
+    def move_onto_kinks(self, x: Array) -> None:
+        self.image.set_where(self.at_kink, self.offset[self.at_kink], x)
+
+    def products(self) -> float:
+        return self.rows.products()
+
+    def products_after(self, primal: float, dual: float) -> float:
+        return self.rows.products_after(self.step, primal, dual)
+
+    def largest_steps(self) -> tuple[float, float]:
+        return self.rows.largest_steps(self.step)
 
 
-def _of_length(size: int, values: Any) -> Array:
+def _of_length(size: int, values: Numbers) -> Array:
     """The values broadcast to one number for each term."""
     return np.ascontiguousarray(np.broadcast_to(values, (size,)), dtype=np.float64)

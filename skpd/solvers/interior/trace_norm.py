@@ -9,13 +9,13 @@ G' Z G = G^-1 S G^-T = diag(lambda).
 """
 
 from math import inf, sqrt
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._typing import Array
-from .terms import Pairs
+from .pairs import Pairs
+from .systems import NewtonSystem
 
 
 class _Scaling:
@@ -34,17 +34,18 @@ class _Scaling:
         """The slack G scaled G' of a scaled matrix."""
         return self.matrix @ scaled @ self.matrix.T
 
-    def wanted(self, mu: float | None, affine: "_Change | None") -> Array:
-        """The sum of the scaled changes of slack and multiplier that gives a Jordan product of mu.
+    def centering(self, mu: float | None, predictor: tuple[Array, Array] | None) -> Array:
+        """The sum of the scaled steps of slack and multiplier that gives a Jordan product of mu.
 
-        Without a mu the product does not change.
+        Without a mu the product does not change. ``predictor`` has the scaled steps of slack and
+        multiplier in the predictor.
         """
         values = self.values
         if mu is None:
             return np.zeros((len(values), len(values)))
         product = np.diag(mu - values * values)
-        if affine is not None:
-            second = affine.scaled_slack @ affine.scaled_dual
+        if predictor is not None:
+            second = predictor[0] @ predictor[1]
             product -= 0.5 * (second + second.T)
         return 2.0 * product / (values + values[:, np.newaxis])
 
@@ -55,15 +56,7 @@ class _Scaling:
         return -1.0 / least if least < 0.0 else inf
 
 
-class _Change(NamedTuple):
-    coef: Array
-    slack: Array
-    dual: Array
-    scaled_slack: Array
-    scaled_dual: Array
-
-
-class TraceNorm(Pairs):
+class TraceNorm(Pairs[Array]):
     """The term a ||W||_*, where the rows of W are the first coefficients, one after the other.
 
     Parameters
@@ -77,6 +70,8 @@ class TraceNorm(Pairs):
     size : float
         The initial diagonal entries of A and B; the initial W is 0.
     """
+
+    scaled_steps: tuple[Array, Array]
 
     def __init__(self, shape: tuple[int, int], weight: float, share: float, size: float) -> None:
         self.shape, self.share = shape, share
@@ -102,10 +97,16 @@ class TraceNorm(Pairs):
         matrix[d:, :d] = matrix[:d, d:].T
         return matrix
 
-    def add_gradient(self, out: Array) -> None:
-        out[: len(self.coef)] -= 2.0 * self._beside(self.dual)
+    def _add_adjoint(self, dual: Array, out: Array) -> None:
+        out[: len(self.coef)] -= 2.0 * self._beside(dual)
 
-    def factorise(self, system: Any) -> None:
+    def _product(self, slack: Array, dual: Array) -> float:
+        return float(np.ravel(slack) @ np.ravel(dual))
+
+    def _largest_step(self, x: Array, step: Array) -> float:
+        return self.scaling.largest_step(step)
+
+    def factorise(self, system: NewtonSystem) -> None:
         """Add the curvature 2 M^-1 to the system.
 
         If N is the change of the off-diagonal block of Z, the change of W is c - M N, where M N is
@@ -132,45 +133,44 @@ class TraceNorm(Pairs):
         """The product R^-1 right, or with form "T" the product with the inverse transpose."""
         return solve_triangular(self.root, right, trans=form, check_finite=False)
 
-    def add_shift(self, mu: float | None, affine: _Change | None, out: Array) -> None:
-        self.wanted = self.scaling.wanted(None if mu is None else self.share * mu, affine)
+    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
+        mu = None if mu is None else self.share * mu
+        self.centering = self.scaling.centering(mu, self.scaled_steps if corrected else None)
         # the rounding error of the off-diagonal block of S, which should be W
         off = self.coef - self._beside(self.slack)
-        self.constant = self._beside(self.scaling.of_slack(self.wanted)) - off
+        self.constant = self._beside(self.scaling.of_slack(self.centering)) - off
         out[: len(self.coef)] -= 2.0 * self._inverse(self.constant)
 
-    def direction(self, dx: Array) -> _Change:
-        coef = dx[: len(self.coef)]
-        dual = self._symmetric(self._inverse(self.constant - coef))
-        scaled_dual = self.scaling.of_dual(dual)
-        scaled_slack = self.wanted - scaled_dual
-        slack = self.scaling.of_slack(scaled_slack)
-        return _Change(coef, 0.5 * (slack + slack.T), dual, scaled_slack, scaled_dual)
+    def set_step(self, dx: Array) -> None:
+        self.coef_step = dx[: len(self.coef)]
+        self.dual_step = self._symmetric(self._inverse(self.constant - self.coef_step))
+        scaled_dual = self.scaling.of_dual(self.dual_step)
+        self.scaled_steps = self.centering - scaled_dual, scaled_dual
+        slack = self.scaling.of_slack(self.scaled_steps[0])
+        self.slack_step = 0.5 * (slack + slack.T)
 
-    def largest_steps(self, direction: _Change) -> tuple[float, float]:
-        return (
-            self.scaling.largest_step(direction.scaled_slack),
-            self.scaling.largest_step(direction.scaled_dual),
-        )
+    def largest_steps(self) -> tuple[float, float]:
+        primal, dual = map(self.scaling.largest_step, self.scaled_steps)
+        return primal, dual
 
-    def watch(self, direction: _Change) -> None:
-        """Count the singular values that converge to 0 (see `Term.watch`).
+    def predict_kinks(self) -> None:
+        """Count the singular values that converge to 0 (see `Term.predict_kinks`).
 
         The multiplier of the singular value of u and v is (u, v)' Z (u, v).
         """
         u, values, v = np.linalg.svd(self.coef.reshape(self.shape), full_matrices=False)
         both = np.concatenate([u, v.T])
-        change = np.einsum("ji,jk,ik->i", u, direction.coef.reshape(self.shape), v)
+        change = np.einsum("ji,jk,ik->i", u, self.coef_step.reshape(self.shape), v)
         kept = np.einsum("ji,jk,ki->i", both, self.dual, both)
-        growth = np.einsum("ji,jk,ki->i", both, direction.dual, both)
+        growth = np.einsum("ji,jk,ki->i", both, self.dual_step, both)
         self.n_zeros = int(np.count_nonzero(change * kept < growth * values))
 
-    def settle(self, x: Array) -> None:
+    def move_onto_kinks(self, x: Array) -> None:
         coef = x[: len(self.coef)]
         u, values, v = np.linalg.svd(coef.reshape(self.shape), full_matrices=False)
         values[len(values) - self.n_zeros :] = 0.0
         coef[:] = np.ravel((u * values) @ v)
 
-    def move(self, direction: _Change, primal: float, dual: float) -> None:
-        self.coef = self.coef + primal * direction.coef
-        super().move(direction, primal, dual)
+    def move(self, primal: float, dual: float) -> None:
+        self.coef = self.coef + primal * self.coef_step
+        super().move(primal, dual)
