@@ -15,11 +15,16 @@ from .settings import BALL
 
 
 def is_well_conditioned(problem: Problem) -> bool:
-    """Whether block Frank-Wolfe is fast: the ridge is not small beside the norms of the rows."""
-    largest = float(np.max(problem.weights * problem.design.row_norms() ** 2))
+    """Whether block Frank-Wolfe is fast: the ridge is not small beside the norms of the rows.
+
+    There `skpd.solvers.published.pdbfw` with line searches takes a nineteenth to a fifth of the
+    time of accelerated projected gradients (Reuters and rows of power-law features, to 1e-4).
+    """
+    ridge, largest = ridge_of(problem), problem.design.row_norms() ** 2
     curvature = min(problem.loss.smoothness, BALL.kink_curvature)
-    enough = 0.0 < ridge_of(problem) >= largest * curvature / BALL.largest_condition
-    return enough and problem.loss.is_compiled
+    condition = float(np.max(problem.weights * largest)) * curvature
+    is_well_conditioned = 0.0 < ridge >= condition / BALL.largest_condition
+    return is_well_conditioned and problem.loss.is_compiled
 
 
 def ridge_of(problem: Problem) -> float:

@@ -42,8 +42,6 @@ class BallSettings:
 class TraceNormSettings:
     """Settings of primal-dual block Frank-Wolfe over the trace-norm ball."""
 
-    # The rank of the first update, which grows whenever it is too small
-    first_rank: int = 8
     # Primal steps end when this number of them has not reduced the gap to a share
     primal_patience: int = 4
     primal_progress: float = 0.5
@@ -62,14 +60,6 @@ class TraceNormSettings:
     # Rounding errors as a share of the dual value, and as a ridge of the model of two moves, which
     # may be nearly parallel
     rounding: float = 1e-12
-
-    # Singular values
-
-    # Columns of the subspace in addition to the rank, and iterations with the last subspace
-    extra_columns: int = 8
-    subspace_sweeps: int = 2
-    # Singular values below this share of the largest count as rounding errors
-    value_noise: float = 1e-11
 
 
 BLOCKS = BlockSettings()

@@ -12,10 +12,10 @@ from ..._typing import Array
 from ...losses import Loss
 from ...problems import Point
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
+from ..low_rank.factors import BallProjection, ball_level
 from ..options import POSITIVE, Count, Number, OrNone
 from ..solver_context import SolverContext
 from .settings import TRACE_NORM
-from .singular import Projector, threshold
 from .table import Table
 
 PrimalStep = Annotated[float, Number(0, 1, "(]")]
@@ -51,19 +51,19 @@ def block_frank_wolfe(
     """
     own, problem = _Iterate(context), context.problem
     table, (n, d, c), largest = own.table, own.table.shape, float(np.max(own.table.weights))
-    project = Projector(table, context.random_state, rank)
+    project, radius = BallProjection(context.random_state, rank), table.inner_radius
     product, W, theta = table.matmul(own.W), own.W, own.theta
     G = table.rmatmul(table.weights[:, np.newaxis] * theta)
     of_all = None if delta is not None else _step_of_theory(own, problem.loss)
     with own.certified_at_the_end():
         while not own.ended:
             own.n_iter += 1
-            found = project(W - (G / table.alpha + W) / eta)
-            W = (1.0 - eta) * W + eta * (found.left @ found.right)
-            product = (1.0 - eta) * product + eta * (table.matmul(found.left) @ found.right)
+            update = project(W - (G / table.alpha + W) / eta, radius)
+            W = (1.0 - eta) * W + eta * (update.U @ update.V.T)
+            product = (1.0 - eta) * product + eta * (table.matmul(update.U) @ update.V.T)
             own.W, own.theta = W, theta
             own.report()
-            k = min(n_rows or max(1, int(n * project.s * (1.0 / c + 1.0 / d))), n)
+            k = min(n_rows or max(1, int(n * project.rank * (1.0 / c + 1.0 / d))), n)
             step = (delta if of_all is None else of_all / (k * largest)) * problem.weights
             moved = np.ravel(theta) + step * np.ravel(product + table.y_mean)
             moves = problem.prox_dual(moved, step).reshape(n, c) - theta
@@ -76,7 +76,7 @@ def _step_of_theory(context: "_Iterate", loss: Loss) -> float:
     """k times the largest weight times the delta of Theorem 4.3."""
     table = context.table
     gram = table.rmatmul(table.weights[:, np.newaxis] * table.matmul(np.eye(table.shape[1])))
-    largest = Projector(table, context.context.random_state).top(gram, 1)[1][0]
+    largest = BallProjection(context.context.random_state).largest(gram, 1)[1][0]
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
     of_rows = float(largest) * len(table.weights) * float(np.max(table.weights))
     return 1.0 / (1.0 / loss.smoothness + 22.5 * of_rows / table.alpha)
@@ -92,7 +92,7 @@ def line_search_over_trace_norm(context: SolverContext) -> None:
     move.
     """
     own = _Iterate(context)
-    project, dual = Projector(own.table, context.random_state), _DualSteps(own)
+    project, dual = BallProjection(context.random_state), _DualSteps(own)
     with own.certified_at_the_end():
         if context.start is not None:
             own.check()
@@ -143,7 +143,7 @@ class _Iterate:
 # The full dual step, and a line search in the primal
 
 
-def _primal_phase(context: _Iterate, project: Projector, dual: "_DualSteps") -> None:
+def _primal_phase(context: _Iterate, project: BallProjection, dual: "_DualSteps") -> None:
     """Take primal steps while every few of them halve the estimated gap; then set a dual point.
 
     A step goes to the minimum along the line to the projection of a gradient step, whose length
@@ -158,12 +158,12 @@ def _primal_phase(context: _Iterate, project: Projector, dual: "_DualSteps") -> 
     if size == 0.0:
         return
     curvature = float(np.sum(weights @ table.matmul(G / size) ** 2)) + alpha
-    values_of_G, along, slow = Projector(table, context.context.random_state).top, None, False
+    values_of_G, along, slow = BallProjection(context.context.random_state).largest, None, False
     while not (slow or context.ended):
         gradient = G + alpha * W
-        found = project(W - gradient / curvature)
-        direction = found.left @ found.right - W
-        change = table.matmul(found.left) @ found.right - product
+        end = project(W - gradient / curvature, table.inner_radius)
+        direction = end.U @ end.V.T - W
+        change = table.matmul(end.U) @ end.V.T - product
         square = float(np.sum(direction**2))
         bend = float(np.sum(weights @ change**2)) + alpha * square
         slope = -float(np.sum(gradient * direction))
@@ -175,7 +175,7 @@ def _primal_phase(context: _Iterate, project: Projector, dual: "_DualSteps") -> 
         G = table.rmatmul(weights[:, np.newaxis] * theta)
         objective = table.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
         context.n_iter, context.W, context.theta = context.n_iter + 1, W, theta
-        along = _dual_along(table, theta, values_of_G(G, len(found.right))[1])
+        along = _dual_along(table, theta, values_of_G(G, end.rank)[1])
         estimates.append(min(objective - along(1.0), estimates[-1]))
         slow = len(estimates) > patience + 1 and (
             estimates[-1] > TRACE_NORM.primal_progress * estimates[-1 - patience]
@@ -193,7 +193,7 @@ def _dual_along(table: Table, theta: Array, sigma: Array):
     linear = float(table.weights @ (theta * table.targets).sum(axis=1))
 
     def value(t: float) -> float:
-        tau = threshold(t * sigma, ridge * radius)
+        tau = ball_level(t * sigma, ridge * radius)
         excess = np.maximum(t * sigma - tau, 0.0)
         return -t * (t * square + linear) - tau * radius - 0.5 * float(excess @ excess) / ridge
 
@@ -225,14 +225,15 @@ class _DualSteps:
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    def ascend(self, context: _Iterate, project: Projector) -> None:
+    def ascend(self, context: _Iterate, project: BallProjection) -> None:
         """Take steps until the run ends."""
         table = context.table
         while not context.ended:
             context.n_iter += 1
-            found = project(-self.G / table.alpha)  # minimises the Lagrangian: (18), a full step
-            context.W, context.theta = found.left @ found.right, self.theta
-            product = table.matmul(found.left) @ found.right
+            # the minimiser of the Lagrangian, which is (18) with a full step
+            minimiser = project(-self.G / table.alpha, table.inner_radius)
+            context.W, context.theta = minimiser.U @ minimiser.V.T, self.theta
+            product = table.matmul(minimiser.U) @ minimiser.V.T
             # the move of each row, (14)
             towards = product - table.targets - self.theta
             # the gap, as W minimises the Lagrangian
@@ -247,7 +248,7 @@ class _DualSteps:
                 context.report()
                 continue
             self.reached, self.kept = value, (self.theta, self.G, self.before)
-            self.share = TRACE_NORM.curvature_decrease * self.share if found.tau > 0.0 else 1.0
+            self.share = TRACE_NORM.curvature_decrease * self.share if project.level > 0.0 else 1.0
             context.report(estimate)
             if not context.ended:
                 self._move(table, towards)

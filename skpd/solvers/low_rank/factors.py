@@ -7,13 +7,26 @@ decomposition.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
+from ... import kernels
 from ..._typing import Array
 from ...designs import SubspaceIteration
 from .settings import SETTINGS
+
+
+class LinearMap(Protocol):
+    """A matrix, or what has its shape, its transpose and its products with vectors."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def T(self) -> "LinearMap": ...
+
+    def __matmul__(self, vectors: Array) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +75,7 @@ class Factors:
 class Sum:
     """The linear map U V' plus a multiple of another linear map."""
 
-    def __init__(self, low_rank: Factors, scale: float, other: Any) -> None:
+    def __init__(self, low_rank: Factors, scale: float, other: LinearMap) -> None:
         self.low_rank, self.scale, self.other = low_rank, scale, other
 
     @property
@@ -85,38 +98,71 @@ class SingularThreshold:
     ----------
     random_state : RandomState
         The source of the first start vectors.
+    rank : int, default=None
+        A fixed number of singular values that are kept at most. By default it follows the number
+        above the threshold.
+
+    Attributes
+    ----------
+    rank : int
+        The number of singular values that the next call computes first.
+    largest : SubspaceIteration
+        The largest singular triplets of a matrix.
+    level : float
+        The number that the last call subtracted from the singular values.
     """
 
-    def __init__(self, random_state: np.random.RandomState) -> None:
-        self._largest = SubspaceIteration(
+    def __init__(self, random_state: np.random.RandomState, rank: int | None = None) -> None:
+        self.largest = SubspaceIteration(
             random_state, SETTINGS.extra_vectors, SETTINGS.warm_sweeps, SETTINGS.cold_sweeps
         )
-        self.rank = SETTINGS.first_rank
+        self.is_fixed, self.rank, self.level = rank is not None, rank or SETTINGS.first_rank, 0.0
 
     @property
     def vectors(self) -> Array:
         """The right singular vectors of the last call and some more, as columns."""
-        return self._largest.V
+        return self.largest.V
 
-    def __call__(self, M: Any, threshold: float) -> Factors:
+    def __call__(self, M: LinearMap, threshold: float) -> Factors:
         """The matrix or linear map with its singular values reduced by a threshold."""
         while True:
             rank = self.rank
-            found = self.truncated(M, threshold)
-            if found.rank <= rank or found.rank == min(M.shape):
-                return found
+            factors = self.truncated(M, threshold)
+            if factors.rank <= rank or factors.rank == min(M.shape):
+                return factors
 
-    def truncated(self, M: Any, threshold: float) -> Factors:
+    def truncated(self, M: LinearMap, threshold: float) -> Factors:
         """The matrix of the largest singular values reduced by a threshold.
 
         If more singular values may be above the threshold, the next call computes twice as many.
         This is sufficient for iterates that converge to a matrix of low rank.
         """
-        U, sigma, right = self._largest(M, min(self.rank, *M.shape))
-        kept = int(np.sum(sigma > threshold))
-        self.rank = 2 * self.rank if kept > self.rank else max(kept + 1, SETTINGS.first_rank)
-        roots = np.sqrt(sigma[:kept] - threshold)
+        U, sigma, right = self.largest(M, min(self.rank, *M.shape))
+        if self.is_fixed:
+            sigma = sigma[: self.rank]
+        self.level = self._level(sigma, threshold)
+        rounding = SETTINGS.negligible * float(np.max(sigma, initial=0.0))
+        kept = int(np.sum(sigma > max(self.level, rounding)))
+        if not self.is_fixed:
+            self.rank = 2 * self.rank if kept > self.rank else max(kept + 1, SETTINGS.first_rank)
+        roots = np.sqrt(sigma[:kept] - self.level)
         return Factors(U[:, :kept] * roots, right[:kept].T * roots)
+
+    def _level(self, sigma: Array, threshold: float) -> float:
+        return threshold
+
+
+def ball_level(sigma: Array, radius: float) -> float:
+    """The least tau >= 0 with sum_j max(sigma_j - tau, 0) <= radius."""
+    inside = kernels.project_l1_ball(np.ascontiguousarray(sigma), radius)
+    return float(np.max(sigma - inside, initial=0.0))
+
+
+class BallProjection(SingularThreshold):
+    """Projections onto the trace-norm ball, whose radius is the threshold of a call."""
+
+    def _level(self, sigma: Array, threshold: float) -> float:
+        return ball_level(sigma, threshold)
 
 
 def compressed(factors: Factors) -> Factors:
