@@ -14,7 +14,7 @@ from .._values import Value
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import NumericalEvaluator, constant_between
-from .row_groups import Strata
+from .row_groups import RowGroups
 
 
 def _depth(n: int) -> float:
@@ -67,8 +67,8 @@ class Loss(Value, ABC):
         The q with l*(y, theta) = y theta + q theta^2 / 2 on its domain, where there is one.
     piecewise_quadratic : bool
         Whether l(y, .) is linear or a parabola in pieces, as a loss with `pieces` is.
-    strata_have_weights : bool
-        Whether every row is in one of the `strata`, with its own weight.
+    groups_have_weights : bool
+        Whether every row is in one of the `row_groups`, with its own weight.
     of_labels : bool
         Whether y are labels, -1 and 1, and l(y, z) does not increase with y z.
     of_residuals : bool
@@ -110,7 +110,7 @@ class Loss(Value, ABC):
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
     conjugate_curvature: ClassVar[float | None] = None
-    strata_have_weights: ClassVar[bool] = True
+    groups_have_weights: ClassVar[bool] = True
     of_labels: ClassVar[bool] = False
     of_residuals: ClassVar[bool] = False
     is_log_likelihood: ClassVar[bool] = False
@@ -330,20 +330,21 @@ class Loss(Value, ABC):
         return constant_between(self.best_constant(y, weights), ends, slope)
 
     @abstractmethod
-    def strata(self, y: Array, weights: Array) -> Strata:
-        """The strata of the rows: one of all rows, or one for each class."""
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
+        """The groups of rows for Jensen's inequality: one of all rows, or one for each class."""
 
     @abstractmethod
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on the intercepts b with sum_i weights_i l(y_i, x_i.w + b) <= value.
 
         Parameters
         ----------
-        strata : list of Stratum
+        groups : list of RowGroup
+            The `row_groups`.
         value : float
             An upper bound on the weighted loss.
-        reaches : list of float
-            For each stratum, a bound on the size of x.w at its mean row x.
+        bounds : list of float
+            For each group, a bound on the size of x.w at its mean row x.
 
         Returns
         -------

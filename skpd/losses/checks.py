@@ -238,10 +238,10 @@ class _OfSinglePredictions(_Tests):
 
     def _constant_interval(self, y: Array, weights: Array, x: Array) -> None:
         loss, b = self.loss, float(self.rng.normal()) * 3.0
-        strata = loss.strata(y, weights)
-        reaches = [abs(stratum.weights @ x) / stratum.total for stratum in strata]
+        groups = loss.row_groups(y, weights)
+        bounds = [abs(group.weights @ x) / group.total for group in groups]
         value = float(weights @ loss.value(y, x + b))
-        lower, upper = loss.constant_interval(strata, value, reaches)
+        lower, upper = loss.constant_interval(groups, value, bounds)
         room = ACCURACY * (1.0 + abs(b))
         what = "constant_interval, which holds every intercept with a mean loss"
         require_everywhere(loss, what, lower <= b + room, lower, b, value=value)

@@ -17,7 +17,7 @@ from .base import _depth
 from .cones import LossCones
 from .coupled import Derivatives, RankOneLoss
 from .coupled_evaluator import SoftmaxEvaluator
-from .row_groups import Strata, Stratum
+from .row_groups import RowGroup, RowGroups
 
 ROUNDINGS = 64.0  # bounds the rounding errors of an entropy for each class, in EPSILON
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few
@@ -90,24 +90,24 @@ class LabelLoss(RankOneLoss):
         """The constant 0: only differences between the scores of two classes change the loss."""
         return 0.0
 
-    def strata(self, y: Array, weights: Array) -> Strata:
-        """A stratum for each class k: the predictions z_ik of the rows i of class k."""
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
+        """A group for each class k: the predictions z_ik of the rows i of class k."""
         own = self._table(weights * y)
         table = np.zeros((self.n_outputs, *own.shape))
         for k, rows in enumerate(table):
             rows[:, k] = own[:, k]
-        return [Stratum(np.ravel(rows), float(np.sum(rows))) for rows in table]
+        return [RowGroup(np.ravel(rows), float(np.sum(rows))) for rows in table]
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on every intercept, if that of the class with the tightest bound is 0.
 
         By Jensen, the mean loss over the rows of a class is at least the difference of the mean
         score of any other class and the own one. Without the intercepts this difference is at
-        most the entry of ``reaches``, which bounds the difference of the intercepts.
+        most the entry of ``bounds``, which bounds the difference of the intercepts.
         """
         furthest = [
-            value / stratum.total + reach if stratum.total > 0.0 else inf
-            for stratum, reach in zip(strata, reaches, strict=True)
+            value / group.total + bound if group.total > 0.0 else inf
+            for group, bound in zip(groups, bounds, strict=True)
         ]
         most = 1.000001 * max(furthest)  # with the rounding of products
         return -most, most

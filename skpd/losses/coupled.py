@@ -32,7 +32,7 @@ from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss
 from .cones import LossCones
 from .coupled_evaluator import CoupledEvaluator
-from .row_groups import Strata, all_rows
+from .row_groups import RowGroups, all_rows
 
 MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
 Derivatives = tuple[Array, Array, Array]  # a gradient or projection, and d and e of diag(d) - e e'
@@ -97,7 +97,7 @@ class CoupledResidualLoss(CoupledLoss):
     linear_conjugate: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = True
 
-    def strata(self, y: Array, weights: Array) -> Strata:
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
         return all_rows(y, weights, self.target_error)
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
@@ -227,13 +227,13 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         return float(np.average(y, weights=weights))
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on the intercept of one output, whose residual is at most the norm of all."""
-        (stratum,), (reach,) = strata, reaches
-        most = value / stratum.total
-        room = most + reach + stratum.error
-        room += 64.0 * EPSILON * (abs(stratum.centre) + room)
-        return stratum.centre - room, stratum.centre + room
+        (group,), (bound,) = groups, bounds
+        most = value / group.total
+        room = most + bound + group.error
+        room += 64.0 * EPSILON * (abs(group.centre) + room)
+        return group.centre - room, group.centre + room
 
     def projection(self, y: Array, theta: Array) -> Derivatives:
         table = self._table(theta)

@@ -16,7 +16,7 @@ from .base import Loss, _depth
 from .cones import LossCones
 from .numerical import POWERS, last_above
 from .residual import interval_of_constants
-from .row_groups import Strata, Stratum
+from .row_groups import RowGroup, RowGroups
 
 LARGEST = 1e100  # size of dual variables, beyond which sums of products may overflow
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
@@ -30,7 +30,7 @@ class Deviance(Loss):
     """
 
     has_log_link: ClassVar[bool] = True
-    strata_have_weights: ClassVar[bool] = False
+    groups_have_weights: ClassVar[bool] = False
     has_kinks: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = False
     has_cones: ClassVar[bool] = True
@@ -190,20 +190,20 @@ class PowerDeviance(Deviance):
         largest = sum(1.0 / x for x in (2.0 - self.power, self.power - 1.0) if x > 0.0)
         return found, np.abs(found) + largest * np.abs(theta)
 
-    def strata(self, y: Array, weights: Array) -> Strata:
-        """One stratum, of the rows with y > 0, whose losses are y^a times one function of r."""
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
+        """One group, of the rows with y > 0, whose losses are y^a times one function of r."""
         scaled = weights * self._scales(y)
         total, log_y = float(np.sum(scaled)), self._origin(y)
         mean, error = kernels.compensated_dot(scaled, log_y)
         error += 2.0 * EPSILON * kernels.dot(scaled, np.abs(log_y))
         some = total or 1.0  # a block of rows may have no weight
-        return [Stratum(scaled, total, mean / some, error / some)]
+        return [RowGroup(scaled, total, mean / some, error / some)]
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
-        if not strata[0].total > 0.0:
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
+        if not groups[0].total > 0.0:
             return -inf, inf
         value *= 1.0 + 16.0 * EPSILON  # for the rounding of the scaled weights
-        return interval_of_constants(strata, value, reaches, self._interval_of_r)
+        return interval_of_constants(groups, value, bounds, self._interval_of_r)
 
     def _interval_of_r(self, value: float) -> Interval:
         """The ends of an interval that contains every r with phi(r) <= value."""
@@ -349,7 +349,7 @@ class NegativeBinomial(Deviance):
         value = np.where(inside, first + second + least, inf)
         return value, np.where(inside, np.abs(first) + np.abs(second) + least + np.abs(theta), 0.0)
 
-    def strata(self, y: Array, weights: Array) -> Strata:
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """The rows with the weights of both terms.
 
         The centre of each, times its total, is the sum of the least values of the losses.
@@ -358,19 +358,19 @@ class NegativeBinomial(Deviance):
         found = []
         for factor in (y, np.full(len(y), self.k)):
             total = float(weights @ factor)
-            found.append(Stratum(weights * factor, total, least / (total or 1.0)))
+            found.append(RowGroup(weights * factor, total, least / (total or 1.0)))
         return found
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on intercepts from Jensen's inequality for each of the two terms alone."""
         ends = []
-        for stratum, reach in zip(strata, reaches, strict=True):
+        for group, bound in zip(groups, bounds, strict=True):
             least = -inf
-            if stratum.total > 0.0:
-                most = (value / stratum.total + stratum.centre) * (1.0 + ROUNDINGS * EPSILON)
+            if group.total > 0.0:
+                most = (value / group.total + group.centre) * (1.0 + ROUNDINGS * EPSILON)
                 # log(1 + exp(-t)) <= most, as in the logistic loss
                 least = -(most + log(-expm1(-most))) if most > 0.0 else inf
-                least -= reach + ROUNDINGS * EPSILON * (1.0 + abs(least) + reach)
+                least -= bound + ROUNDINGS * EPSILON * (1.0 + abs(least) + bound)
             ends.append(least)
         log_k = log(self.k)
         room = 4.0 * EPSILON * abs(log_k)

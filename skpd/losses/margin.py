@@ -15,7 +15,7 @@ from .base import LinearPiece, ScalarLoss, _depth
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
-from .row_groups import Strata, Stratum
+from .row_groups import RowGroup, RowGroups
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 
@@ -121,18 +121,18 @@ class MarginLoss(ScalarLoss):
         """A lower bound on the t with phi(t) <= value; infinite where there is none."""
         return last_above(self._phi, value, SIGNED_POWERS)
 
-    def strata(self, y: Array, weights: Array) -> Strata:
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
         classes = (np.where(y > 0, weights, 0.0), np.where(y > 0, 0.0, weights))
-        return [Stratum(c, float(np.sum(c))) for c in classes]
+        return [RowGroup(c, float(np.sum(c))) for c in classes]
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
-        bounds = []
-        for sign, stratum, reach in zip((1.0, -1.0), strata, reaches, strict=True):
-            total = stratum.total
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
+        ends = []
+        for sign, group, bound in zip((1.0, -1.0), groups, bounds, strict=True):
+            total = group.total
             least = self._least_margin(value / total) if total > 0 else -inf
-            least -= reach + 64.0 * EPSILON * (1.0 + abs(least) + reach)
-            bounds.append(sign * least if np.isfinite(least) else -sign * inf)
-        lower, upper = bounds
+            least -= bound + 64.0 * EPSILON * (1.0 + abs(least) + bound)
+            ends.append(sign * least if np.isfinite(least) else -sign * inf)
+        lower, upper = ends
         return lower, upper
 
 

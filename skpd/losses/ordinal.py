@@ -145,8 +145,8 @@ class OrdinalLoss(LossOfRows):
         """The root of the slope in a threshold, by Newton's method with bisections."""
         signs = self.signs[k]
         low, high = float(np.min(u)), float(np.max(u))
-        reach = abs(self.inner._best_constant(*self.masses[k]))
-        low, high = low - reach, high + reach  # where the slopes of all rows have one sign
+        distance = abs(self.inner._best_constant(*self.masses[k]))
+        low, high = low - distance, high + distance  # where the slopes of all rows have one sign
         t = min(max(self._last[1][k], low), high)
         moved = high - low
         for _ in range(NEWTON_STEPS):

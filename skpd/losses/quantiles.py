@@ -33,7 +33,7 @@ from .cones import LossCones
 from .coupled import FURTHEST, CoupledResidualLoss, Derivatives
 from .coupled_evaluator import CoupledEvaluator
 from .residual import Pinball, interval_of_constants, weighted_quantile
-from .row_groups import Strata
+from .row_groups import RowGroups
 
 # The relative growth of a row's sigma with its dual point: the few rows that hold quantiles apart
 # have dual points of a hundred, which steps of the same size for all rows reach in 65 Newton
@@ -311,14 +311,14 @@ class NonCrossingPinball(CoupledResidualLoss):
         """The best constant that is shared by all quantiles."""
         return weighted_quantile(y, weights, float(np.mean(self.quantiles)))
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on the intercept of any of the quantiles.
 
         They use the first quantile's slope below the target and the last one's above it, the
         smallest in size.
         """
         below, above = self._slopes[0][0], self._slopes[1][-1]
-        return interval_of_constants(strata, value, reaches, lambda v: (v / below, v / above))
+        return interval_of_constants(groups, value, bounds, lambda v: (v / below, v / above))
 
 
 def _raises(overlaps: Array, size: float) -> Array:

@@ -15,7 +15,7 @@ from .base import LinearPiece, ScalarLoss, _depth
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import POWERS, last_above, root_of_slope
-from .row_groups import Strata, all_rows
+from .row_groups import RowGroups, all_rows
 
 
 class ResidualLoss(ScalarLoss):
@@ -107,24 +107,27 @@ class ResidualLoss(ScalarLoss):
         lower = -abs(last_above(self._phi, value, -outwards))
         return lower, abs(last_above(self._phi, value, outwards))
 
-    def strata(self, y: Array, weights: Array) -> Strata:
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
         return all_rows(y, weights, self.target_error)
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
-        return interval_of_constants(strata, value, reaches, self._residual_interval)
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
+        return interval_of_constants(groups, value, bounds, self._residual_interval)
 
 
 def interval_of_constants(
-    strata: Strata, value: float, reaches: list[float], of_residuals: Callable[[float], Interval]
+    groups: RowGroups,
+    value: float,
+    bounds: list[float],
+    of_residuals: Callable[[float], Interval],
 ) -> Interval:
-    """`Loss.constant_interval` for a single stratum, by Jensen's inequality for the residuals.
+    """`Loss.constant_interval` for a single group, by Jensen's inequality for the residuals.
 
     ``of_residuals`` is an interval that contains every residual with at most a given loss.
     """
-    (stratum,), (reach,) = strata, reaches
-    mean = stratum.centre
-    lower, upper = of_residuals(value / stratum.total)
-    room = reach + stratum.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + reach)
+    (group,), (bound,) = groups, bounds
+    mean = group.centre
+    lower, upper = of_residuals(value / group.total)
+    room = bound + group.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + bound)
     return mean + lower - room, mean + upper + room
 
 
@@ -198,8 +201,8 @@ class Squared(ResidualLoss):
         return float(np.average(y, weights=weights))
 
     def _residual_interval(self, value: float) -> Interval:
-        reach = sqrt(2.0 * value)
-        return -reach, reach
+        distance = sqrt(2.0 * value)
+        return -distance, distance
 
     @property
     def evaluator(self):
@@ -351,7 +354,7 @@ class Huber(QuadraticResidual):
 
     def _residual_interval(self, value: float) -> Interval:
         if value <= 0.5 * self.delta**2:
-            reach = np.sqrt(2.0 * value)
+            distance = np.sqrt(2.0 * value)
         else:
-            reach = value / self.delta + 0.5 * self.delta
-        return -reach, reach
+            distance = value / self.delta + 0.5 * self.delta
+        return -distance, distance

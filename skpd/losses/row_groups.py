@@ -1,4 +1,4 @@
-"""Strata of rows, over which Jensen's inequality bounds a loss (`Stratum`)."""
+"""Groups of rows, over which Jensen's inequality bounds a loss (`RowGroup`)."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from .._typing import Array
 
 
 @dataclass(frozen=True)
-class Stratum:
+class RowGroup:
     """Rows that share one convex function of the distance of z from a common centre.
 
     Jensen's inequality over such rows bounds the loss at their mean prediction by their
@@ -18,7 +18,7 @@ class Stratum:
     Attributes
     ----------
     weights : ndarray of shape (n_samples,)
-        The weights of the rows of the stratum, 0 for all other rows.
+        The weights of the rows of the group, 0 for all other rows.
     total : float
         The sum of the weights.
     centre, error : float
@@ -36,11 +36,11 @@ class Stratum:
     offset_error: float = 0.0
 
 
-Strata = list[Stratum]
+RowGroups = list[RowGroup]
 
 
-def all_rows(y: Array, weights: Array, target_error: float) -> Strata:
-    """One stratum of all rows, centred at their mean target, for losses of residuals.
+def all_rows(y: Array, weights: Array, target_error: float) -> RowGroups:
+    """A single group of all rows, centred at their mean target, for losses of residuals.
 
     ``target_error`` bounds the relative errors of the targets.
     """
@@ -48,5 +48,5 @@ def all_rows(y: Array, weights: Array, target_error: float) -> Strata:
     mean, error = kernels.compensated_dot(weights, y)
     if target_error:
         error += (1.0 + 1e-9) * target_error * kernels.dot(weights, np.abs(y))
-    some = total or 1.0  # a block of rows may have no weight
-    return [Stratum(weights, total, mean / some, error / some)]
+    divisor = total or 1.0  # a block of rows may have no weight
+    return [RowGroup(weights, total, mean / divisor, error / divisor)]

@@ -12,7 +12,7 @@ from .._values import attribute_of_part
 from .base import LinearPiece, Loss
 from .cones import LossCones
 from .multipliers import Multipliers
-from .row_groups import Strata
+from .row_groups import RowGroups
 
 
 def with_offset(loss: Loss, y: Array, offset: Array | None) -> tuple[Array, Loss]:
@@ -79,7 +79,7 @@ class Shifted(Loss):
     dual_is_free = attribute_of_part("inner.dual_is_free")
     linear_conjugate = attribute_of_part("inner.linear_conjugate")
     quadratic_conjugate = attribute_of_part("inner.quadratic_conjugate")
-    strata_have_weights = attribute_of_part("inner.strata_have_weights")
+    groups_have_weights = attribute_of_part("inner.groups_have_weights")
     linear_tails = attribute_of_part("inner.linear_tails")
     constant_curvature = attribute_of_part("inner.constant_curvature")
     is_log_likelihood = attribute_of_part("inner.is_log_likelihood")
@@ -176,25 +176,25 @@ class Shifted(Loss):
     def distant_constant(self, best: Numbers) -> Numbers:
         return self.inner.distant_constant(best)
 
-    def strata(self, y: Array, weights: Array) -> Strata:
+    def row_groups(self, y: Array, weights: Array) -> RowGroups:
         y, offset = _columns(y)
         found = []
-        for stratum in self.inner.strata(y, weights):
-            mean, error = kernels.compensated_dot(stratum.weights, offset)
-            total = stratum.total or 1.0
+        for group in self.inner.row_groups(y, weights):
+            mean, error = kernels.compensated_dot(group.weights, offset)
+            total = group.total or 1.0
             error = error / total + 4.0 * EPSILON * abs(mean / total)
-            found.append(replace(stratum, offset=mean / total, offset_error=error))
+            found.append(replace(group, offset=mean / total, offset_error=error))
         return found
 
-    def constant_interval(self, strata: Strata, value: float, reaches: list[float]) -> Interval:
-        """See `Loss.constant_interval`; the difference of the mean offsets adds to the reaches."""
-        offsets = [stratum.offset for stratum in strata if stratum.total > 0.0]
+    def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
+        """See `Loss.constant_interval`; the difference of the mean offsets adds to the bounds."""
+        offsets = [group.offset for group in groups if group.total > 0.0]
         middle = 0.5 * (min(offsets) + max(offsets)) if offsets else 0.0
         further = []
-        for stratum, reach in zip(strata, reaches, strict=True):
-            distance = abs(stratum.offset - middle) + stratum.offset_error
-            further.append(reach + distance + 4.0 * EPSILON * (reach + distance + abs(middle)))
-        lower, upper = self.inner.constant_interval(strata, value, further)
+        for group, bound in zip(groups, bounds, strict=True):
+            distance = abs(group.offset - middle) + group.offset_error
+            further.append(bound + distance + 4.0 * EPSILON * (bound + distance + abs(middle)))
+        lower, upper = self.inner.constant_interval(groups, value, further)
         room = 4.0 * EPSILON * abs(middle)
         return (
             lower - middle - room - EPSILON * abs(lower),

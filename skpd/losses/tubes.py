@@ -113,5 +113,5 @@ class SquaredEpsilonInsensitive(_Tube):
         return float(first + min(max(share, 0.0), 1.0) * (end - first))
 
     def _residual_interval(self, value: float) -> tuple[float, float]:
-        reach = np.sqrt(value) + self.epsilon
-        return -reach, reach
+        distance = np.sqrt(value) + self.epsilon
+        return -distance, distance

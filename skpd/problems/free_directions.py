@@ -19,7 +19,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from ..certificates.dual_corrections import least_linear
 from ..certificates.objective import NOTHING, DualPoint, Interval
-from ..losses.row_groups import Stratum
+from ..losses.row_groups import RowGroup
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
 from .free_features import Dependence, dependence, project_onto_free
@@ -139,17 +139,17 @@ class FreeDirections(Free):
 
     def intercept(self, upper: float, radius: float) -> Interval:
         """The interval of the intercept by Jensen's inequality."""
-        strata, supports = self._mean_rows
+        groups, supports = self._mean_rows
         bounds = [max([support(radius) for support in both]) for both in supports]
-        return proven(*self.rows.loss.constant_interval(strata, upper, bounds))
+        return proven(*self.rows.loss.constant_interval(groups, upper, bounds))
 
     @cached_property
-    def _mean_rows(self) -> tuple[list[Stratum], list[list[Support]]]:
-        """The strata, and bounds on x.w and -x.w for the mean row x of each.
+    def _mean_rows(self) -> tuple[list[RowGroup], list[list[Support]]]:
+        """The groups of rows, and bounds on x.w and -x.w for the mean row x of each.
 
         The bounds are functions of the radius, and include the rounding error of the mean row.
         """
-        return self.rows.strata, self._supports(self.rows.mean_rows)
+        return self.rows.row_groups, self._supports(self.rows.mean_rows)
 
     def _supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
         """The `_support` of mean rows and of their negatives, given with errors.
@@ -184,9 +184,9 @@ class FreeDirections(Free):
         """
         same_sum, sets = self._sets_of_rows
         bounds = []  # lower <= b + g m <= upper, with an error of g
-        for strata, mean, box, error in sets:
+        for groups, mean, box, error in sets:
             largest = max(self.penalty.support(side, radius) for side in box)
-            lower, above = self.rows.loss.constant_interval(strata, upper, [largest] * len(strata))
+            lower, above = self.rows.loss.constant_interval(groups, upper, [largest] * len(groups))
             bounds.append((mean, error, lower, above))
         if same_sum:  # b and m have the same effect, so that m = 0 is optimal
             both = max(bound[2] for bound in bounds), min(bound[3] for bound in bounds)
@@ -225,7 +225,7 @@ class FreeDirections(Free):
     def _sets_of_rows(self) -> tuple[bool, list[tuple]]:
         """Whether all rows have the same sum, and sets of rows that bound the level.
 
-        A set is given by its strata, the sum of its mean row with an error, and the mean row.
+        A set is given by its groups, the sum of its mean row with an error, and the mean row.
         """
         same_sum = self.rows.fit_intercept and self.rows.design.common_row_sum() is not None
         sums = self.rows.design.matvec(np.ones(self.rows.design.shape[1]))
@@ -233,9 +233,9 @@ class FreeDirections(Free):
         low = sums <= middle if self.rows.fit_intercept else sums < middle
         sets = []
         for side in [np.ones_like(low)] if same_sum else [low, sums > middle]:
-            strata = self.rows.loss.strata(self.rows.y, np.where(side, self.rows.weights, 0.0))
-            for k, stratum in enumerate(strata):
-                weights, total = stratum.weights, stratum.total
+            groups = self.rows.loss.row_groups(self.rows.y, np.where(side, self.rows.weights, 0.0))
+            for k, group in enumerate(groups):
+                weights, total = group.weights, group.total
                 if not total > 0.0:
                     continue
                 scale = np.full(self.rows.design.shape[0], 1.0 / total)
@@ -244,7 +244,7 @@ class FreeDirections(Free):
                 error = error + (16.0 + np.log2(self.rows.design.shape[0])) * EPSILON * np.abs(row)
                 mean = fsum(row)
                 sets.append((
-                    [s if j == k else replace(s, total=0.0) for j, s in enumerate(strata)],
+                    [s if j == k else replace(s, total=0.0) for j, s in enumerate(groups)],
                     mean,
                     [self.penalty.widest(row, error), self.penalty.widest(-row, error)],
                     fsum(error) + 4.0 * EPSILON * abs(mean),

@@ -16,7 +16,7 @@ from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..designs.outputs_gram import OutputsGram
 from ..designs.sampling import uniform_by_place
 from ..losses import Loss
-from ..losses.row_groups import Stratum
+from ..losses.row_groups import RowGroup
 from ..losses.worst_case import WorstCaseHinge
 from ..penalties import Penalty
 from .dual_points import RowPoint
@@ -164,17 +164,17 @@ class RowsInMemory(Rows):
         return (FreeWithRadius if self.loss.has_radius else FreeDirections)(self, penalty)
 
     @cached_property
-    def strata(self) -> list[Stratum]:
-        return self.loss.strata(self.y, self.weights)
+    def row_groups(self) -> list[RowGroup]:
+        return self.loss.row_groups(self.y, self.weights)
 
     @cached_property
     def mean_rows(self) -> list[tuple[Array, Array]]:
-        """The mean row of each stratum, with a bound on its rounding error."""
+        """The mean row of each of the `row_groups`, with a bound on its rounding error."""
         means = []
-        for stratum in self.strata:
-            scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
+        for group in self.row_groups:
+            scale = 1.0 / max(group.total, np.finfo(float).tiny)
             rows = np.full(self.n_samples, scale)
-            means.append(self.design.rmatvec_compensated(stratum.weights, rows))
+            means.append(self.design.rmatvec_compensated(group.weights, rows))
         return means
 
     @cached_property

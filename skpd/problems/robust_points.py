@@ -15,7 +15,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Sum
 from ..losses import Hinge
-from ..losses.row_groups import Stratum
+from ..losses.row_groups import RowGroup
 from ..losses.worst_case import GRID
 from .dual_points import PointOf
 from .free_directions import FreeDirections, Support
@@ -90,10 +90,10 @@ class FreeWithRadius(FreeDirections):
     _last_hinge: Problem | None = None
 
     @cached_property
-    def _mean_rows(self) -> tuple[list[Stratum], list[list[Support]]]:
+    def _mean_rows(self) -> tuple[list[RowGroup], list[list[Support]]]:
         given = self.rows.mean_rows
         means = [(np.append(mean, 0.0), np.append(error, 0.0)) for mean, error in given]
-        return self.rows.strata, self._supports(means)
+        return self.rows.row_groups, self._supports(means)
 
     @property
     def _is_hinge(self) -> bool:

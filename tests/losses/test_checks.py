@@ -426,7 +426,7 @@ def test_allowances_of_constants(excess, fails, monkeypatch):
     class Short(L.Absolute):
         side = 1.0
 
-        def constant_interval(self, strata, value, reaches):
+        def constant_interval(self, groups, value, bounds):
             b = np.random.default_rng(7).normal() * 3.0
             missed = self.side * excess * 1e-9 * (1.0 + abs(b))
             return (b + missed, inf) if self.side > 0.0 else (-inf, b + missed)

@@ -15,7 +15,7 @@ MARGIN, RESIDUAL = "of_labels has_decisions ", "of_residuals "
 LINEAR = "linear_conjugate linear_tails piecewise_quadratic has_cones has_kinks is_compiled "
 TAILS = "linear_tails piecewise_quadratic has_cones is_compiled "
 COUNTS = "has_log_link has_cones"
-CLASSES = "couples_outputs of_classes has_decisions strata_have_weights has_cones "
+CLASSES = "couples_outputs of_classes has_decisions groups_have_weights has_cones "
 
 # the conjugate's domain, the Lipschitz constants of the loss and of its slope, and what is true
 DECLARED = {
@@ -53,7 +53,7 @@ DECLARED = {
     L.NegativeBinomial(0.5): (-inf, inf, inf, inf, COUNTS),
     L.L2Norm(3): (
         -1, 1, 1, inf,
-        RESIDUAL + "couples_outputs linear_conjugate linear_tails has_kinks strata_have_weights "
+        RESIDUAL + "couples_outputs linear_conjugate linear_tails has_kinks groups_have_weights "
         "has_cones",
     ),
     L.Softmax(3): (-1, 1, 1, 0.5, CLASSES + "is_log_likelihood"),
@@ -61,12 +61,12 @@ DECLARED = {
     L.NonCrossingPinball((0.1, 0.5, 0.8)): (
         -inf, inf, inf, inf,
         RESIDUAL + "couples_outputs of_quantiles linear_conjugate linear_tails has_kinks "
-        "strata_have_weights has_cones dual_is_free",
+        "groups_have_weights has_cones dual_is_free",
     ),
 }  # fmt: skip
 FLAGS = [
     "has_kinks", "dual_is_free", "linear_conjugate", "quadratic_conjugate", "linear_tails",
-    "constant_curvature", "piecewise_quadratic", "strata_have_weights", "of_labels",
+    "constant_curvature", "piecewise_quadratic", "groups_have_weights", "of_labels",
     "of_residuals", "is_log_likelihood", "couples_outputs", "of_classes", "of_quantiles",
     "has_decisions", "has_log_link", "has_offset", "has_radius", "is_compiled", "has_cones",
 ]  # fmt: skip
@@ -77,7 +77,7 @@ WORST_CASE = FlippedHinge, WorstCaseHinge  # whose dual points are pairs of mult
 
 def said(loss):
     flags = set(DECLARED[loss][-1].split())
-    return flags if loss.has_log_link else flags | {"strata_have_weights"}
+    return flags if loss.has_log_link else flags | {"groups_have_weights"}
 
 
 @each
@@ -222,7 +222,7 @@ def test_defaults_of_the_interface():
         "has_decisions", "has_log_link", "has_offset", "has_radius", "is_compiled",
     }  # fmt: skip
     assert not any(getattr(Loss, name) for name in unsaid)
-    assert Loss.linear_tails and Loss.strata_have_weights
+    assert Loss.linear_tails and Loss.groups_have_weights
     assert (Loss.smoothness, Loss.conjugate_curvature, Loss.n_outputs) == (inf, None, 1)
 
 

@@ -122,10 +122,10 @@ def test_intervals_hold_intercepts_of_rows_with_some_weights(loss, rng):
             y[:2] = 0.0
         weights = rng.random(6) * (rng.random(6) < 0.7)
         x, b = rng.normal(size=6), float(rng.normal())
-        strata = loss.strata(y, weights)
-        reaches = [abs(s.weights @ x) / (s.total or 1.0) for s in strata]
+        groups = loss.row_groups(y, weights)
+        bounds = [abs(s.weights @ x) / (s.total or 1.0) for s in groups]
         lower, upper = loss.constant_interval(
-            strata, float(weights @ loss.value(y, x + b)), reaches
+            groups, float(weights @ loss.value(y, x + b)), bounds
         )
         assert lower <= b <= upper
 
@@ -196,10 +196,10 @@ def test_best_constants_and_intervals_beside_offsets(inner, rng):
         means = [weights @ loss.value(table, np.full(12, best + d)) for d in (0.0, -0.01, 0.01)]
         assert means[0] <= min(means) + 1e-12
         x, b = rng.normal(size=12), float(rng.normal())
-        strata = loss.strata(table, weights)
-        reaches = [abs(s.weights @ x) / (s.total or 1.0) for s in strata]
+        groups = loss.row_groups(table, weights)
+        bounds = [abs(s.weights @ x) / (s.total or 1.0) for s in groups]
         value = float(weights @ loss.value(table, x + b))
-        lower, upper = loss.constant_interval(strata, value, reaches)
+        lower, upper = loss.constant_interval(groups, value, bounds)
         assert lower <= b <= upper
 
 

@@ -320,9 +320,9 @@ def test_constants(rng):
     for k, q in enumerate(THREE):
         assert best[k] == Pinball(q).best_constant(y[::3], weights[::3])
     assert loss.best_constant(y, weights) == Pinball(np.mean(THREE)).best_constant(y, weights)
-    strata = loss.strata(y, weights)
+    groups = loss.row_groups(y, weights)
     mean, total = np.average(y, weights=weights), weights.sum()
-    lower, upper = loss.constant_interval(strata, 3.0, [0.25])
+    lower, upper = loss.constant_interval(groups, 3.0, [0.25])
     assert_allclose(lower, mean - 3.0 / total / 0.1 - 0.25, rtol=1e-12)
     assert_allclose(upper, mean + 3.0 / total / (1.0 - 0.8) + 0.25, rtol=1e-12)
 

@@ -162,11 +162,11 @@ def test_dual_values_and_bounds_of_row_norms(error, rng):
     sizes = np.abs(z - y) * (1.0 + EPSILON) + np.abs(low) + room + error * np.abs(y)
     norms = np.linalg.norm(sizes.reshape(N, K), axis=1) * (1.0 + (K + 8.0) * EPSILON)
     assert_allclose(loss.largest(y, z, low, room), np.repeat(norms / K, K), rtol=2 * EPSILON)
-    (stratum,) = loss.strata(y, weights)
+    (group,) = loss.row_groups(y, weights)
     mean = np.average(y, weights=weights)
-    assert_allclose([stratum.centre, stratum.total], [mean, weights.sum()], rtol=1e-13)
-    most = 3.0 / weights.sum() + 0.25 + stratum.error
-    interval = loss.constant_interval([stratum], 3.0, [0.25])
+    assert_allclose([group.centre, group.total], [mean, weights.sum()], rtol=1e-13)
+    most = 3.0 / weights.sum() + 0.25 + group.error
+    interval = loss.constant_interval([group], 3.0, [0.25])
     room = most + 64.0 * EPSILON * (abs(mean) + most)
     assert_allclose(interval, [mean - room, mean + room], rtol=1e-15)
 
@@ -174,13 +174,13 @@ def test_dual_values_and_bounds_of_row_norms(error, rng):
 @pytest.mark.parametrize("error", [0.0, 1e-3])
 def test_means_of_targets(error, rng):
     y, weights = rng.normal(size=N), rng.random(N)
-    (stratum,) = all_rows(y, weights, error)
+    (group,) = all_rows(y, weights, error)
     total = weights.sum()
     mean, missed = kernels.compensated_dot(weights, y)
     missed += (1.0 + 1e-9) * error * (weights @ np.abs(y))
-    assert_allclose([stratum.total, stratum.centre, stratum.error],
+    assert_allclose([group.total, group.centre, group.error],
                     [total, mean / total, missed / total], rtol=1e-14)  # fmt: skip
-    assert (stratum.offset, stratum.offset_error) == (0.0, 0.0)
+    assert (group.offset, group.offset_error) == (0.0, 0.0)
     (nothing,) = all_rows(y, 0.0 * weights, error)
     assert (nothing.total, nothing.centre) == (0.0, 0.0) and nothing.error < 1e-300
 
@@ -208,14 +208,14 @@ def test_intervals_of_residuals(loss, value, rng):
     y, weights, _ = drawn(loss, rng)
     lower, upper = level_set(loss, value)
     loss = loss.with_target_error(1e-6)
-    total, (stratum,) = weights.sum(), loss.strata(y, weights)
-    mean = stratum.centre
+    total, (group,) = weights.sum(), loss.row_groups(y, weights)
+    mean = group.centre
     assert_allclose(mean, np.average(y, weights=weights))
-    found = loss.constant_interval([stratum], value * total, [0.25])
-    room = 0.25 + stratum.error
+    found = loss.constant_interval([group], value * total, [0.25])
+    room = 0.25 + group.error
     assert_allclose(found, [mean + lower - room, mean + upper + room], rtol=1e-12)
     # the allowance alone
-    lower, upper = loss._residual_interval(value * total / stratum.total)
+    lower, upper = loss._residual_interval(value * total / group.total)
     room = room + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + 0.25)
     assert_allclose(found, [mean + lower - room, mean + upper + room], rtol=2 * EPSILON)
 
@@ -226,48 +226,48 @@ def test_intervals_of_margins(loss, value, rng):
     """The classes bound the intercept from both sides."""
     y, weights, _ = drawn(loss, rng)
     least = level_set(loss, value)[0]
-    strata = loss.strata(y, weights)
-    for stratum, sign in zip(strata, (1.0, -1.0), strict=True):
-        assert_array_equal(stratum.weights, np.where(y == sign, weights, 0.0))
-        assert_allclose(stratum.total, weights[y == sign].sum(), rtol=1e-14)
-    mean_loss = value * strata[0].total
-    lower, upper = loss.constant_interval(strata, mean_loss, [0.25, 0.5])
-    other = level_set(loss, mean_loss / strata[1].total)[0]
+    groups = loss.row_groups(y, weights)
+    for group, sign in zip(groups, (1.0, -1.0), strict=True):
+        assert_array_equal(group.weights, np.where(y == sign, weights, 0.0))
+        assert_allclose(group.total, weights[y == sign].sum(), rtol=1e-14)
+    mean_loss = value * groups[0].total
+    lower, upper = loss.constant_interval(groups, mean_loss, [0.25, 0.5])
+    other = level_set(loss, mean_loss / groups[1].total)[0]
     assert_allclose([lower, upper], [least - 0.25, 0.5 - other], rtol=1e-10, atol=1e-12)
     # the allowance alone
-    for end, reach, stratum in ((lower, 0.25, strata[0]), (-upper, 0.5, strata[1])):
-        at = loss._least_margin(mean_loss / stratum.total)
+    for end, reach, group in ((lower, 0.25, groups[0]), (-upper, 0.5, groups[1])):
+        at = loss._least_margin(mean_loss / group.total)
         room = 64.0 * EPSILON * (1.0 + abs(at) + reach)
         assert_allclose(at - reach - end, room, atol=8 * EPSILON * (1.0 + abs(at)), rtol=0.1)
-    nothing = loss.strata(y, np.where(y > 0.0, weights, 0.0))
+    nothing = loss.row_groups(y, np.where(y > 0.0, weights, 0.0))
     assert loss.constant_interval(nothing, mean_loss, [0.25, 0.5]) == (lower, inf)
-    nothing = loss.strata(y, np.where(y > 0.0, 0.0, weights))
+    nothing = loss.row_groups(y, np.where(y > 0.0, 0.0, weights))
     assert loss.constant_interval(nothing, mean_loss, [0.25, 0.5]) == (-inf, upper)
 
 
 @pytest.mark.parametrize("loss", COUNTS[:4], ids=name)
 def test_intervals_of_counts(loss, rng):
     y, weights, _ = drawn(loss, rng)
-    (stratum,) = loss.strata(y, weights)
+    (group,) = loss.row_groups(y, weights)
     scaled = weights * (np.ones(N) if loss.power == 2.0 else y ** (2.0 - loss.power))
     total, log_y = scaled.sum(), np.log(np.where(y > 0.0, y, 1.0))
     mean, error = kernels.compensated_dot(scaled, log_y)
     error += 2.0 * EPSILON * (scaled @ np.abs(log_y))
-    assert_allclose(stratum.weights, scaled, rtol=1e-14)
-    assert_allclose([stratum.total, stratum.centre], [total, mean / total], rtol=1e-13)
-    assert_allclose(stratum.error, error / total, rtol=1e-9)
+    assert_allclose(group.weights, scaled, rtol=1e-14)
+    assert_allclose([group.total, group.centre], [total, mean / total], rtol=1e-13)
+    assert_allclose(group.error, error / total, rtol=1e-9)
     for value in (0.1, 2.0):
-        lower, upper = loss.constant_interval([stratum], value * total, [0.25])
+        lower, upper = loss.constant_interval([group], value * total, [0.25])
         for end, side in ((lower, -1.0), (upper, 1.0)):
-            r = end - stratum.centre - side * 0.25
+            r = end - group.centre - side * 0.25
             assert_allclose(loss.value(np.ones(1), np.array([r]))[0], value, rtol=1e-11)
             assert side * r > 0.0
-        at = loss._interval_of_r((value * total * (1.0 + 16.0 * EPSILON)) / stratum.total)
-        size = abs(stratum.centre) + max(-at[0], at[1]) + 0.25
-        room = 0.25 + stratum.error + 64.0 * EPSILON * size
-        expected = stratum.centre + at[0] - room, stratum.centre + at[1] + room
+        at = loss._interval_of_r((value * total * (1.0 + 16.0 * EPSILON)) / group.total)
+        size = abs(group.centre) + max(-at[0], at[1]) + 0.25
+        room = 0.25 + group.error + 64.0 * EPSILON * size
+        expected = group.centre + at[0] - room, group.centre + at[1] + room
         assert_allclose([lower, upper], expected, rtol=2 * EPSILON)
-    (nothing,) = loss.strata(y, 0.0 * weights)
+    (nothing,) = loss.row_groups(y, 0.0 * weights)
     assert (nothing.total, nothing.centre) == (0.0, 0.0) and nothing.error < 1e-300
     assert loss.constant_interval([nothing], 1.0, [0.0]) == (-inf, inf)
 
@@ -276,29 +276,32 @@ def test_intervals_of_negative_binomial_counts(rng):
     """Where one of both terms, less the sum of the least values, comes to the mean loss."""
     loss = L.NegativeBinomial(0.4)
     y, weights, _ = drawn(loss, rng)
-    strata, k = loss.strata(y, weights), 2.5
+    groups, k = loss.row_groups(y, weights), 2.5
     positive = y > 0.0
     least = np.where(positive, y * np.log1p(k / np.where(positive, y, 1.0)), 0.0) + k * np.log1p(
         y / k
     )
-    for stratum, factor in zip(strata, (y, np.full(N, k)), strict=True):
-        assert_allclose(stratum.weights, weights * factor)
+    for group, factor in zip(groups, (y, np.full(N, k)), strict=True):
+        assert_allclose(group.weights, weights * factor)
         total = weights @ factor
         expected = (weights @ least) / total
-        assert_allclose([stratum.total, stratum.centre], [total, expected], rtol=1e-12)
-        assert_allclose(stratum.centre * (1.0 - 64.0 * EPSILON), expected, rtol=16 * EPSILON)
-    lower, upper = loss.constant_interval(strata, 3.0, [0.25, 0.5])
+        assert_allclose([group.total, group.centre], [total, expected], rtol=1e-12)
+        assert_allclose(group.centre * (1.0 - 64.0 * EPSILON), expected, rtol=16 * EPSILON)
+    lower, upper = loss.constant_interval(groups, 3.0, [0.25, 0.5])
     ends = []
-    for stratum, reach in zip(strata, (0.25, 0.5), strict=True):
-        most = (3.0 / stratum.total + stratum.centre) * (1.0 + 64.0 * EPSILON)
+    for group, reach in zip(groups, (0.25, 0.5), strict=True):
+        most = (3.0 / group.total + group.centre) * (1.0 + 64.0 * EPSILON)
         t = float(-(most + mpmath.log(-mpmath.expm1(-mpf(most)))))
         assert_allclose(np.logaddexp(0.0, -t), most, rtol=1e-12)
         ends.append(t - reach - 64.0 * EPSILON * (1.0 + abs(t) + reach))
     room = 4.0 * EPSILON * log(k)
     assert_allclose(lower, ends[0] + log(k) - room, rtol=4 * EPSILON)
     assert_allclose(upper, log(k) - ends[1] + room, rtol=4 * EPSILON)
-    assert loss.constant_interval(loss.strata(0.0 * y, weights), 3.0, [0.25, 0.5])[0] == -inf
-    assert loss.constant_interval(loss.strata(y, 0.0 * weights), 3.0, [0.1, 0.1]) == (-inf, inf)
+    assert loss.constant_interval(loss.row_groups(0.0 * y, weights), 3.0, [0.25, 0.5])[0] == -inf
+    assert loss.constant_interval(loss.row_groups(y, 0.0 * weights), 3.0, [0.1, 0.1]) == (
+        -inf,
+        inf,
+    )
 
 
 @pytest.mark.parametrize("inner", [L.Hinge(), L.Poisson(), L.NegativeBinomial(0.4)], ids=name)
@@ -306,44 +309,47 @@ def test_intervals_beside_offsets(inner, rng):
     y, weights, _ = drawn(inner, rng)
     weights, offset = 0.01 * weights, rng.normal(size=N) + 3.0 * (y > 0.0)
     table, loss = with_offset(inner, y, offset)
-    strata, reaches = loss.strata(table, weights), [0.25, 0.5][: len(inner.strata(y, weights))]
-    for stratum in strata:
-        mean, error = kernels.compensated_dot(stratum.weights, offset)
-        assert_allclose(stratum.offset, mean / stratum.total, rtol=1e-13)
-        error = error / stratum.total + 4.0 * EPSILON * abs(mean / stratum.total)
-        assert_allclose(stratum.offset_error, error, rtol=1e-12)
-        assert stratum.total < 1.0
-    offsets = [stratum.offset for stratum in strata]
+    groups, bounds = (
+        loss.row_groups(table, weights),
+        [0.25, 0.5][: len(inner.row_groups(y, weights))],
+    )
+    for group in groups:
+        mean, error = kernels.compensated_dot(group.weights, offset)
+        assert_allclose(group.offset, mean / group.total, rtol=1e-13)
+        error = error / group.total + 4.0 * EPSILON * abs(mean / group.total)
+        assert_allclose(group.offset_error, error, rtol=1e-12)
+        assert group.total < 1.0
+    offsets = [group.offset for group in groups]
     middle = 0.5 * (min(offsets) + max(offsets))
     further = []
-    for stratum, reach in zip(strata, reaches, strict=True):
-        distance = abs(stratum.offset - middle) + stratum.offset_error
+    for group, reach in zip(groups, bounds, strict=True):
+        distance = abs(group.offset - middle) + group.offset_error
         further.append(reach + distance + 4.0 * EPSILON * (reach + distance + abs(middle)))
-    lower, upper = inner.constant_interval(strata, 0.1, further)
+    lower, upper = inner.constant_interval(groups, 0.1, further)
     room = 4.0 * EPSILON * abs(middle)
     expected = lower - middle - room - EPSILON * abs(lower), upper - middle + room
     expected = expected[0], expected[1] + EPSILON * abs(upper)
-    assert_allclose(loss.constant_interval(strata, 0.1, reaches), expected, rtol=EPSILON)
-    empty = loss.strata(table, 0.0 * weights)
-    assert all(stratum.offset == 0.0 for stratum in empty)
-    assert loss.constant_interval(empty, 0.1, reaches) == (-inf, inf)
+    assert_allclose(loss.constant_interval(groups, 0.1, bounds), expected, rtol=EPSILON)
+    empty = loss.row_groups(table, 0.0 * weights)
+    assert all(group.offset == 0.0 for group in empty)
+    assert loss.constant_interval(empty, 0.1, bounds) == (-inf, inf)
 
 
 def test_intervals_of_classes(rng):
     for loss in CLASSES:
         y, weights, _ = drawn(loss, rng)
-        strata = loss.strata(y, weights)
-        for k, stratum in enumerate(strata):
+        groups = loss.row_groups(y, weights)
+        for k, group in enumerate(groups):
             table = np.zeros((N, K))
             table[:, k] = (weights * y).reshape(N, K)[:, k]
-            assert_allclose(stratum.weights, table.ravel())
-            assert_allclose(stratum.total, table.sum())
-        reaches = [0.1, 0.5, 0.2]
-        most = max(0.7 / s.total + reach for s, reach in zip(strata, reaches, strict=True))
+            assert_allclose(group.weights, table.ravel())
+            assert_allclose(group.total, table.sum())
+        bounds = [0.1, 0.5, 0.2]
+        most = max(0.7 / s.total + reach for s, reach in zip(groups, bounds, strict=True))
         expected = [-1.000001 * most, 1.000001 * most]
-        assert_allclose(loss.constant_interval(strata, 0.7, reaches), expected, rtol=1e-12)
-        empty = loss.strata(y, weights * (np.arange(N) % K != 1).repeat(K))
-        assert loss.constant_interval(empty, 0.7, reaches) == (-inf, inf)
+        assert_allclose(loss.constant_interval(groups, 0.7, bounds), expected, rtol=1e-12)
+        empty = loss.row_groups(y, weights * (np.arange(N) % K != 1).repeat(K))
+        assert loss.constant_interval(empty, 0.7, bounds) == (-inf, inf)
 
 
 def test_weighted_quantiles_by_sorting(rng):

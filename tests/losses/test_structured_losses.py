@@ -12,7 +12,7 @@ from skpd.losses.chain_recursions import Chains, sum_product
 from skpd.losses.chains import ChainLogLoss, ChainLoss
 from skpd.losses.labelings import marginals
 from skpd.losses.ordinal import OrdinalLoss
-from skpd.losses.row_groups import Stratum
+from skpd.losses.row_groups import RowGroup
 from skpd.losses.scaled_huber import ScaledHuber
 from skpd.losses.structured import Mixture
 from skpd.losses.survival import PartialLikelihood
@@ -222,6 +222,6 @@ def test_results_of_recursions_are_immutable():
         with pytest.raises(AttributeError):
             setattr(found, name, 0.0)
     scaled = ScaledHuber(np.ones(2), np.ones(2), 1.5)
-    for found, name in ((scaled, "scale"), (Stratum(np.ones(2), 2.0), "total")):
+    for found, name in ((scaled, "scale"), (RowGroup(np.ones(2), 2.0), "total")):
         with pytest.raises(AttributeError):
             setattr(found, name, 0.0)

@@ -165,7 +165,7 @@ def test_supports_with_bounds_on_unpenalised_coefficients():
 def level_of(sets, fit_intercept=True, same_sum=False):
     """The intervals of intercept and level of sets lower <= b + g m <= above."""
     rows = SimpleNamespace(
-        loss=SimpleNamespace(constant_interval=lambda strata, upper, reaches: strata[0]),
+        loss=SimpleNamespace(constant_interval=lambda groups, upper, reaches: groups[0]),
         fit_intercept=fit_intercept,
     )
     free = FreeDirections(rows, SimpleNamespace(support=lambda side, radius: radius * side))
@@ -243,7 +243,7 @@ def test_levels_with_one_unknown():
 @pytest.mark.parametrize("loss", [Hinge(), Squared()], ids=str)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_sets_of_rows(fit_intercept, loss, rng):
-    """Rows with small and with large sums, each stratum by itself, with a bound on rounding."""
+    """Rows with small and with large sums, each group by itself, with a bound on rounding."""
     X = rng.normal(size=(16, 3)) + 0.25
     X[0] = [0.5, 0.25, -0.75]
     X[1] = 1.0 + X[1]
@@ -256,12 +256,12 @@ def test_sets_of_rows(fit_intercept, loss, rng):
     sums = problem.design.matvec(np.ones(3))
     middle = np.mean(sums[c > 0.0]) if fit_intercept else 0.0
     low = sums <= middle if fit_intercept else sums < middle
-    strata = [y > 0, y < 0] if loss.of_labels else [np.ones(16, dtype=bool)]
-    expected = [c * (side & own) for side in (low, sums > middle) for own in strata]
+    groups = [y > 0, y < 0] if loss.of_labels else [np.ones(16, dtype=bool)]
+    expected = [c * (side & own) for side in (low, sums > middle) for own in groups]
     assert not same_sum and len(sets) == len(expected)
     for k, ((found, mean, box, error), weights) in enumerate(zip(sets, expected, strict=True)):
         totals = [s.total for s in found]
-        own = k % len(strata)
+        own = k % len(groups)
         assert totals[own] == np.sum(weights) and sum(totals) == totals[own]
         scale = np.full(16, 1.0 / np.sum(weights))
         row, of_row = problem.design.rmatvec_compensated(np.ascontiguousarray(weights), scale)

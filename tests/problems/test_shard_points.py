@@ -61,7 +61,7 @@ LOSSES = pytest.mark.parametrize(
 @LOSSES
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_sums_before_a_model(fit_intercept, loss, rng):
-    """Targets, strata, the best constant, and the sums over columns."""
+    """Targets, groups, the best constant, and the sums over columns."""
     blocks, local, X = problems(rng, loss, fit_intercept=fit_intercept)
     targets, y, c = blocks.rows.targets, local.y, local.weights
     heavy = c > 0.0
@@ -70,7 +70,7 @@ def test_sums_before_a_model(fit_intercept, loss, rng):
     assert targets.offsets == NOTHING
     sums = [targets.above, targets.below, targets.mean]
     assert_allclose(sums, [c @ (y > 0.0), c @ (y <= 0.0), c @ y], rtol=1e-13)
-    for found, own in zip(blocks.rows.strata, local.rows.strata, strict=True):
+    for found, own in zip(blocks.rows.row_groups, local.rows.row_groups, strict=True):
         assert_allclose([found.total, found.centre], [own.total, own.centre], rtol=1e-13)
         assert own.error <= found.error <= own.error + 40.0 * EPSILON * abs(own.centre)
     assert_allclose(blocks.null_objective, local.null_objective, rtol=1e-8)
@@ -97,15 +97,15 @@ def test_sums_before_a_model(fit_intercept, loss, rng):
     assert_allclose(blocks.free_intervals(1.0), local.free_intervals(1.0), rtol=1e-12)
 
 
-def test_rounding_of_strata(rng):
+def test_rounding_of_row_groups(rng):
     """One unit of the sums beside the errors of their blocks, and 16 of the mean."""
     blocks, local, _ = problems(rng, Squared())
     found = bounds.target_sums(shard_of(blocks))
     parts = np.split(np.arange(N), CUTS)
     y, c = local.y, local.weights
-    strata = [local.loss.strata(y[p], c[p])[0] for p in parts]
-    moments = np.array([s.centre * s.total for s in strata])
-    errors = sum(s.error * s.total for s in strata) + EPSILON * np.sum(np.abs(moments))
+    groups = [local.loss.row_groups(y[p], c[p])[0] for p in parts]
+    moments = np.array([s.centre * s.total for s in groups])
+    errors = sum(s.error * s.total for s in groups) + EPSILON * np.sum(np.abs(moments))
     assert_allclose(found["moment_0"].error, errors, rtol=1e-3)
 
 

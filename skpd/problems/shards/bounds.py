@@ -12,7 +12,7 @@ from ..._typing import Array, Indices, Numbers
 from ...designs import Design
 from ...designs.sums import BoundedSum, Largest, RowFactor, Sums
 from ...losses import Loss
-from ...losses.row_groups import Strata
+from ...losses.row_groups import RowGroups
 from .recipes import Change, DualRecipe, null_ends
 from .shard import Block, Shard, summed
 
@@ -25,13 +25,13 @@ LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest va
 def target_sums(shard: Shard, block: Block) -> Sums:
     """The weights of all rows, and the least, the mean and the largest target."""
     _, _, y, weights = block
-    heavy, strata = weights > 0.0, shard.loss.strata(y, weights)
+    heavy, groups = weights > 0.0, shard.loss.row_groups(y, weights)
     offset = y[heavy, 1] if shard.loss.has_offset else np.zeros(1)
     y = shard.loss.targets_of(y)
     own = y[heavy]
     shard.loss.require_targets(float(np.min(own, initial=inf)))
     return {
-        **_sums_of_strata(strata),
+        **_sums_of_groups(groups),
         "largest_offset": Largest(float(np.max(offset, initial=-inf))),
         "minus_least_offset": Largest(float(np.max(-offset, initial=-inf))),
         "n_heavy": int(np.count_nonzero(heavy)),
@@ -44,16 +44,16 @@ def target_sums(shard: Shard, block: Block) -> Sums:
     }
 
 
-def _sums_of_strata(strata: Strata) -> Sums:
-    """The totals of the strata, and their centres times these."""
+def _sums_of_groups(groups: RowGroups) -> Sums:
+    """The totals of the groups, and their centres times these."""
     found: Sums = {}
-    for k, stratum in enumerate(strata):
-        moment = stratum.centre * stratum.total
-        error = stratum.error * stratum.total + EPSILON * abs(moment)
-        found[f"total_{k}"] = BoundedSum(stratum.total)
+    for k, group in enumerate(groups):
+        moment = group.centre * group.total
+        error = group.error * group.total + EPSILON * abs(moment)
+        found[f"total_{k}"] = BoundedSum(group.total)
         found[f"moment_{k}"] = BoundedSum(moment, error)
-        offset = stratum.offset * stratum.total
-        error = stratum.offset_error * stratum.total + EPSILON * abs(offset)
+        offset = group.offset * group.total
+        error = group.offset_error * group.total + EPSILON * abs(offset)
         found[f"offset_{k}"] = BoundedSum(offset, error)
     return found
 
@@ -97,7 +97,7 @@ def null_sums(shard: Shard, block: Block, constant: float, near: bool) -> Sums:
 
 @summed()
 def survey(shard: Shard, block: Block, null: DualRecipe, name: str) -> Sums:
-    """Sums over the columns of X, of all rows and of the rows of each stratum.
+    """Sums over the columns of X, of all rows and of the rows of each group.
 
     Raises
     ------
@@ -108,9 +108,9 @@ def survey(shard: Shard, block: Block, null: DualRecipe, name: str) -> Sums:
     data = design.rows_as_they_are(np.arange(len(y)))
     assert_all_finite(data, estimator_name=name, input_name="X")
     theta = null.of(shard.kept, shard.loss, rows, y)
-    ones, strata = np.ones(len(y)), shard.loss.strata(y, weights)
-    means = [_product(design, stratum.weights, ones, False) for stratum in strata]
-    if not shard.loss.strata_have_weights:
+    ones, groups = np.ones(len(y)), shard.loss.row_groups(y, weights)
+    means = [_product(design, group.weights, ones, False) for group in groups]
+    if not shard.loss.groups_have_weights:
         means.append(_product(design, weights, ones, False))
     return {
         "n_entries": design.n_entries,

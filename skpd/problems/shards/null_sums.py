@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from ..._floats import EPSILON
 from ...losses import Loss
 from ...losses.numerical import constant_between
-from ...losses.row_groups import Stratum
+from ...losses.row_groups import RowGroup
 from ...losses.shifted import Shifted
 from .bounds import constant_sums, null_sums, target_sums
 from .recipes import DualRecipe
@@ -34,8 +34,8 @@ class TargetSums:
     least, largest : float
     offsets : tuple of float
         The least and the largest offset.
-    strata : list of Stratum
-        The strata of the loss, without the arrays of weights.
+    row_groups : list of RowGroup
+        The groups of rows of the loss, without the arrays of weights.
     """
 
     n_heavy: int
@@ -45,7 +45,7 @@ class TargetSums:
     least: float
     largest: float
     offsets: tuple[float, float]
-    strata: list[Stratum]
+    row_groups: list[RowGroup]
 
     @classmethod
     def of(cls, shards: Shards) -> "tuple[TargetSums, float]":
@@ -72,12 +72,14 @@ class TargetSums:
             least=-found["minus_least"].value,
             largest=found["largest"].value,
             offsets=(-found["minus_least_offset"].value, found["largest_offset"].value),
-            strata=[_stratum(found, k, total) for k in range(len(found)) if f"total_{k}" in found],
+            row_groups=[
+                _row_group(found, k, total) for k in range(len(found)) if f"total_{k}" in found
+            ],
         ), total
 
 
-def _stratum(found: dict[str, Any], k: int, total: float) -> Stratum:
-    """A stratum without its array of weights, from sums that are divided by the total weight."""
+def _row_group(found: dict[str, Any], k: int, total: float) -> RowGroup:
+    """A group without its array of weights, from sums divided by the total weight."""
     own = found[f"total_{k}"].bounded[0]
     means = []
     for name in ("moment", "offset"):
@@ -85,7 +87,7 @@ def _stratum(found: dict[str, Any], k: int, total: float) -> Stratum:
         mean, some = moment / (own or 1.0), own or 1.0
         # the sum of the weights and their quotients have rounding errors
         means += [mean, error / some + 16.0 * EPSILON * abs(mean)]
-    return Stratum(np.empty(0), own / total, *means)
+    return RowGroup(np.empty(0), own / total, *means)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ...designs import Design
 from ...designs.far_columns import FAR
 from ...designs.row_blocks import stacked
 from ...losses import Loss
-from ...losses.row_groups import Stratum
+from ...losses.row_groups import RowGroup
 from ...penalties import Penalty
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..interfaces import Free, ProblemParts, Rows
@@ -129,15 +129,15 @@ class RowsInShards(Rows):
         return np.append(squares, 1.0) if self.fit_intercept else squares
 
     @property
-    def strata(self) -> list[Stratum]:
-        return self.targets.strata
+    def row_groups(self) -> list[RowGroup]:
+        return self.targets.row_groups
 
     @property
     def mean_rows(self) -> list[tuple[Array, Array]]:
-        """The mean row of each stratum, with a bound on its error."""
+        """The mean row of each of the `row_groups`, with a bound on its error."""
         found = []
-        for k, stratum in enumerate(self.strata):
-            scale = 1.0 / max(stratum.total, np.finfo(float).tiny)
+        for k, group in enumerate(self.row_groups):
+            scale = 1.0 / max(group.total, np.finfo(float).tiny)
             mean, error = self.survey[f"row_{k}"].bounded
             rounding = (16.0 + log2(self.n_samples)) * EPSILON  # of total and its inverse
             found.append((scale * mean, scale * (error * (1.0 + rounding) + rounding * abs(mean))))
@@ -148,8 +148,8 @@ class RowsInShards(Rows):
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         """The means of features far from 0, and 0 for others; None if no feature is far."""
-        n_strata = len(self.strata)
-        of_all = range(n_strata) if self.loss.strata_have_weights else [n_strata]
+        n_groups = len(self.row_groups)
+        of_all = range(n_groups) if self.loss.groups_have_weights else [n_groups]
         mean = sum(self.survey[f"row_{k}"].bounded[0] for k in of_all)
         squares = self.survey["squares"]
         variance = squares - mean * mean
