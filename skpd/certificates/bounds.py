@@ -7,7 +7,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array, Numbers
-from ..penalties import Norm, Penalty, Structure
+from ..penalties import Norm, Penalty, SeparablePenalty, Structure
 from .certificate import Certificate, DualBound
 from .coefficients import implied_bounds_of
 from .dual_corrections import DualCorrections
@@ -90,7 +90,11 @@ def dual_bound(
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
     penalty = objective.penalty.of_reduced
-    ball = penalty.coordinate_conjugate if lipschitz == "coordinate" else penalty.bounded_conjugate
+    ball = (
+        cast(SeparablePenalty, penalty).coordinate_conjugate
+        if lipschitz == "coordinate"
+        else penalty.bounded_conjugate
+    )
     repairs = DualCorrections(objective, upper, ball, scaling, accuracy)
     point = objective.feasible_point(objective.plain_dual(theta))
     best = None if point is None else repairs.best(point, coef)

@@ -3,8 +3,9 @@
 A penalty R enters a model as alpha R(w). A class gives the value and the proximal
 operator of R and the conjugate of alpha R; a norm gives its dual norm instead of the
 conjugate. An object of your own with the methods of `Penalty` works wherever an
-estimator takes a penalty; subclass `Norm` (value, prox, dual_norm) or `Penalty` (value, prox,
-conjugate, support) and the rest is inherited. `check_penalty` tests it, and
+estimator takes a penalty; subclass `Norm` (value, prox, dual_norm),
+`SeparablePenalty` (terms) or `Penalty` (value, prox, conjugate, support), and all else is
+inherited. `check_penalty` tests it, and
 `check_function` the function of a norm.
 """
 
@@ -12,6 +13,7 @@ from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
 from .chains import FusedLasso, TotalVariation
 from .checks import check_function, check_penalty
+from .elastic_net import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
 from .functions_of_norms import FunctionOfNorm, IncreasingFunction, PowerOfNorm
@@ -19,7 +21,7 @@ from .generalized import GeneralizedLasso, GraphTotalVariation
 from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .groups import GroupL2, SparseGroup
 from .norms import L2Norm, LInf
-from .separable import L1, ElasticNet, NonNegativeL1, SquaredL2
+from .separable import SeparablePenalty
 from .spectral import Spectral
 from .weighted import Separable, WeightedL1, for_features
 
@@ -48,6 +50,7 @@ __all__ = [
     "Penalty",
     "PowerOfNorm",
     "Separable",
+    "SeparablePenalty",
     "SparseGroup",
     "Spectral",
     "SquaredGroupL2",

@@ -3,28 +3,32 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import expm1, hypot, inf, log1p, sqrt
-from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._typing import Array
 from .._values import attribute_of_part, number
-from .base import Penalty, Structure, _half_square
+from .base import Penalty, Structure, _half_square, cached_attribute
 from .cones import PenaltyCones
-from .separable import ElasticNet, SquaredL2, _soft_threshold
+from .elastic_net import ElasticNet, SquaredL2
+from .intervals import Terms
+from .separable import SeparablePenalty, soft_threshold
 from .tangents import SmoothDirections, of_level_set
 
 
 class _ConstraintSet(Penalty):
     """The indicator of a set that contains 0; alpha has no effect."""
 
-    is_finite: ClassVar[bool] = False
+    is_finite = False
 
     def feasible(self, w: Array) -> Array:
         return self.prox(w, 1.0)
 
     def support(self, v: Array, radius: float) -> float:
+        return self.conjugate(v, 1.0)
+
+    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         return self.conjugate(v, 1.0)
 
     def _shortened(self, w: Array) -> Array:
@@ -40,10 +44,10 @@ class _OnL1Ball(Penalty):
     """A multiple of half the squared norm, or 0, under the constraint ``||w||_1 <= radius``."""
 
     radius: float
-    symmetric: ClassVar[bool] = True
-    is_finite: ClassVar[bool] = False
-    structure: ClassVar[Structure] = Structure.BALL
-    has_cones: ClassVar[bool] = True
+    symmetric = True
+    is_finite = False
+    structure = Structure.BALL
+    has_cones = True
 
     l1_radius = attribute_of_part("radius")
 
@@ -163,8 +167,8 @@ class ElasticNetBall(_ConstraintSet):
 
     radius: float = number(1.0, above=0.0)
     l1_ratio: float = number(0.5, above=0.0, below=1.0)
-    symmetric: ClassVar[bool] = True
-    has_cones: ClassVar[bool] = True
+    symmetric = True
+    has_cones = True
 
     @property
     def _scaled(self) -> tuple[float, float]:
@@ -195,7 +199,7 @@ class ElasticNetBall(_ConstraintSet):
             return expm1(0.5 * log1p(max(left, 0.0) / bend)) if bend > 0.0 else inf
 
         found = _root_by_medians(sizes / unit, gamma / unit, multiplier)
-        return self._shortened(_soft_threshold(w, found * gamma) / (1.0 + found))
+        return self._shortened(soft_threshold(w, found * gamma) / (1.0 + found))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         # the least over lambda of lambda r + sum (|v_j| - lambda gamma)_+^2 / (2 lambda), which is
@@ -244,7 +248,7 @@ def _root_by_medians(
 
 
 @dataclass(frozen=True)
-class Box(_ConstraintSet):
+class Box(_ConstraintSet, SeparablePenalty):
     """The constraint lower <= w_j <= upper for every coefficient.
 
     Parameters
@@ -262,23 +266,16 @@ class Box(_ConstraintSet):
 
     lower: float = number(-1.0, most=0.0)
     upper: float = number(1.0, least=0.0)
-    even: ClassVar[bool] = False
-    structure: ClassVar[Structure] = Structure.SEPARABLE
+    _is_free = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.lower == self.upper:
             raise ValueError("lower and upper of Box must differ, got 0 for both.")
 
-    @property
-    def terms(self) -> tuple[float, float, float, float]:
+    @cached_attribute
+    def terms(self) -> Terms:
         return (0.0, 0.0, self.lower, self.upper)
-
-    def value(self, w: Array) -> float:
-        return 0.0 if np.all((w >= self.lower) & (w <= self.upper)) else inf
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        return np.clip(w, self.lower, self.upper)
 
     def widest(self, v: Array, error: Array) -> Array:
         above, below = v + error, v - error

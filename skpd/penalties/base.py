@@ -3,19 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from math import inf, nan
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from .. import kernels
-from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask
 from .._values import Value
 from .cones import PenaltyCones
-from .intervals import Slopes, intervals_of_terms, zeros_of_terms
-from .tangents import SmoothDirections, of_coordinates
+from .intervals import Slopes, Terms
+from .tangents import SmoothDirections
 
 
 def _half_square(norm, alpha):
@@ -23,6 +22,18 @@ def _half_square(norm, alpha):
     if alpha == 0.0:
         return inf if norm > 0.0 else 0.0
     return 0.5 * norm * (norm / alpha)
+
+
+Owner = TypeVar("Owner")
+Kind = TypeVar("Kind")
+
+
+def cached_attribute(function: Callable[[Owner], Kind]) -> Kind:
+    """A cached property, which to type checkers is an attribute of the type that it returns.
+
+    So it may override an attribute that is a constant of other classes.
+    """
+    return cast(Kind, cached_property(function))
 
 
 class FreeFeatures(NamedTuple):
@@ -84,8 +95,7 @@ class Penalty(Value, ABC):
     terms : tuple
         With `Structure.SEPARABLE`, l1, l2, lower and upper of the functions
         ``l1 |w_j| + l2 w_j^2 / 2`` on [lower, upper] whose sum R is: numbers, or arrays with a
-        number for each coefficient. All that solvers need beside the functions of a penalty
-        follows from them; `prox` must take a step size for each coefficient.
+        number for each coefficient (`SeparablePenalty`).
     is_norm : bool
         Whether R is a norm, or a norm restricted to coefficients of given signs, and has a
         ``dual_norm``.
@@ -115,28 +125,25 @@ class Penalty(Value, ABC):
         The restriction of a penalty of matrices to matrices with one non-zero column. None where
         there is no class for it, and for penalties of vectors.
     has_cones : bool
-        Whether R has a representation by cones, for the interior-point method (`add_cones`). Every
-        sum over coefficients has one by its ``terms``.
+        Whether R has a representation by cones, for the interior-point method (`add_cones`).
     has_cones_of_outputs : bool
         Whether R has one for the coefficients of several outputs, side by side.
     """
 
-    # a class may override these by constants, or by properties that depend on its parameters
-    structure: ClassVar[Structure] = Structure.NOT_SEPARABLE
-    terms: Any
-    is_norm: ClassVar[bool] = False
-    is_quadratic: ClassVar[bool] = False
-    free_level: ClassVar[bool] = False
-    of_neighbours: ClassVar[bool] = False
-    even: ClassVar[bool] = True
-    symmetric: ClassVar[bool] = False
-    is_finite: ClassVar[bool] = True
-    l1_radius: ClassVar[float] = inf
-    of_one_output: ClassVar["Penalty | None"] = None
-
-    @property
-    def free_features(self) -> FreeFeatures:
-        return NO_FEATURES
+    # a class may override these by constants, or by a `cached_attribute`
+    structure: Structure = Structure.NOT_SEPARABLE
+    terms: Terms
+    is_norm: bool = False
+    is_quadratic: bool = False
+    free_level: bool = False
+    of_neighbours: bool = False
+    even: bool = True
+    symmetric: bool = False
+    is_finite: bool = True
+    l1_radius: float = inf
+    of_one_output: "Penalty | None" = None
+    free_features: FreeFeatures = NO_FEATURES
+    has_cones: bool = False
 
     @property
     def group_order(self) -> "Indices | None":
@@ -145,11 +152,7 @@ class Penalty(Value, ABC):
     @property
     def strong_convexity(self) -> float:
         """A mu, as large as is known, for which R(w) - mu ||w||^2 / 2 is convex."""
-        return float(np.min(self.terms[1])) if self.structure is Structure.SEPARABLE else 0.0
-
-    @property
-    def has_cones(self) -> bool:
-        return self.structure is Structure.SEPARABLE
+        return 0.0
 
     @property
     def has_cones_of_outputs(self) -> bool:
@@ -255,11 +258,9 @@ class Penalty(Value, ABC):
         intervals : ndarray of shape (n_features, 2) or None
             None where the penalty has no such bounds.
         """
-        if self.structure is not Structure.SEPARABLE:
-            return None
-        return intervals_of_terms(self.terms, self.free_features.columns, slopes, most, radius)
+        return None
 
-    def zeros(self, slopes: Slopes) -> "np.ndarray | None":
+    def zeros(self, slopes: Slopes) -> Mask | None:
         """A mask of the coefficients that are 0 at every minimiser of alpha R(w) - v.w.
 
         Parameters
@@ -272,22 +273,15 @@ class Penalty(Value, ABC):
         zeros : ndarray of bool, of shape (n_features,), or None
             None where the penalty has no such rule.
         """
-        if self.structure is not Structure.SEPARABLE:
-            return None
-        return zeros_of_terms(self.terms, self.free_features.columns, slopes)
+        return None
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         """The directions along which R is differentiable at w; None where that is not known."""
-        if self.structure is not Structure.SEPARABLE:
-            return None
-        l1, l2, lower, upper = self.terms
-        inside = (lower < w) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
-        return of_coordinates(inside, l1 * np.sign(w) + l2 * w)
+        return None
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         """Add the functions of which alpha R consists to a conic programme."""
-        l1, l2, lower, upper = self.terms
-        cones.add_separable(alpha * l1, alpha * l2, lower, upper)
+        raise NotImplementedError
 
     def with_coefficient(self, n_features: int, weight: float) -> "Penalty | None":
         """The penalty R(w) + weight abs(t) of w and one more coefficient t.
@@ -299,32 +293,17 @@ class Penalty(Value, ABC):
 
     def step_sizes(self, step: Array) -> Array:
         """The largest step sizes, none above ``step``, for which `prox` has its closed form."""
-        separable = self.structure is Structure.SEPARABLE
-        return step if separable else np.full_like(step, np.min(step))
-
-    # Sums over coefficients, by their terms
+        return np.full_like(step, np.min(step))
 
     def kernel_terms(self, alpha: float, n_features: int) -> kernels.SeparableCoordinates:
         """The compiled object that solvers use for alpha R, a sum over coefficients."""
         return kernels.SeparableCoordinates(n_features, alpha, *self.terms)
 
-    def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""
-        l1, l2, lower, upper = self.terms
-        allowed = np.where(v > 0.0, min(upper, radius / l1), -max(lower, -radius / l1))
-        # the factor with 4 EPSILON bounds the rounding of alpha l1, whose difference may cancel
-        excess = np.where(allowed > 0.0, np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON), 0.0)
-        excess = np.maximum(excess, 0.0)
-        if l2 == 0.0:
-            return float(np.sum(np.where(excess > 0.0, excess * allowed, 0.0)))
-        w = np.minimum(excess / (alpha * l2), allowed)
-        return float(np.sum(w * (excess - 0.5 * alpha * l2 * w)))
-
 
 class Norm(Penalty):
     """A penalty that is a norm: its conjugate is the indicator of a dual ball."""
 
-    is_norm: ClassVar[bool] = True
+    is_norm = True
 
     @abstractmethod
     def dual_norm(self, v: Array) -> float:

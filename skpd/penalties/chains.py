@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import fsum, inf
-from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from .._typing import Array
 from .._values import number
 from .base import Norm, Structure
 from .cones import PenaltyCones
-from .separable import _soft_threshold
+from .separable import soft_threshold
 from .tangents import SmoothDirections
 
 
@@ -22,8 +21,8 @@ class Chained(Norm):
     (v, error), and the other methods take such a pair as well as a vector v.
     """
 
-    structure: ClassVar[Structure] = Structure.CHAINED
-    has_cones: ClassVar[bool] = True
+    structure = Structure.CHAINED
+    has_cones = True
 
     def widest(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])
@@ -68,8 +67,8 @@ class TotalVariation(_Chain):
     array([0.5, 0.5, 4.5, 4.5])
     """
 
-    free_level: ClassVar[bool] = True
-    of_neighbours: ClassVar[bool] = True
+    free_level = True
+    of_neighbours = True
 
     def value(self, w: Array) -> float:
         return kernels.sum_abs(np.diff(w))
@@ -115,7 +114,7 @@ class FusedLasso(_Chain):
     def prox(self, w: Array, step: Array | float) -> Array:
         step = float(np.max(step))
         fused = kernels.prox_total_variation(np.ascontiguousarray(w), step * (1.0 - self.l1_ratio))
-        return _soft_threshold(fused, step * self.l1_ratio)
+        return soft_threshold(fused, step * self.l1_ratio)
 
     def dual_norm(self, v: Array) -> float:
         return kernels.fused_dual_norm(*self._with_error(v), self.l1_ratio, 1.0 - self.l1_ratio)

@@ -2,16 +2,23 @@
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
-from .base import NO_FEATURES, FreeFeatures, Norm, Penalty, _half_square, _product
+from .base import (
+    NO_FEATURES,
+    FreeFeatures,
+    Norm,
+    Penalty,
+    _half_square,
+    _product,
+    cached_attribute,
+)
+from .elastic_net import L1
 from .norms import L2Norm, LInf
-from .separable import L1
 
 NORMS: dict[float, type[L1] | type[L2Norm] | type[LInf]] = {1: L1, 2: L2Norm, np.inf: LInf}
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm and a few operations on it
@@ -47,9 +54,9 @@ class NormEpigraph(Penalty):
 
     q: float
     weight: float = 0.0
-    free_features: FreeFeatures = field(default=NO_FEATURES, repr=False)  # type: ignore[assignment]
-    even: ClassVar[bool] = False
-    is_finite: ClassVar[bool] = False
+    free_features: FreeFeatures = field(default=NO_FEATURES, repr=False)
+    even = False
+    is_finite = False
 
     def of_norm(self, v: Array) -> Array:
         """The part w of variables (w, lam), or of a dual point."""
@@ -60,8 +67,8 @@ class NormEpigraph(Penalty):
         """The norm of w."""
         return NORMS[self.q]()
 
-    @property
-    def is_norm(self) -> bool:  # type: ignore[override]
+    @cached_attribute
+    def is_norm(self) -> bool:
         return self.weight == 0.0
 
     def value(self, w: Array) -> float:

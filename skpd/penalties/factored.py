@@ -11,7 +11,7 @@ from .._typing import Array
 from ..designs.entries import EntriesDesign
 from ..designs.largest_singular import largest_singular_value_bound
 from .base import Norm, Penalty, Structure
-from .separable import L1
+from .elastic_net import L1
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class FactoredTraceNorm(Norm):
     """
 
     design: EntriesDesign
-    structure: ClassVar[Structure] = Structure.SPECTRAL
+    structure = Structure.SPECTRAL
     of_reduced: ClassVar[Penalty] = L1()
 
     def value(self, w: Array) -> float:

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._typing import Array
 from .._values import Value, attribute_of_part, number
-from .base import Norm, Penalty, Structure, _product
+from .base import Norm, Penalty, Structure, _product, cached_attribute
 from .checks import check_function
 
 BISECTIONS = 200  # most halvings; bisection ends earlier, when no number is between the ends
@@ -29,7 +29,7 @@ class IncreasingFunction(Value, ABC):
         Whether V(t z) = t^2 V(z).
     """
 
-    is_square: ClassVar[bool] = False
+    is_square = False
 
     @abstractmethod
     def value(self, z: float) -> float:
@@ -74,8 +74,8 @@ class PowerOfNorm(IncreasingFunction):
     exponent: float = number(2.0, above=1.0)
     scale: float = number(1.0, above=0.0)
 
-    @property
-    def is_square(self) -> bool:  # type: ignore[override]
+    @cached_attribute
+    def is_square(self) -> bool:
         return bool(self.exponent == 2.0)
 
     def value(self, z: float) -> float:
@@ -151,7 +151,7 @@ class FunctionOfNorm(Penalty):
 
     norm: Norm
     function: Any = field(default_factory=PowerOfNorm)
-    structure: ClassVar[Structure] = Structure.OF_NORM
+    structure = Structure.OF_NORM
     even = attribute_of_part("norm.even")
     symmetric = attribute_of_part("norm.symmetric")
     is_finite = attribute_of_part("norm.is_finite")

@@ -14,6 +14,7 @@ from .. import kernels
 from .._checks import check_array
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike, Table
+from .base import cached_attribute
 from .chains import Chained
 from .cones import PenaltyCones
 
@@ -38,8 +39,8 @@ class _OfCombinations(Chained):
     def combinations(self) -> Table:
         """D, as a sparse array."""
 
-    @cached_property
-    def free_level(self) -> bool:  # type: ignore[override]
+    @cached_attribute
+    def free_level(self) -> bool:
         """Whether D m = 0 for constant vectors m."""
         sums = np.abs(self.combinations.sum(axis=1))
         return bool(np.all(sums <= LEVEL * abs(self.combinations).sum(axis=1)))

@@ -9,7 +9,6 @@ Mahdavi, Jin and Zhu (2015), section 3, and the penalty of scikit-learn's `Multi
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
 
 import numpy as np
 
@@ -114,7 +113,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 class _Square(_Tabular, Penalty):
     """A penalty with R(t w) = t^2 R(w), whose conjugate is dual_size(v)^2 / (4 alpha)."""
 
-    is_quadratic: ClassVar[bool] = True
+    is_quadratic = True
 
     @abstractmethod
     def _dual_size(self, v: Array) -> float:
@@ -230,7 +229,7 @@ class GroupElasticNet(_Weighted, Penalty):
     """
 
     l1_ratio: float = number(0.5, above=0.0, below=1.0)
-    structure: ClassVar[Structure] = Structure.GROUPED
+    structure = Structure.GROUPED
 
     def for_n_features(self, n_features: int) -> "GroupElasticNet":
         bound: GroupElasticNet = super().for_n_features(n_features)

@@ -3,8 +3,7 @@
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from .. import kernels
 from .._checks import shown
 from .._typing import Array, ArrayLike, Indices, Mask
 from .._values import number
-from .base import FreeFeatures, Norm, Structure
+from .base import FreeFeatures, Norm, Structure, cached_attribute
 from .cones import PenaltyCones
 from .intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
-from .separable import _soft_threshold
+from .separable import soft_threshold
 from .tangents import SmoothDirections, of_coordinates
 
 
@@ -26,7 +25,7 @@ class _Partitioned:
 
     groups: Any
     _partition: Partition = field(default=cast(Partition, None), init=False, repr=False)
-    has_cones_of_outputs: ClassVar[bool] = True
+    has_cones_of_outputs = True
 
     def for_n_features(self, n_features: int) -> Self:
         bound = copy(self)
@@ -110,7 +109,7 @@ class _Weighted(_Partitioned):
         some = self._weights > 0.0
         return float(np.max(norms[some] / self._weights[some], initial=0.0))
 
-    @cached_property
+    @cached_attribute
     def free_features(self) -> FreeFeatures:
         """The features of groups without a penalty, which have no bounds."""
         free = np.flatnonzero(self._free_groups[self.labels])
@@ -129,9 +128,9 @@ class _Weighted(_Partitioned):
 class _Grouped(_Weighted, Norm):
     """The base class of sums of an l1 norm and Euclidean norms of groups."""
 
-    structure: ClassVar[Structure] = Structure.GROUPED
-    has_cones: ClassVar[bool] = True
-    group_ridge: ClassVar[float] = 0.0  # the weight of half the squared Euclidean norm
+    structure = Structure.GROUPED
+    has_cones = True
+    group_ridge = 0.0  # the weight of half the squared Euclidean norm
 
     @property
     @abstractmethod
@@ -253,7 +252,7 @@ class SparseGroup(_Grouped):
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._bound(w)
         threshold = bound._partition.per_group(step) * (1.0 - self.l1_ratio) * bound._weights
-        return bound._partition.shrink(_soft_threshold(w, step * self.l1_ratio), threshold)
+        return bound._partition.shrink(soft_threshold(w, step * self.l1_ratio), threshold)
 
     def dual_norm(self, v: Array) -> float:
         bound = self._bound(v)

@@ -15,6 +15,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from .partition import Partition
 
+Terms = tuple[Numbers, Numbers, Numbers, Numbers]  # l1, l2, lower and upper
 ROUNDING = 64.0 * EPSILON  # relative rounding error of the few operations for an interval
 
 
@@ -61,7 +62,7 @@ class _Side(NamedTuple):
 
 
 def intervals_of_terms(
-    terms: tuple[Numbers, ...], free: Indices, slopes: Slopes, most: float, radius: float
+    terms: Terms, free: Indices, slopes: Slopes, most: float, radius: float
 ) -> Array:
     """Intervals of coefficients for R(w) = sum_j l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
 
@@ -132,7 +133,7 @@ def intervals_of_groups(
     return _wider(np.column_stack([-largest, largest]))
 
 
-def zeros_of_terms(terms: tuple[Numbers, ...], free: Indices, slopes: Slopes) -> np.ndarray:
+def zeros_of_terms(terms: Terms, free: Indices, slopes: Slopes) -> np.ndarray:
     """A mask of the coefficients at which alpha R(w) - v.w increases on both sides of w_j = 0.
 
     R is a sum of l1 |w_j| + l2 w_j^2 / 2 on [lower, upper]; a side outside of the bounds counts

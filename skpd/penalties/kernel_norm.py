@@ -1,19 +1,19 @@
 """Half the squared norm of a function that is a sum over the rows (`SquaredKernelNorm`)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from .._floats import EPSILON
 from .._typing import Array
 from ..designs import KernelMatrix
-from .base import Structure
-from .separable import SquaredL2
+from .base import Penalty, Structure
+from .elastic_net import SquaredL2
 
+RIDGE = SquaredL2()
 ACCURATE = 1e-11  # rounding errors below this times the value need no precise products
 
 
 @dataclass(frozen=True)
-class SquaredKernelNorm(SquaredL2):
+class SquaredKernelNorm(Penalty):
     """Half the squared norm ``a'K a / 2`` of the function sum_i a_i k(x_i, .) of weights a.
 
     Its dual vectors are products with the features of K in an orthonormal basis, for which it is
@@ -34,7 +34,9 @@ class SquaredKernelNorm(SquaredL2):
     """
 
     kernel: KernelMatrix
-    structure: ClassVar[Structure] = Structure.PER_ROW
+    structure = Structure.PER_ROW
+    is_quadratic = True
+    symmetric = True
 
     def value(self, w: Array) -> float:
         """The value, rounded up."""
@@ -42,3 +44,16 @@ class SquaredKernelNorm(SquaredL2):
         if error > ACCURATE * value:
             value, error = self.kernel.squared_norm(w, precise=True)
         return 0.5 * max(value + error, 0.0) * (1.0 + EPSILON)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        """The prox of half the squared norm of the weights."""
+        return RIDGE.prox(w, step)
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return RIDGE.conjugate(v, alpha)
+
+    def support(self, v: Array, radius: float) -> float:
+        return RIDGE.support(v, radius)
+
+    def without_ridge(self) -> tuple[float, Penalty | None, float]:
+        return RIDGE.without_ridge()

@@ -1,7 +1,6 @@
 """Norms of all coefficients at once."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from .tangents import NEAR, SmoothDirections, of_coordinates
 class _OfAll(Norm):
     """The base class of symmetric norms with R(w) >= abs(w_j) for every j."""
 
-    symmetric: ClassVar[bool] = True
-    has_cones: ClassVar[bool] = True
+    symmetric = True
+    has_cones = True
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
         """Intervals from alpha R(w) - R°(v) R(w) <= most."""
@@ -74,7 +73,7 @@ class LInf(_OfAll):
     array([ 2., -1.])
     """
 
-    structure: ClassVar[Structure] = Structure.MAXIMUM
+    structure = Structure.MAXIMUM
 
     def value(self, w: Array) -> float:
         return kernels.max_abs(w)

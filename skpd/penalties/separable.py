@@ -1,186 +1,258 @@
-"""Penalties that are sums over the coefficients."""
+"""Sums over the coefficients of l1 |w_j| + l2 w_j^2 / 2 within bounds (`SeparablePenalty`)."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import inf, sqrt
-from typing import ClassVar
+from math import inf, isfinite, sqrt
+from operator import attrgetter
+from typing import Self
 
 import numpy as np
+from scipy.optimize import brentq
+from sklearn.utils.metaestimators import available_if
 
 from .. import kernels
-from .._typing import Array
-from .._values import number
-from .base import Norm, Penalty, Structure, _half_square, _product
+from .._floats import EPSILON
+from .._typing import Array, Mask, Numbers
+from .base import FreeFeatures, Penalty, Structure, cached_attribute
+from .cones import PenaltyCones
+from .intervals import Slopes, intervals_of_terms, zeros_of_terms
+from .tangents import SmoothDirections, of_coordinates
+
+STEPS = 30  # largest number of steps to the multiplier of a ball; each one gives a bound
+PRECISION = 1e-9  # relative precision of that multiplier
+FAR = 1e300  # stands for an infinite size
 
 
-def _soft_threshold(w: Array, threshold):
+def soft_threshold(w: Array, threshold: Numbers) -> Array:
+    """The vector sign(w) max(|w| - threshold, 0)."""
     return w - np.minimum(np.maximum(w, -threshold), threshold)  # np.clip takes longer
 
 
-@dataclass(frozen=True)
-class L1(Norm):
-    """Lasso penalty, ``||w||_1``.
+class SeparablePenalty(Penalty):
+    """The penalty sum_j l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j].
+
+    A class only has to define ``terms``: the numbers l1, l2, lower and upper, or arrays with a
+    number for each coefficient. It is a norm, and then has a ``dual_norm``, if there is no l2 term
+    and bounds are 0 or infinite.
+
+    Coefficients with l1_j = l2_j = 0 are free: conjugates, dual norms and supports are suprema
+    over the w that are 0 there.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skpd.penalties import L1
-    >>> L1().prox(np.array([3.0, -0.5]), 1.0)
-    array([2., 0.])
+    >>> from skpd.penalties import SeparablePenalty
+    >>> class HalfL1(SeparablePenalty):
+    ...     terms = 0.5, 0.0, -np.inf, np.inf
+    >>> HalfL1().prox(np.array([3.0, -0.25]), 1.0)
+    array([2.5, 0. ])
     """
 
-    structure: ClassVar[Structure] = Structure.SEPARABLE
-    terms = (1.0, 0.0, -inf, inf)
-    symmetric: ClassVar[bool] = True
-
-    def value(self, w: Array) -> float:
-        return kernels.sum_abs(w)
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        return _soft_threshold(w, step)
-
-    def dual_norm(self, v: Array) -> float:
-        return kernels.max_abs(v)
-
-
-@dataclass(frozen=True)
-class NonNegativeL1(Norm):
-    """Lasso penalty under the constraint w >= 0: ``sum_j w_j``, or inf.
-
-    This function is a gauge, a norm restricted to w >= 0. The formulas that `Norm` derives from
-    the dual norm hold with the polar ``R°(v) = max(v_1, ..., v_d, 0)``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skpd.penalties import NonNegativeL1
-    >>> NonNegativeL1().prox(np.array([3.0, -5.0]), 1.0)
-    array([2., 0.])
-    """
-
-    structure: ClassVar[Structure] = Structure.SEPARABLE
-    terms = (1.0, 0.0, 0.0, inf)
-    even: ClassVar[bool] = False
-    is_finite: ClassVar[bool] = False
-
-    def value(self, w: Array) -> float:
-        return float(np.sum(w)) if np.all(w >= 0.0) else inf
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        return np.maximum(w - step, 0.0)
-
-    def dual_norm(self, v: Array) -> float:
-        return float(np.max(v, initial=0.0))
-
-    def feasible(self, w: Array) -> Array:
-        return np.maximum(w, 0.0)
-
-    def widest(self, v: Array, error: Array) -> Array:
-        return v + error
-
-
-@dataclass(frozen=True)
-class SquaredL2(Penalty):
-    """Ridge penalty, ``||w||_2^2 / 2``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skpd.penalties import SquaredL2
-    >>> SquaredL2().prox(np.array([3.0, -1.0]), 1.0)
-    array([ 1.5, -0.5])
-    """
-
-    structure: ClassVar[Structure] = Structure.SEPARABLE
-    terms = (0.0, 1.0, -inf, inf)
-    is_quadratic: ClassVar[bool] = True
-    symmetric: ClassVar[bool] = True
-
-    def value(self, w: Array) -> float:
-        return _half_square(kernels.euclidean_norm(w), 1.0)
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        return w / (1.0 + step)
-
-    def conjugate(self, v: Array, alpha: float) -> float:
-        return _half_square(kernels.euclidean_norm(v), alpha)
-
-    def without_ridge(self) -> tuple[float, Penalty | None, float]:
-        return 1.0, None, 0.0
-
-    def support(self, v: Array, radius: float) -> float:
-        return _product(sqrt(2.0 * radius), kernels.euclidean_norm(v))
-
-
-@dataclass(frozen=True)
-class ElasticNet(Penalty):
-    """Elastic net, ``l1_ratio ||w||_1 + (1 - l1_ratio) ||w||_2^2 / 2``.
-
-    Parameters
-    ----------
-    l1_ratio : float, default=0.5
-        Share of the l1 norm, strictly between 0 and 1; use `SquaredL2` and `L1` at the ends.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skpd.penalties import ElasticNet
-    >>> ElasticNet(l1_ratio=0.5).prox(np.array([3.5, -0.5]), 1.0)
-    array([2., 0.])
-    """
-
-    l1_ratio: float = number(0.5, above=0.0, below=1.0)
-    structure: ClassVar[Structure] = Structure.SEPARABLE
-    symmetric: ClassVar[bool] = True
+    structure = Structure.SEPARABLE
+    has_cones = True
 
     @property
-    def terms(self) -> tuple[float, float, float, float]:
-        return (self.l1_ratio, 1.0 - self.l1_ratio, -inf, inf)
+    def n_features(self) -> int:
+        """The number of coefficients, 1 where all terms are numbers."""
+        return max(np.size(term) for term in self.terms)
+
+    def for_n_features(self, n_features: int) -> Self:
+        if any(map(np.ndim, self.terms)) and n_features != self.n_features:
+            raise ValueError(
+                f"penalty_weights, bounds and the arrays of {type(self).__name__} must hold a "
+                f"number for each of the {n_features} features, got {self.n_features}."
+            )
+        return self
+
+    @cached_attribute
+    def _is_free(self) -> Mask | bool:
+        """Whether coefficients are neither penalised by l1 nor by l2."""
+        l1, l2, _, _ = self.terms
+        return (l1 == 0.0) & (l2 == 0.0)
+
+    @cached_attribute
+    def free_features(self) -> FreeFeatures:
+        _, _, *bounds = self.terms
+        free = np.flatnonzero(np.broadcast_to(self._is_free, self.n_features))
+        lower, upper = (np.broadcast_to(bound, self.n_features)[free] for bound in bounds)
+        return FreeFeatures(free, lower, upper)
+
+    @cached_attribute
+    def is_norm(self) -> bool:
+        """Whether R is positively homogeneous: no l2 term, and bounds of 0 or infinity only."""
+        _, l2, *bounds = self.terms
+        conic = [(np.equal(bound, 0.0) | np.isinf(bound)) | self._is_free for bound in bounds]
+        return bool(np.all(np.equal(l2, 0.0)) and all(map(np.all, conic)))
+
+    @cached_attribute
+    def is_finite(self) -> bool:
+        return all(np.all(np.isinf(bound)) for bound in self.terms[2:])
+
+    @cached_attribute
+    def even(self) -> bool:
+        _, _, lower, upper = self.terms
+        return bool(np.all(lower == -upper))
+
+    @property
+    def strong_convexity(self) -> float:
+        return float(np.min(self.terms[1]))
 
     def value(self, w: Array) -> float:
-        norm = kernels.euclidean_norm(w)
-        return self.l1_ratio * kernels.sum_abs(w) + 0.5 * norm * ((1.0 - self.l1_ratio) * norm)
+        l1, l2, lower, upper = self.terms
+        if not self.is_finite and not np.all((w >= lower) & (w <= upper)):
+            return inf
+        return _weighted_l1(l1, w) + _weighted_square(l2, w)
 
-    def prox(self, w: Array, step: Array | float) -> Array:
-        return _soft_threshold(w, step * self.l1_ratio) / (1.0 + step * (1.0 - self.l1_ratio))
+    @cached_attribute
+    def _has_parts(self) -> tuple[bool, bool]:
+        """Whether any l1 and any l2 is above 0."""
+        return bool(np.any(self.terms[0])), bool(np.any(self.terms[1]))
 
-    def conjugate(self, v: Array, alpha: float) -> float:
-        excess = kernels.excess(v, alpha * self.l1_ratio)
-        return _half_square(kernels.euclidean_norm(excess), alpha * (1.0 - self.l1_ratio))
+    def prox(self, w: Array, step: Numbers) -> Array:
+        l1, l2, lower, upper = self.terms
+        has_l1, has_l2 = self._has_parts
+        x = soft_threshold(w, step * l1) if has_l1 else w
+        x = x / (1.0 + step * l2) if has_l2 else x
+        return x if self.is_finite else x.clip(lower, upper)
 
-    def without_ridge(self) -> tuple[float, Penalty | None, float]:
-        return 1.0 - self.l1_ratio, L1(), self.l1_ratio
+    def feasible(self, w: Array) -> Array:
+        return w if self.is_finite else w.clip(*self.terms[2:])
+
+    # Conjugates and suprema
+
+    def _limits(self, v: Array) -> Array:
+        """The bounds on |w_j| for coefficients with the sign of v_j; 0 for free coefficients."""
+        _, _, lower, upper = self.terms
+        limits = inf if self.is_finite else np.where(v > 0.0, upper, np.negative(lower))
+        return np.broadcast_to(np.where(self._is_free, 0.0, limits), v.shape)
+
+    def _quotients(self, v: Array) -> Array:
+        """The quotients |v_j| / l1_j; 0 for free coefficients and signs that are not allowed.
+
+        The quotient is inf for l1_j = 0 and v_j not 0.
+        """
+        sizes = np.where(self._limits(v) > 0.0, np.abs(v), 0.0)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.divide(sizes, self.terms[0], out=np.zeros_like(sizes), where=sizes > 0.0)
+
+    @available_if(attrgetter("is_norm"))
+    def dual_norm(self, v: Array) -> float:
+        """The dual norm R°(v), if R is a norm."""
+        return self.largest_alpha(v)
 
     def largest_alpha(self, v: Array) -> float:
-        """The least alpha with conjugate(v, alpha) = 0."""
-        return kernels.max_abs(v) / self.l1_ratio
+        return kernels.max_abs(self._quotients(v))
+
+    def conjugate(self, v: Array, alpha: float) -> float:
+        return self._maximum(v, alpha)[0]
+
+    def coordinate_conjugate(self, v: Array, alpha: float, radius: float) -> float:
+        """An upper bound on sup of v.w - alpha R(w) over ``l1 |w_j| <= radius`` for every j."""
+        return self._maximum(v, alpha, radius / self.terms[0])[0]
+
+    def _maximum(self, v: Array, alpha: float, limit: Numbers = inf) -> tuple[float, float]:
+        """The conjugate (alpha R)*(v), and the value R(w) at the maximiser w.
+
+        Maximisers have sizes |w_j| of at most ``limit``.
+        """
+        l1, l2 = (np.broadcast_to(term, v.shape) for term in self.terms[:2])
+        # the factor with 4 EPSILON bounds the rounding of alpha l1, whose difference may cancel
+        excess = np.abs(v) - alpha * l1 * (1.0 - 4.0 * EPSILON)
+        limits = np.minimum(self._limits(v), limit)
+        rising = np.flatnonzero((excess > 0.0) & (limits > 0.0))
+        if not len(rising):
+            return 0.0, 0.0
+        e, curvature, w = excess[rising], alpha * l2[rising], limits[rising]
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            w = np.minimum(w, e / curvature)
+            if not isfinite(kernels.max_abs(w)):
+                return inf, inf
+            value = float(np.sum(w * (e - 0.5 * curvature * w)))
+            return value, float(np.sum(w * (l1[rising] + 0.5 * l2[rising] * w)))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        # R(w) <= radius implies ||w||_1 <= r = radius / l1_ratio. With a multiplier tau >= 0 of
-        # that, the sup is at most tau r + sum_j max(e_j - tau, 0)^2 / (2 c): for every tau, and
-        # least where max(e - tau, 0) / c is the projection of e / c onto the l1 ball
-        excess = kernels.excess(v, alpha * self.l1_ratio)  # the positive |v_j| - alpha l1_ratio
-        if len(excess) == 0:
-            return 0.0
-        c, r = alpha * (1.0 - self.l1_ratio), radius / self.l1_ratio
-        largest = kernels.max_abs(excess)
-        bound = min(_half_square(kernels.euclidean_norm(excess), c), _product(r, largest))
-        if not kernels.sum_abs(excess) > c * r > 0.0:
-            return bound
-        with np.errstate(over="ignore"):
-            unbounded = excess / c
-        if np.isfinite(unbounded).all():
-            projection = kernels.project_l1_ball(unbounded, r)
-            tau = max(largest - c * kernels.max_abs(projection), 0.0)
-            rest = _half_square(kernels.euclidean_norm(np.maximum(excess - tau, 0.0)), c)
-            bound = min(bound, tau * r + rest)
-        return bound
+        """The bound ((tau + alpha) R)*(v) + tau radius with a multiplier tau of R(w) <= radius.
+
+        This is an upper bound for every tau >= 0. The best tau is the one for which R at the
+        maximiser is the radius.
+        """
+        best, size = self._maximum(v, alpha)
+        if size <= radius or radius == 0.0:
+            return best if size <= radius else 0.0
+        bounds = [best]
+
+        def excess(tau: float) -> float:
+            value, size = self._maximum(v, alpha + tau)
+            bounds.append(value + tau * radius)
+            return min(size, FAR) - radius
+
+        low, high = self._multipliers(v, alpha, radius)
+        if excess(low) > 0.0 > excess(high):
+            tiny = np.finfo(float).tiny
+            brentq(excess, low, high, xtol=tiny, rtol=PRECISION, maxiter=STEPS, disp=False)
+        return min(bounds)
+
+    def _multipliers(self, v: Array, alpha: float, radius: float) -> tuple[float, float]:
+        """The ends of an interval of multipliers that contains the best one.
+
+        The first is the least for which the conjugate is finite.
+        """
+        l1, l2 = (np.broadcast_to(term, v.shape) for term in self.terms[:2])
+        quotients, limits = self._quotients(v), self._limits(v)
+        low = kernels.max_abs(np.where((l2 == 0.0) & np.isinf(limits), quotients, 0.0))
+        high = kernels.max_abs(np.where(l1 > 0.0, quotients, 0.0))
+        quadratic = (l1 == 0.0) & (l2 > 0.0)
+        if quadratic.any():
+            norm = kernels.euclidean_norm(v[quadratic] / np.sqrt(l2[quadratic]))
+            high = max(high, norm / sqrt(2.0 * radius))
+        wider = 1.0 + 16.0 * EPSILON
+        low, high = (max(x * wider - alpha, 0.0) + 16.0 * EPSILON * alpha for x in (low, high))
+        return low, max(low, high)
 
     def support(self, v: Array, radius: float) -> float:
-        return self.support_by_radius(v)(radius)
+        return self.bounded_conjugate(v, 0.0, radius)
 
-    def support_by_radius(self, v: Array) -> Callable[[float], float]:
-        largest, norm, l1 = kernels.max_abs(v), kernels.euclidean_norm(v), self.l1_ratio
-        return lambda radius: min(
-            _product(radius / l1, largest), _product(sqrt(2.0 * radius / (1.0 - l1)), norm)
-        )
+    def widest(self, v: Array, error: Array) -> Array:
+        if self.even:
+            return super().widest(v, error)
+        _, _, lower, upper = self.terms
+        largest = np.maximum(np.abs(v + error), np.abs(v - error))
+        # where both signs are possible, the largest conjugate is on the side of the wider bound
+        above = np.where(np.abs(v) > error, v >= 0.0, np.greater_equal(upper, np.negative(lower)))
+        either = np.where(above, largest, -largest)
+        one_sided = np.where(np.equal(upper, 0.0), v - error, either)
+        return np.where(np.equal(lower, 0.0), v + error, one_sided)
+
+    # What certificates and solvers ask for
+
+    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+        return intervals_of_terms(self.terms, self.free_features.columns, slopes, most, radius)
+
+    def zeros(self, slopes: Slopes) -> Mask | None:
+        return zeros_of_terms(self.terms, self.free_features.columns, slopes)
+
+    def smooth_directions(self, w: Array) -> SmoothDirections | None:
+        l1, l2, lower, upper = self.terms
+        inside = (lower < w) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
+        return of_coordinates(inside, l1 * np.sign(w) + l2 * w)
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        l1, l2, lower, upper = self.terms
+        cones.add_separable(alpha * l1, alpha * l2, lower, upper)
+
+    def step_sizes(self, step: Array) -> Array:
+        """The step sizes themselves, one for each coefficient."""
+        return step
+
+
+def _weighted_l1(l1: Numbers, w: Array) -> float:
+    """The sum of l1_j |w_j|."""
+    if isinstance(l1, np.ndarray):
+        return kernels.dot(l1, np.abs(w))
+    return l1 * kernels.sum_abs(w) if l1 > 0.0 else 0.0
+
+
+def _weighted_square(l2: Numbers, w: Array) -> float:
+    """The sum of l2_j w_j^2 / 2, for a number l2 without overflow of the squares before it."""
+    if isinstance(l2, np.ndarray):
+        return 0.5 * kernels.dot(l2 * w, w)
+    norm = kernels.euclidean_norm(w) if l2 > 0.0 else 0.0
+    return 0.5 * norm * (l2 * norm)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array
 from .._values import attribute_of_part
-from .base import Penalty, Structure
+from .base import Penalty, Structure, cached_attribute
 from .cones import PenaltyCones
 from .norms import L2Norm
 
@@ -49,7 +48,7 @@ class Spectral(Penalty):
 
     of_values: Penalty
     n_outputs: int | None = None
-    structure: ClassVar[Structure] = Structure.SPECTRAL
+    structure = Structure.SPECTRAL
     is_finite = attribute_of_part("of_values.is_finite")
 
     def __post_init__(self) -> None:
@@ -80,8 +79,8 @@ class Spectral(Penalty):
         """The function r of the singular values, which `reduced` returns."""
         return self.of_values
 
-    @property
-    def of_one_output(self) -> Penalty | None:  # type: ignore[override]
+    @cached_attribute
+    def of_one_output(self) -> Penalty | None:
         """The penalty of a single column, whose Euclidean norm is its one singular value."""
         if self.n_outputs is None:
             return None
@@ -117,7 +116,7 @@ class Spectral(Penalty):
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         assert self.n_outputs is not None
-        cones.add_trace_norm(self.n_outputs, alpha * self.of_values.terms[0])
+        cones.add_trace_norm(self.n_outputs, alpha * float(np.max(self.of_values.terms[0])))
 
     def feasible(self, w: Array) -> Array:
         """The nearest point where R is finite."""

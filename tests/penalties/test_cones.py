@@ -20,8 +20,8 @@ from skpd.penalties import (
     L1Ball,
     LInf,
     NormEpigraph,
-    Penalty,
     Separable,
+    SeparablePenalty,
     Spectral,
     SquaredGroupL2,
     Structure,
@@ -59,33 +59,13 @@ def test_no_cones(penalty):
     assert not penalty.has_cones and not penalty.has_cones_of_outputs
 
 
-class Growing(Penalty):
-    """The sum of j |w_j| + w_j^2 / 2 over j = 1, 2, ..., as a user would write it."""
-
-    structure = Structure.SEPARABLE
+class Growing(SeparablePenalty):
+    """The sum of j |w_j| + w_j^2 / 2 over j = 1, 2, ..., which has terms and nothing else."""
 
     def for_n_features(self, n_features):
-        self.weights = np.arange(1.0, n_features + 1.0)
-        return self
-
-    @property
-    def terms(self):
-        return self.weights, 1.0, -inf, inf
-
-    def value(self, w):
-        return float(np.sum(self.weights * np.abs(w) + 0.5 * w * w))
-
-    def _shrunk(self, w, step):
-        return np.sign(w) * np.maximum(np.abs(w) - step * self.weights, 0.0)
-
-    def prox(self, w, step):
-        return self._shrunk(w, step) / (1.0 + step)
-
-    def conjugate(self, v, alpha):
-        return float(np.sum(self._shrunk(v, alpha) ** 2)) / (2.0 * alpha)
-
-    def support(self, v, radius):
-        return radius * float(np.max(np.abs(v) / self.weights))
+        penalty = Growing()
+        penalty.terms = np.arange(1.0, n_features + 1.0), 1.0, -inf, inf
+        return penalty
 
 
 def test_a_sum_over_coefficients_of_ones_own_has_cones_by_its_terms(rng):
@@ -105,10 +85,9 @@ def test_a_sum_over_coefficients_of_ones_own_has_cones_by_its_terms(rng):
     assert model.certificate_.primal == pytest.approx(best, abs=1e-6)
 
 
-class Leaning(Penalty):
-    """The sum of |w_j| / 2 + w_j^2 / 2 with w_j >= -1, whose terms are numbers."""
+class Leaning(SeparablePenalty):
+    """The sum of |w_j| / 2 + w_j^2 / 2 with w_j >= -1, whose methods a user wrote."""
 
-    structure = Structure.SEPARABLE
     terms = (0.5, 1.0, -1.0, inf)
     even, is_finite = False, False
 

@@ -30,7 +30,7 @@ class Light(R.L1):
     terms = (1e-3, 0.0, -inf, inf)
 
     def value(self, w):
-        return 1e-3 * super().value(w)
+        return 1e-3 * float(np.sum(np.abs(w)))
 
     def prox(self, w, step):
         return soft(w, 1e-3 * step)
@@ -39,11 +39,42 @@ class Light(R.L1):
         return 1e3 * super().dual_norm(v)
 
 
+class Sizes(R.L1):
+    """The l1 norm, whose methods do not follow from its terms."""
+
+    even, is_finite = True, True
+
+    def value(self, w):
+        return float(np.sum(np.abs(w)))
+
+    def prox(self, w, step):
+        return soft(w, step)
+
+    def feasible(self, w):
+        return w
+
+
+class Within(R.SeparablePenalty):
+    """The l1 norm for coefficients of at least -1, whose methods do not use the terms."""
+
+    terms = 1.0, 0.0, -1.0, inf
+    even, is_finite = False, False
+
+    def value(self, w):
+        return float(np.sum(np.abs(w))) if np.min(w) >= -1.0 else inf
+
+    def prox(self, w, step):
+        return np.maximum(soft(w, step), -1.0)
+
+    def feasible(self, w):
+        return np.maximum(w, -1.0)
+
+
 FREE = R.FreeFeatures(np.array([0]), np.array([-inf]), np.array([inf]))
 WRONG = [  # the property, and what is wrong of which penalty
     (r"value at 0, R\(0\) = 0, .*: 1 against 0", R.L1, {"value": lambda self, w: 1.0}),
     ("non-negativity, .* against 0", R.L1, {"value": lambda self, w: -float(np.sum(np.abs(w)))}),
-    ("is_finite, .*: inf against inf", R.NonNegativeL1, {"is_finite": True}),
+    ("is_finite, .*: inf against inf", Within, {"is_finite": True}),
     ("feasible, where R .*: inf against inf", R.NonNegativeL1, {"feasible": lambda self, w: w}),
     ("feasible, w itself .* against 0", R.L1, {"feasible": lambda self, w: 0.5 * w}),
     ("feasible, w itself", R.L1, {"feasible": lambda self, w: w + 1e-12}),
@@ -61,11 +92,11 @@ WRONG = [  # the property, and what is wrong of which penalty
     ("without_ridge", R.ElasticNet, {"without_ridge": lambda self: (0.4, R.L1(), 0.5)}),
     ("free_features", R.L1, {"free_features": FREE}),
     (r"free_level, R\(w \+ level\) = R\(w\)", R.L1, {"free_level": True}),
-    ("terms, sum_j", R.L1, {"terms": (1.1, 0.0, -inf, inf)}),
-    ("terms, sum_j", R.L1, {"terms": (1.0, 0.1, -inf, inf)}),
-    ("terms, sum_j", R.L1, {"terms": (1.0, 0.0, -1.0, inf)}),
-    ("terms, sum_j", R.L1, {"terms": (1.0, 0.0, -inf, 1.0)}),
-    ("terms, sum_j", R.Box, {"terms": (0.0, 0.0, -1.0, inf)}),
+    ("terms, sum_j", Sizes, {"terms": (1.1, 0.0, -inf, inf)}),
+    ("terms, sum_j", Sizes, {"terms": (1.0, 0.1, -inf, inf)}),
+    ("terms, sum_j", Sizes, {"terms": (1.0, 0.0, -1.0, inf)}),
+    ("terms, sum_j", Sizes, {"terms": (1.0, 0.0, -inf, 1.0)}),
+    ("terms, sum_j", Within, {"terms": (1.0, 0.0, -2.0, inf)}),
     ("prox, which is where R is finite", R.NonNegativeL1, {"prox": lambda self, w, t: soft(w, t)}),
     (
         "prox, which is where R",
