@@ -19,6 +19,7 @@ from .base import Norm, Penalty, Structure, _half_square, _product
 from .cones import PenaltyCones
 from .groups import GroupL2, _Partitioned, _Weighted
 from .partition import Partition
+from .separable import soft_threshold
 
 
 def _l1_threshold(sizes: Array, radius: Array) -> Array:
@@ -46,25 +47,32 @@ def _threshold_of_square(sizes: Array, step: Array) -> Array:
 
 
 class _Tabular(_Partitioned):
-    """Groups as the rows of a table."""
+    """The base class of penalties whose groups are treated as the rows of a table."""
 
-    def _table(self, w: Array) -> tuple[Array, tuple[Indices, Indices] | None]:
-        """The coefficients as a table, and their places (row, column) in it.
+    def _table(self, w: Array) -> Array:
+        """The table whose rows have the coefficients of a group each, followed by zeros."""
+        partition = self.partition
+        table = np.zeros((partition.n_groups, int(np.diff(partition.starts).max(initial=0))))
+        table[self._entries] = w[partition.order]
+        return table
 
-        Each row of the table has the coefficients of a group, followed by zeros.
-        """
-        partition: Partition = self._partition
-        sizes = np.diff(partition.starts)
-        place = np.arange(len(w)) - np.repeat(partition.starts[:-1], sizes)
+    @property
+    def _entries(self) -> tuple[Indices, Indices]:
+        """The row and the column in the table of each coefficient, in the order of the groups."""
+        starts, sizes = self.partition.starts, np.diff(self.partition.starts)
         rows = np.repeat(np.arange(len(sizes)), sizes)
-        table = np.zeros((len(sizes), int(sizes.max(initial=0))))
-        table[rows, place] = w[partition.order]
-        return table, (rows, place)
+        return rows, np.arange(len(rows)) - starts[rows]
 
-    def _from_table(self, table: Array, places: tuple[Indices, Indices] | None) -> Array:
-        w = np.empty(len(self._partition.order))
-        w[self._partition.order] = table[places]
-        return w
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._bound(w)
+        steps = np.broadcast_to(bound.partition.per_group(step), bound.partition.n_groups)
+        x = np.empty(len(w))
+        x[bound.partition.order] = bound._prox_of_rows(bound._table(w), steps)[bound._entries]
+        return x
+
+    def _prox_of_rows(self, table: Array, steps: Array) -> Array:
+        """The prox of the penalty of each row, with a step for each."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,19 +99,17 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 
     def value(self, w: Array) -> float:
         bound = self._bound(w)
-        return float(np.sum(bound._weights * np.max(np.abs(bound._table(w)[0]), axis=1)))
+        return float(np.sum(bound._weights * np.max(np.abs(bound._table(w)), axis=1)))
 
-    def prox(self, w: Array, step: Array | float) -> Array:
+    def _prox_of_rows(self, table: Array, steps: Array) -> Array:
         """The prox: a group minus its projection onto an l1 ball, by Moreau's identity."""
-        bound = self._bound(w)
-        table, places = bound._table(w)
-        radius = np.broadcast_to(bound._partition.per_group(step) * bound._weights, len(table))
-        largest = np.maximum(_l1_threshold(np.abs(table), radius), 0.0)[:, np.newaxis]
-        return bound._from_table(np.clip(table, -largest, largest), places)
+        thresholds = _l1_threshold(np.abs(table), steps * self._weights)
+        largest = np.maximum(thresholds, 0.0)[:, np.newaxis]
+        return np.clip(table, -largest, largest)
 
     def dual_norm(self, v: Array) -> float:
         bound = self._bound(v)
-        return bound._largest_quotient(np.sum(np.abs(bound._table(v)[0]), axis=1))
+        return bound._largest_quotient(np.sum(np.abs(bound._table(v)), axis=1))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         _, starts, weights = self.penalised_first
@@ -151,18 +157,14 @@ class GroupL1Squared(_Square):
     """
 
     def value(self, w: Array) -> float:
-        return float(np.sum(np.sum(np.abs(self._bound(w)._table(w)[0]), axis=1) ** 2))
+        return float(np.sum(np.sum(np.abs(self._bound(w)._table(w)), axis=1) ** 2))
 
-    def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._bound(w)
-        table, places = bound._table(w)
-        steps = np.broadcast_to(bound._partition.per_group(step), len(table))
-        threshold = _threshold_of_square(np.abs(table), steps)[:, np.newaxis]
-        return bound._from_table(table - np.clip(table, -threshold, threshold), places)
+    def _prox_of_rows(self, table: Array, steps: Array) -> Array:
+        return soft_threshold(table, _threshold_of_square(np.abs(table), steps)[:, np.newaxis])
 
     def _dual_size(self, v: Array) -> float:
-        table = self._bound(v)._table(v)[0]
-        return kernels.euclidean_norm(np.max(np.abs(table), axis=1, initial=0.0))
+        largest = np.max(np.abs(self._bound(v)._table(v)), axis=1, initial=0.0)
+        return kernels.euclidean_norm(largest)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_squared_sums(self._partition.starts, alpha)
