@@ -5,11 +5,11 @@ A source knows its shape without reading the rows, and reads them part by part.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from .._checks import require_unmasked
 from .._typing import Table
 from .tables import canonical
 
+Block: TypeAlias = Table | str | os.PathLike[str]
 PART_BYTES = 1 << 24  # size of parts, 16 MB, so that vectors of the rows fit in a cache
 PRECISIONS = (np.float64, np.float32)
 
@@ -125,7 +126,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def parts_of(
-    given: Any, name: str, columns: list[str] | None, target: str | int | None
+    block: Block, name: str, columns: list[str] | None, target: str | int | None
 ) -> list[Part]:
     """The parts of a block, with its name for messages.
 
@@ -134,16 +135,16 @@ def parts_of(
     ValueError
         If the block is neither a matrix nor a file with one.
     """
-    source = _source_of(given, name, columns, target)
+    source = _source_of(block, name, columns, target)
     return [Part(source, *ends) for ends in source.ends()]
 
 
 def _source_of(
-    given: Any, name: str, columns: list[str] | None, target: str | int | None
+    block: Block, name: str, columns: list[str] | None, target: str | int | None
 ) -> Source:
     source: Source
-    if isinstance(given, (str, os.PathLike)):
-        path = Path(given)
+    if isinstance(block, (str, os.PathLike)):
+        path = Path(block)
         if path.suffix not in FILES:
             raise ValueError(
                 f"{name} must be a matrix or a file that ends in "
@@ -155,8 +156,8 @@ def _source_of(
             source = FILES[path.suffix](path, *named)
             source.file = file
     else:
-        kind = SparseSource if sp.issparse(given) else ArraySource
-        source = kind(given, name)
+        kind = SparseSource if sp.issparse(block) else ArraySource
+        source = kind(block, name)
     if source.header is not None:
         return source
     if columns is not None:
@@ -334,7 +335,11 @@ def _numpy_type(schema: Any, name: str, path: Path) -> Any:
     return found
 
 
-FILES: dict[str, Any] = {".npy": NpySource, ".npz": NpzSource, ".parquet": ParquetSource}
+FILES: dict[str, Callable[..., Source]] = {
+    ".npy": NpySource,
+    ".npz": NpzSource,
+    ".parquet": ParquetSource,
+}
 
 
 def _by_rows(matrix: Table, dtype: np.dtype) -> Table:

@@ -1,7 +1,6 @@
 """Gram matrices of columns of a dense array, by products of BLAS with copies of some rows."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -53,10 +52,11 @@ def _row_blocks(h: Array, width: int) -> Iterator[tuple[float, Array, Indices | 
     block = max(AT_A_TIME // max(width, 1), 256)
     for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):
         for first in range(0, len(rows), block):
-            some: Any = rows[first : first + block]
-            if some[-1] - some[0] + 1 == len(some):  # contiguous rows are taken as a slice
-                some = slice(some[0], some[-1] + 1)
-            yield sign, np.abs(h[some]), some
+            indices = rows[first : first + block]
+            first_row, end = indices[0], indices[-1] + 1
+            # contiguous rows are taken as a slice
+            part = slice(first_row, end) if end - first_row == len(indices) else indices
+            yield sign, np.abs(h[part]), part
 
 
 def _block(X: np.ndarray, by_row: bool, rows: Indices | slice, columns: Indices) -> np.ndarray:

@@ -326,7 +326,9 @@ class Design:
         A column is far from 0 if its mean is above ``far`` standard deviations in a sample of
         rows.
         """
-        return shift_by_means(self, self.columns_that_seem_far(far), weights)
+        return shift_by_means(
+            self.columns_that_seem_far(far), lambda: self.rmatvec(weights), self.shape[1]
+        )
 
     def shifted(self, shift: Array) -> "Design":
         """A copy of X with a number subtracted from every column.

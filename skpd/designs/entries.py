@@ -1,7 +1,6 @@
 """The linear map from a matrix, given by its factors, to some of its entries."""
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,10 +28,9 @@ class EntriesDesign:
         self.n_left, self.n_right = n_left, n_right
         new = np.ones(len(left), dtype=bool)
         new[1:] = (np.diff(left) != 0) | (np.diff(right) != 0)
-        self._first: Any = None if new.all() else np.flatnonzero(new)
-        some: Indices | slice = slice(None) if self._first is None else self._first
-        self.left = np.ascontiguousarray(left[some], dtype=np.int32)
-        self.right = np.ascontiguousarray(right[some], dtype=np.int32)
+        self._first, self._is_repeated = np.flatnonzero(new), not new.all()
+        self.left = np.ascontiguousarray(left[self._first], dtype=np.int32)
+        self.right = np.ascontiguousarray(right[self._first], dtype=np.int32)
         self.shape = len(left), (n_left + n_right)
 
     @property
@@ -42,20 +40,20 @@ class EntriesDesign:
 
     @cached_property
     def _repeats(self) -> Indices:
-        """The number of rows of the problem that observe each entry, if some are repeated."""
+        """The number of rows of the problem that observe each entry."""
         return np.diff(self._first, append=self.shape[0])
 
     def of_rows(self, rows: Array) -> Array:
         """The sums over the rows of the problem that observe the same entry, for each entry."""
-        return rows if self._first is None else np.add.reduceat(rows, self._first)
+        return np.add.reduceat(rows, self._first) if self._is_repeated else rows
 
     def to_rows(self, entries: Array) -> Array:
         """The transpose of `of_rows`."""
-        return entries if self._first is None else np.repeat(entries, self._repeats)
+        return np.repeat(entries, self._repeats) if self._is_repeated else entries
 
     @property
     def most_repeats(self) -> int:
-        return 1 if self._first is None else int(np.max(self._repeats))
+        return int(np.max(self._repeats))
 
     def entries(self, U: Array, V: Array) -> Array:
         """The observed entries of U V', of shape (n_entries,)."""

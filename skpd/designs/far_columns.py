@@ -1,6 +1,6 @@
 """Columns whose mean is far from 0, such as calendar years, and the shift that centres them."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,13 +36,15 @@ def columns_that_seem_far(X: Table, far: float) -> tuple[Indices, Array]:
     return columns[seems_far], mean[seems_far]
 
 
-def shift_by_means(design: Any, seeming: tuple[Indices, Array], weights: Array) -> Array | None:
+def shift_by_means(
+    seeming: tuple[Indices, Array], means: Callable[[], Array], n_columns: int
+) -> Array | None:
     """The weighted means of columns that seem far from 0, and 0 for others; None if all are 0."""
     chosen, mean = seeming
     if len(chosen) == 0:
         return None
-    shift = np.zeros(design.shape[1])
-    shift[chosen] = design.rmatvec(weights)[chosen]
+    shift = np.zeros(n_columns)
+    shift[chosen] = means()[chosen]
     # the sample may be misleading for features that are constant in nearly all rows
     shift[chosen[np.abs(shift[chosen]) < LEAST_SHARE * np.abs(mean)]] = 0.0
     return shift if shift.any() else None

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -178,11 +177,12 @@ class KernelMatrix:
     def _extended(self, trace: float) -> KernelFactor:
         if self._partial is None:
             self._partial = _PartialFactor(self)
-        found = self._partial.extend(trace)
-        if found is not None:
-            return found
-        found = self._whole()
-        return self._partial.extend(trace, to_the_end=True) if found is None else found
+        if not self._partial.extend(trace):
+            whole = self._whole()
+            if whole is not None:
+                return whole
+            self._partial.extend(trace, to_the_end=True)
+        return self._partial.factor
 
     def _whole(self) -> KernelFactor | None:
         """The ordinary Cholesky factor of K, None if the factorisation fails."""
@@ -221,16 +221,20 @@ class _PartialFactor:
     def is_complete(self) -> bool:
         return not np.any(self.residual > self.floor)
 
-    def extend(self, trace: float, to_the_end: bool = False) -> Any:
-        """The factor extended to a residual of at most this trace.
+    def extend(self, trace: float, to_the_end: bool = False) -> bool:
+        """Extend the factor to a residual of at most this trace.
 
-        None where that is expected to take too many pivots, unless ``to_the_end``.
+        Returns False where that is expected to take too many pivots, unless ``to_the_end``.
         """
         while float(np.sum(self.residual)) > trace and not self.is_complete:
             if not to_the_end and self._takes_long(trace):
-                return None
+                return False
             self._add_block()
             self.traces.append((self.rank, float(np.sum(self.residual))))
+        return True
+
+    @property
+    def factor(self) -> KernelFactor:
         padded = _padded(self.table)
         return KernelFactor(padded, self.pivots, self.residual.copy(), self.is_complete)
 

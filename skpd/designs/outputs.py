@@ -9,7 +9,7 @@ prediction is x_i' W[:, k].
 from collections.abc import Callable
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class OutputsDesign:
     most_copied_rows: ClassVar[float] = inf
     leaves_features_out: ClassVar[bool] = False
 
-    def __init__(self, parts: list[Design], rows: list[Any], n_rows: int) -> None:
+    def __init__(self, parts: list[Design], rows: list[Indices | slice], n_rows: int) -> None:
         self.parts, self.places = parts, rows
         self.n_outputs, self.n_inputs = len(parts), parts[0].shape[1]
         self.shape = n_rows, self.n_inputs * self.n_outputs
@@ -211,7 +211,7 @@ class OutputsDesign:
             output[own], within[own] = k, np.arange(part.shape[0])
         counts = np.bincount(output[indices], minlength=self.n_outputs)
         order = np.argsort(output[indices], kind="stable")
-        places = np.split(order, np.cumsum(counts)[:-1])
+        places: list[Indices | slice] = [*np.split(order, np.cumsum(counts)[:-1])]
         parts = [
             part.rows(within[indices[own]]) for part, own in zip(self.parts, places, strict=True)
         ]
@@ -247,7 +247,7 @@ class SharedDesign(OutputsDesign):
     n_entries = attribute_of_part("base.n_entries")
 
     def __init__(self, base: Design, n_outputs: int) -> None:
-        rows = [slice(k, None, n_outputs) for k in range(n_outputs)]
+        rows: list[Indices | slice] = [slice(k, None, n_outputs) for k in range(n_outputs)]
         super().__init__([base] * n_outputs, rows, base.shape[0] * n_outputs)
         self.base = base
 

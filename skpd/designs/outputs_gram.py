@@ -3,14 +3,14 @@
 The representations are those of `skpd.designs.outputs_curvature`.
 """
 
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices
 from .gram import ROUNDING, MatrixCurvature, WeightedGram
-from .outputs import OutputsDesign
+from .outputs import OutputsDesign, SharedDesign
 from .outputs_curvature import OutputColumns, RowBlocks
 from .outputs_moments import FeatureMoments
 from .threads import blas_threads_for_product
@@ -92,21 +92,21 @@ class OutputsGram:
             self._last = last
             return last[1]
         K, features = self.n_outputs, design.features_of(columns)
-        m = len(features)
+        m, shared = len(features), cast(SharedDesign, design)  # tasks have blocks
         if e is None:
             n_samples = len(h) / K
             many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
             if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
                 return self._blocks(design, h, scale, features, ridge)
-        elif not self.all_at_once and self._favours_matrix(design, h, e, len(columns), m, ridge):
-            H = self._matrix(design, h, e, scale, columns, ridge)
+        elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
+            H = self._matrix(shared, h, e, scale, columns, ridge)
             if ridge is None:
                 self._last = columns, H
             return H
-        return self._by_products(design, h, e, columns, scale=scale, ridge=ridge)
+        return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
 
     def _favours_matrix(
-        self, design: Any, h: Array, e: Array, n_entries: int, n_features: int,
+        self, design: SharedDesign, h: Array, e: Array, n_entries: int, n_features: int,
         ridge: Array | None,
     ) -> bool:  # fmt: skip
         """Whether to form a matrix over all entries, with which systems are solved more reliably.
@@ -155,7 +155,7 @@ class OutputsGram:
 
     def _matrix(
         self,
-        design: Any,
+        design: SharedDesign,
         h: Array,
         e: Array,
         scale: float,
@@ -179,7 +179,7 @@ class OutputsGram:
             H.ravel()[:: size + 1] += ridge
         return MatrixCurvature(H)
 
-    def _dense_matrix(self, design: Any, d: Array, e: Array, columns: Indices) -> Array:
+    def _dense_matrix(self, design: SharedDesign, d: Array, e: Array, columns: Indices) -> Array:
         """The matrix over the entries, by a product of the rows x_i (x) e_i."""
         K, some = self.n_outputs, design.features_of(columns)
         table = design.base.table(some)
@@ -195,23 +195,21 @@ class OutputsGram:
         # transposed, so that the columns of entries are contiguous rows
         table, d, e = (np.ascontiguousarray(part.T) for part in (table, d, e))
         # few rows tie outputs where quantiles cross: their products are then 3 times faster
-        rows: Any = np.flatnonzero(e.any(axis=0))
-        rows = rows if 2 * len(rows) < e.shape[1] else slice(None)
+        rows = _rows_or_all(np.max(np.abs(e), axis=0))
         factor = table[:, rows][features] * e[:, rows][outputs]
         with blas_threads_for_product(factor.size * len(factor)):
             H = -(factor @ factor.T)
             for k, root in enumerate(np.sqrt(d)):
-                own, rows = np.flatnonzero(outputs == k), np.flatnonzero(root)
-                rows = rows if 2 * len(rows) < len(root) else slice(None)
+                own, rows = np.flatnonzero(outputs == k), _rows_or_all(root)
                 part = table[:, rows][features[own]] * root[rows]
                 H[np.ix_(own, own)] += part @ part.T
         return H
 
-    def _has_gram(self, design: Any, m: int, e: Array) -> bool:
+    def _has_gram(self, design: SharedDesign, m: int, e: Array) -> bool:
         """Whether sweeps use a Gram matrix of the features instead of the columns of X."""
         return bool(design.dense and m <= LARGEST_GRAM and m <= design.base.shape[0] and e.any())
 
-    def _moments_of(self, design: Any, d: Array, features: Indices) -> Array:
+    def _moments_of(self, design: SharedDesign, d: Array, features: Indices) -> Array:
         """The second moments of some features, with the first weights of the rows.
 
         Later weights are similar, so that the moments are not recomputed for them.
@@ -221,7 +219,7 @@ class OutputsGram:
         return self._gram.of(design.base, self._rows, features)
 
     def _by_products(
-        self, design: Any, h: Array, e: Array | None, columns: Indices, *, scale: float,
+        self, design: SharedDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
     ) -> OutputColumns:  # fmt: skip
         K, features = self.n_outputs, design.features_of(columns)
@@ -255,3 +253,9 @@ class OutputsGram:
                 )
             found.moments = self._moments
         return found
+
+
+def _rows_or_all(values: Array) -> Indices | slice:
+    """The rows with values other than 0, or a slice of all rows where these are half of them."""
+    rows = np.flatnonzero(values)
+    return rows if 2 * len(rows) < len(values) else slice(None)

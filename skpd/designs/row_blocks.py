@@ -5,10 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from itertools import pairwise
 from os import PathLike
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from .._typing import Array, Indices, Table
 from .block_sources import Part, parts_of
@@ -111,7 +112,7 @@ class RowBlocks:
         self.sparse = all(part.source.sparse for part in self._parts)
         self._constant: float | None = None  # the value of a last column
         self._function: Callable[[Table], Table] | None = None  # applied to each block
-        self._target: Any = None
+        self._target: Array | None = None
 
     @property
     def n_blocks(self) -> int:
@@ -133,7 +134,7 @@ class RowBlocks:
         kind = f"sparse {self.dtype}" if self.sparse else f"{self.dtype}"
         return f"RowBlocks of shape {self.shape}: {self.n_blocks} {several} of {kind}"
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+    def __array__(self, *_: DTypeLike, **__: bool | None) -> NoReturn:
         raise ValueError(
             "RowBlocks are no array, as they need not fit in memory, and this wants one: "
             "gathered() copies them to one."
@@ -221,7 +222,7 @@ class RowBlocks:
         """
         return stacked([block for _, block in self.read()])
 
-    def gathered_if_small(self) -> Any:
+    def gathered_if_small(self) -> "Table | RowBlocks":
         """Read the whole matrix to memory if an array of it has at most 64 MB.
 
         Returns

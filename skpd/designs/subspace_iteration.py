@@ -1,7 +1,5 @@
 """The largest singular values of a sequence of matrices that change little between calls."""
 
-from typing import Any
-
 import numpy as np
 
 from .._typing import Array, Table
@@ -33,13 +31,13 @@ class SubspaceIteration:
     ) -> None:
         self.random_state, self.extra_columns = random_state, extra_columns
         self.sweeps, self.cold_sweeps = sweeps, cold_sweeps
-        self.V: Any = None
+        self.V: Array = np.empty((0, 0))
 
     def __call__(self, M: Table, rank: int) -> tuple[Array, Array, Array]:
         """U, the singular values and V' of a matrix, or of a linear map with its transpose."""
         n_rows, n_columns = M.shape
         width = min(rank + self.extra_columns, n_rows, n_columns)
-        V = np.empty((n_columns, 0)) if self.V is None else self.V[:, :width]
+        V = np.empty((n_columns, 0)) if not self.V.size else self.V[:, :width]
         new = self.random_state.standard_normal((n_columns, width - V.shape[1]))
         # few new vectors beside others find their place in the calls that follow, in half the time
         sweeps = self.cold_sweeps if 2 * new.shape[1] > width else self.sweeps

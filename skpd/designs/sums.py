@@ -32,11 +32,11 @@ class BoundedSum:
         return BoundedSum(total, error * (1.0 + 4.0 * EPSILON), low)
 
     @property
-    def bounded(self) -> tuple[Any, Any]:
+    def bounded(self) -> tuple[Numbers, Numbers]:
         """The sum as numbers, and a bound on their errors."""
-        found = self.high + self.low
-        error = self.error + 4.0 * EPSILON * np.abs(found)
-        return found, error * (1.0 + 4.0 * EPSILON)
+        total = self.high + self.low
+        error = self.error + 4.0 * EPSILON * np.abs(total)
+        return total, error * (1.0 + 4.0 * EPSILON)
 
 
 class Largest:

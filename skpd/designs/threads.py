@@ -1,8 +1,7 @@
 """Contexts that limit BLAS to one thread for products too small for several threads."""
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from threading import Lock
-from typing import Any
 
 from .._compat import _get_threadpool_controller
 
@@ -20,19 +19,20 @@ class _OneThread:
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
-        self._limit: Any = None
+        self._limit = ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limit = _get_threadpool_controller().limit(limits=1, user_api="blas")
+                limit = _get_threadpool_controller().limit(limits=1, user_api="blas")
+                self._limit.enter_context(limit)
             self._inside += 1
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limit.restore_original_limits()
+                self._limit.close()
 
 
 _ONE_THREAD = _OneThread()

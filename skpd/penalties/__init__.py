@@ -16,10 +16,11 @@ from .checks import check_function, check_penalty
 from .elastic_net import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
-from .functions_of_norms import FunctionOfNorm, IncreasingFunction, PowerOfNorm
+from .functions_of_norms import FunctionOfNorm
 from .generalized import GeneralizedLasso, GraphTotalVariation
 from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .groups import GroupL2, SparseGroup
+from .increasing_functions import IncreasingFunction, PowerOfNorm
 from .norms import L2Norm, LInf
 from .separable import SeparablePenalty
 from .spectral import Spectral

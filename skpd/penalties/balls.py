@@ -267,6 +267,7 @@ class Box(_ConstraintSet, SeparablePenalty):
     lower: float = number(-1.0, most=0.0)
     upper: float = number(1.0, least=0.0)
     _is_free = False
+    largest_alpha = Penalty.largest_alpha  # nan, as alpha has no effect
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,13 +1,14 @@
 """Numerical tests of the properties that a penalty declares (`check_penalty`)."""
 
 from math import inf
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from .._checks import ACCURACY, PropertyTests, require_everywhere
 from .._typing import Array
-from .base import Penalty, Structure
+from .base import Norm, Penalty, Structure
+from .increasing_functions import IncreasingFunction
 
 N_POINTS = 40  # vectors, at each of which every property is tested
 LARGEST = 30.0  # size of their entries
@@ -62,7 +63,7 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
 
 
 @np.errstate(all="ignore")
-def check_function(function: Any) -> None:
+def check_function(function: IncreasingFunction) -> None:
     """Test numerically that a function V of a norm has the properties that it declares.
 
     Numbers z from 0 to 30 and all pairs of them are tested. V must be 0 at 0, convex and
@@ -129,7 +130,7 @@ def check_function(function: Any) -> None:
 class _Tests(PropertyTests):
     """Random coefficients w and x, dual vectors v and numbers alpha."""
 
-    def __init__(self, penalty: Any, n_features: int) -> None:
+    def __init__(self, penalty: Penalty, n_features: int) -> None:
         super().__init__(penalty)
         self.penalty, self.n_features = penalty, n_features
 
@@ -233,7 +234,7 @@ class _Duals(_Tests):
         if not self.penalty.is_norm:
             return
         penalty, (w, v, _) = self.penalty, self._pair()
-        product, most = float(v @ w), penalty.dual_norm(v) * penalty.value(w)
+        product, most = float(v @ w), cast(Norm, penalty).dual_norm(v) * penalty.value(w)
         what, size = "dual norm, v.w <= R°(v) R(w)", float(np.abs(v) @ np.abs(w))
         self.require_at_most(what, product, most, size, w=w, v=v)
 
@@ -246,7 +247,8 @@ class _Duals(_Tests):
         if penalty.value(x) > 0.0:
             self.require_equal(
                 "dual norm, R°(w - prox(w, alpha)) = alpha where the prox is not 0",
-                penalty.dual_norm(v - x), t, t + float(np.max(np.abs(v))), w=v, alpha=t,
+                cast(Norm, penalty).dual_norm(v - x), t, t + float(np.max(np.abs(v))),
+                w=v, alpha=t,
             )  # fmt: skip
 
     def fenchel_young(self) -> None:

@@ -71,6 +71,7 @@ class SquaredL2(SeparablePenalty):
 
     terms = (0.0, 1.0, -inf, inf)
     is_quadratic = True
+    largest_alpha = Penalty.largest_alpha  # nan, as no alpha is large enough
     symmetric = True
 
     def conjugate(self, v: Array, alpha: float) -> float:

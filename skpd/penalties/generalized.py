@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from .. import kernels
 from .._checks import check_array
 from .._floats import EPSILON
-from .._typing import Array, ArrayLike, Table
+from .._typing import Array, ArrayLike, MatrixLike, Table
 from .base import cached_attribute
 from .chains import Chained
 from .cones import PenaltyCones
@@ -165,15 +165,17 @@ class GeneralizedLasso(_OfCombinations):
     0.6
     """
 
-    matrix: Any
+    matrix: MatrixLike
 
     def __post_init__(self) -> None:
         _ = self._least_singular  # raises if the null space is not allowed
 
     @cached_property
     def combinations(self) -> Table:
-        given = self.matrix.toarray() if sp.issparse(self.matrix) else self.matrix
-        table = np.asarray(given, dtype=np.float64)
+        matrix = self.matrix
+        if isinstance(matrix, sp.sparray | sp.spmatrix):
+            matrix = matrix.toarray()
+        table = np.asarray(matrix, dtype=np.float64)
         if table.ndim != 2 or 0 in table.shape or not np.isfinite(table).all():
             raise ValueError(
                 "matrix of GeneralizedLasso must hold finite numbers in the shape (n_rows, "

@@ -3,13 +3,13 @@
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 
 from .. import kernels
 from .._checks import shown
-from .._typing import Array, ArrayLike, Indices, Mask
+from .._typing import Array, ArrayLike, Groups, Indices, Mask
 from .._values import number
 from .base import FreeFeatures, Norm, Structure, cached_attribute
 from .cones import PenaltyCones
@@ -23,7 +23,7 @@ from .tangents import SmoothDirections, of_coordinates
 class _Partitioned:
     """The base class of penalties of groups, with a partition that `for_n_features` fixes."""
 
-    groups: Any
+    groups: Groups
     _partition: Partition = field(default=cast(Partition, None), init=False, repr=False)
     has_cones_of_outputs = True
 

@@ -1,17 +1,17 @@
 """Partitions of the features into groups."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 
 from .. import kernels
-from .._typing import Array, ArrayLike, Indices
+from .._typing import Array, ArrayLike, Groups, Indices
 
 
-def _holds_integers(values: ArrayLike) -> bool:
+def _holds_integers(values: Groups) -> TypeGuard[Sequence[int]]:
     """Whether this is a non-empty list of whole numbers."""
     try:
         array = np.asarray(values)
@@ -20,7 +20,7 @@ def _holds_integers(values: ArrayLike) -> bool:
     return array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
 
 
-def _holds_strings(values: ArrayLike) -> bool:
+def _holds_strings(values: Groups) -> TypeGuard[Sequence[str]]:
     """Whether this is a non-empty list of strings."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         return False
@@ -37,7 +37,7 @@ def _by_size(size: Integral, n_features: int) -> tuple[Indices, Indices]:
     return np.arange(n_features), np.full(n_features // int(size), int(size))
 
 
-def _by_sizes(given: ArrayLike, n_features: int) -> tuple[Indices, Indices]:
+def _by_sizes(given: Sequence[int], n_features: int) -> tuple[Indices, Indices]:
     sizes = np.asarray(given, dtype=np.int64)
     if sizes.min() < 1 or sizes.sum() != n_features:
         raise ValueError(
@@ -48,7 +48,7 @@ def _by_sizes(given: ArrayLike, n_features: int) -> tuple[Indices, Indices]:
     return np.arange(n_features), sizes
 
 
-def _by_labels(labels: Any, n_features: int) -> tuple[Indices, Indices]:
+def _by_labels(labels: np.ndarray, n_features: int) -> tuple[Indices, Indices]:
     """The order of the features and the starts of groups, from a label for each feature.
 
     Groups are in the order in which their labels first appear.
@@ -94,7 +94,7 @@ class Partition:
     labels: Indices  # group of each feature
 
     @classmethod
-    def of(cls, groups: Any, n_features: int) -> "Partition":
+    def of(cls, groups: Groups, n_features: int) -> "Partition":
         """The partition given by a size, sizes, a label for each feature, or lists of indices.
 
         A list of whole numbers as long as there are features holds labels. Only if all are 1 could
