@@ -68,14 +68,14 @@ def test_nan_does_not_stay(kind, rng):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e30])
-def test_eight_bits_show_most_entries_to_be_small(dtype, scale, rng):
+def test_small_entries_are_bounded_and_others_exact(dtype, scale, rng):
     n, p = 20, 300
     X = np.asfortranarray(rng.normal(size=(n, p)) * rng.lognormal(size=p) * scale, dtype=dtype)
     X[:, 0], X[:, 1] = 0.0, scale * rng.choice([-1.0, 1.0], n)
     weights = rng.random(n)
     products = DualProductsOfPath(Design(X), weights / weights.sum())
     exact = [[Fraction(float(x)) for x in column] for column in X.T]
-    for k in range(8):
+    for _ in range(8):
         theta = rng.normal(size=n) * 10.0 ** rng.uniform(-3.0, 3.0, n)
         v = [
             Fraction(c) * Fraction(t) for c, t in zip(weights / weights.sum(), theta, strict=True)
@@ -89,8 +89,6 @@ def test_eight_bits_show_most_entries_to_be_small(dtype, scale, rng):
         size = np.linalg.norm(np.sqrt(weights / weights.sum()) * theta)
         rough = error > 1e-13 * size * np.linalg.norm(X.astype(float), axis=0) + 1e-150
         assert (np.abs(u) + error <= enough)[rough].all()
-        if scale > 1e-100 and k > 3:  # enough time has gone into products that were small
-            assert np.count_nonzero(rough) > 0.7 * p
 
 
 @pytest.mark.parametrize("rows", [sp.csr_array, np.ascontiguousarray])

@@ -5,20 +5,16 @@
 //
 //   |x_j' diag(c) theta - s x_j' diag(c) theta_0| <= ||x_j|| ||theta - s theta_0||,    ||a||^2 = sum_i c_i a_i^2.
 //
-// The same inequality bounds the rounding errors of computed products. For a dense matrix, most of the other products
-// can be proven to be small with eight bits for an entry (`CoarseMatrix`), which begins once as much time has been
-// spent on products that turned out to be small.
+// The same inequality bounds the rounding errors of computed products.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <variant>
 #include <vector>
 
-#include "data/coarse_matrix.hpp"
 #include "data/products.hpp"
 
 namespace skpd {
@@ -76,7 +72,7 @@ class DualProducts {
             if (!is_small(j, threshold) || (coef && coef[j] != 0.0)) requested_.push_back(static_cast<std::int64_t>(j));
         }
         const bool changes = moves || !requested_.empty();
-        if (!requested_.empty()) std::visit([&](const auto& matrix) { compute(matrix, threshold, coef); }, columns_);
+        if (!requested_.empty()) std::visit([&](const auto& matrix) { compute(matrix); }, columns_);
         return changes;
     }
 
@@ -87,7 +83,6 @@ class DualProducts {
 
    private:
     static constexpr double unit = 1.1102230246251565e-16;  // 2^-53
-    static constexpr double build = 2.0;  // making a matrix coarse takes the time of so many products
     static constexpr double tiny = 1e-153;  // exceeds the square root of the smallest normal number
 
     // An upper bound on a norm, from the computed norm of n_terms terms, which may underflow
@@ -101,64 +96,17 @@ class DualProducts {
 
     bool is_small(std::size_t j, double threshold) const { return std::fabs(product_[j]) + error_[j] <= threshold; }
 
+    // Computes the requested products, with all others if that reads few additional entries of the matrix.
     template <class M>
-    void compute(const M& matrix, double threshold, const double* coef) {
-        if constexpr (is_dense<M>) {
-            if (wasted_ > build * static_cast<double>(matrix.n_entries())) {
-                if (!coarse_) coarse_.emplace(matrix, weights_.data());
-                compute_coarsely(threshold, coef);
-            }
-        }
-        const double work = compute_exactly(matrix);
-        std::size_t n_small = 0;
-        for (const auto j : requested_) n_small += is_small(static_cast<std::size_t>(j), threshold);
-        if (n_small > 0) wasted_ += work * static_cast<double>(n_small) / static_cast<double>(requested_.size());
-    }
-
-    // Removes the requested columns that eight bits prove to be small.
-    void compute_coarsely(double threshold, const double* coef) {
-        const auto may_skip = [&](std::int64_t j) { return !coef || coef[static_cast<std::size_t>(j)] == 0.0; };
-        rough_.clear();
-        for (const auto j : requested_)
-            if (may_skip(j) && size_ * coarse_->column(static_cast<std::size_t>(j)).error < threshold)
-                rough_.push_back(j);
-        if (rough_.empty() || !std::isfinite(size_)) return;
-        const std::size_t n = scaled_.size();
-        const double missed = std::sqrt(coarse_->take(scaled_)) * (1.0 + 1.1 * unit * static_cast<double>(n + 8)) +
-                              8.0 * unit * norm_of_scaled() + tiny;
-        coarse_->products(rough_, [&](std::int64_t column, double product) {
-            const auto j = static_cast<std::size_t>(column);
-            const auto& [scale, of_column, size] = coarse_->column(j);
-            // The error is that of the approximations and of the arithmetic, which is bounded as in `set_exact`.
-            const double error = ((of_column + tiny) * size_ + size * missed) * (1.0 + 1.1 * unit * static_cast<double>(n + 16)) +
-                                 4.0 * size_ * rounding_[j] + 4.0 * unit * std::fabs(product) + tiny;
-            if (error < error_[j]) {
-                product_[j] = product;
-                error_[j] = error;
-            }
-        });
-        std::erase_if(requested_, [&](std::int64_t j) {
-            return may_skip(j) && is_small(static_cast<std::size_t>(j), threshold);
-        });
-    }
-
-    double norm_of_scaled() const {
-        double sum = 0.0;
-        for (const double v : scaled_) sum += v * v;
-        return rounded_up(std::sqrt(sum), scaled_.size());
-    }
-
-    // Computes the requested products; returns the number of entries of the matrix that were read.
-    template <class M>
-    double compute_exactly(const M& matrix) {
-        std::size_t work = 0;
-        for (const auto j : requested_) work += matrix.length(static_cast<std::size_t>(j));
-        const std::size_t all = matrix.n_entries();
-        if (work > all - all / 10) {
+    void compute(const M& matrix) {
+        std::size_t n_read = 0;
+        for (const auto j : requested_) n_read += matrix.length(static_cast<std::size_t>(j));
+        const std::size_t n_entries = matrix.n_entries();
+        if (n_read > n_entries - n_entries / 10) {
             std::fill(product_.begin(), product_.end(), 0.0);
             gather<Identity>(matrix, scaled_.data(), product_.data());
             for (std::size_t j = 0; j < error_.size(); ++j) set_exact(j);
-            return static_cast<double>(all);
+            return;
         }
         selected_.resize(requested_.size());
         gather_selected(matrix, requested_.data(), requested_.size(), scaled_.data(), selected_.data());
@@ -167,7 +115,6 @@ class DualProducts {
             product_[j] = selected_[k];
             set_exact(j);
         }
-        return static_cast<double>(work);
     }
     // Sets the error to the bound for a sum of products of three factors in any order.
     void set_exact(std::size_t j) {
@@ -182,9 +129,6 @@ class DualProducts {
     std::vector<std::int64_t> requested_;
     std::vector<double> selected_;
     double size_ = 0.0;
-    double wasted_ = 0.0;  // the number of entries in products that turned out to be small
-    std::optional<CoarseMatrix> coarse_;
-    std::vector<std::int64_t> rough_;
 };
 
 }  // namespace skpd
