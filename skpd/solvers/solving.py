@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels import allocate_and_free
 from ..problems import Point, Problem, Solution
 from ..problems.shards.shards import RowsLostError
 from .methods import Method
@@ -14,9 +13,6 @@ from .monitor import Monitor
 from .options import declared_options
 from .select import method_named
 from .solver_context import SolverContext
-
-VECTORS = 64  # estimated number of vectors that a solver and its certificates keep in memory
-LARGEST = (1 << 25) - (1 << 16)  # bytes; larger blocks do not change the thresholds of glibc
 
 
 def check_solver_options(method: Method, options: dict[str, Any] | None) -> dict[str, Any]:
@@ -39,18 +35,6 @@ def check_solver_options(method: Method, options: dict[str, Any] | None) -> dict
         if not declared[name].allows(value):
             raise ValueError(f"solver_options[{name!r}] must be {declared[name]}, got {value!r}.")
     return options
-
-
-def _keep_freed_memory(n_bytes: int) -> None:
-    """Make malloc keep freed blocks of up to ``n_bytes``, at most 32 MB, for later vectors.
-
-    By default glibc returns the memory of a vector of more than 128 kB to the system when it is
-    freed, and the next vector causes a page fault for every 4 kB. This threshold grows to the size
-    of the largest block that has been freed. The block freed here is never written to. The
-    function has no effect if an environment variable sets the threshold (Dask sets
-    ``MALLOC_TRIM_THRESHOLD_`` for its workers).
-    """
-    allocate_and_free(min(n_bytes, LARGEST))
 
 
 # numbers that overflow become infinite, with which a certificate is valid but not tight
@@ -92,8 +76,6 @@ def solve(
     solution : Solution
         The best points found. After Ctrl-C, ``interrupted`` is set.
     """
-    vectors = VECTORS * (problem.n_samples + problem.n_coefficients)
-    _keep_freed_memory(8 * (vectors + problem.design.n_entries))
     if problem.workspace is None:
         problem = problem.in_workspace()
     if start is not None:

@@ -1,4 +1,4 @@
-// The Python bindings of norms, inner products, equality and thresholds of vectors; and of the allocator.
+// The Python bindings of norms, inner products, equality and thresholds of vectors.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -142,13 +141,6 @@ void bind_vectors(nb::module_& m) {
         "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
         "Returns for each group g the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weights_g ||.||_2 at x_g; x "
         "(n), starts (n_groups + 1), weights (n_groups).");
-    m.def(
-        "allocate_and_free",
-        [](std::size_t n_bytes) {
-            void* volatile block = std::malloc(n_bytes);  // without volatile the compiler would remove the pair
-            std::free(block);
-        },
-        "n_bytes"_a, "Allocates n_bytes bytes and frees them, without a write to them.");
 }
 
 }  // namespace skpd
