@@ -1,4 +1,4 @@
-// The Python binding of primal-dual block Frank-Wolfe (methods/block_frank_wolfe.hpp has the problem).
+// The Python binding of primal-dual block Frank-Wolfe (published/block_frank_wolfe.hpp has the problem).
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "bind/matrix.hpp"
-#include "methods/block_frank_wolfe.hpp"
+#include "published/block_frank_wolfe.hpp"
 
 using namespace nanobind::literals;
 

@@ -1,5 +1,5 @@
 // The Python bindings of coordinate descents: dual, of pairs of rows of a kernel matrix, and random ones
-// (methods/dual_descent.hpp, pair_descent.hpp and random_coordinates.hpp have the problems).
+// (methods/dual_descent.hpp, methods/pair_descent.hpp and published/random_coordinates.hpp have the problems).
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
@@ -17,7 +17,7 @@
 #include "methods/class_iterate.hpp"
 #include "methods/dual_descent.hpp"
 #include "methods/pair_descent.hpp"
-#include "methods/random_coordinates.hpp"
+#include "published/random_coordinates.hpp"
 
 using namespace nanobind::literals;
 

@@ -1,5 +1,5 @@
 // The Python bindings of the epigraph projections and of the incremental methods (maths/epigraph.hpp and
-// methods/incremental.hpp have the formulas).
+// published/incremental.hpp have the formulas).
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
@@ -7,7 +7,7 @@
 
 #include "bind/matrix.hpp"
 #include "maths/epigraph.hpp"
-#include "methods/incremental.hpp"
+#include "published/incremental.hpp"
 
 using namespace nanobind::literals;
 

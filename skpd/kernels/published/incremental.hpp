@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "data/products.hpp"
-#include "maths/robust_prox.hpp"
+#include "published/robust_prox.hpp"
 
 namespace skpd {
 

@@ -28,12 +28,12 @@
 #include <tuple>
 #include <vector>
 
-#include "data/column_products.hpp"
 #include "data/layouts.hpp"
 #include "maths/losses.hpp"
 #include "maths/norms.hpp"
-#include "methods/block_frank_wolfe_rows.hpp"
-#include "methods/row_order.hpp"
+#include "published/block_frank_wolfe_rows.hpp"
+#include "published/column_products.hpp"
+#include "published/row_order.hpp"
 
 namespace skpd {
 
