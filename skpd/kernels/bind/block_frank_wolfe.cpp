@@ -15,17 +15,14 @@ using namespace nanobind::literals;
 namespace skpd {
 void bind_block_frank_wolfe(nb::module_& m) {
     nb::class_<BlockFrankWolfe>(m, "BlockFrankWolfe",
-        "Minimises sum_i c_i l(y_i, a_i . x + b) + (mu / 2) ||x||^2 over ||x||_1 <= radius by primal-dual block "
-        "Frank-Wolfe, and holds its iterates x (d) and theta (n).")
+        "Primal-dual block Frank-Wolfe with its iterates x (d) and theta (n).")
         .def("run", &BlockFrankWolfe::run, "target"_a, "max_iter"_a, "max_entries"_a,
              nb::call_guard<nb::gil_scoped_release>(),
-             "Iterates until the gap is at most the target, max_iter iterations are done or max_entries entries are "
-             "read; returns the number of iterations and the gap.")
+             "Iterates up to one of the limits; returns the number of iterations and the gap.")
         .def("recentre", &BlockFrankWolfe::recentre,
             "Moves the offset to the intercept, and returns sum_i c_i theta_i.")
         .def("refresh", &BlockFrankWolfe::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes z_i = a_i . x + b and sum_i c_i theta_i a_i from x and theta, which removes the rounding "
-             "errors of their updates.")
+             "Recomputes the products of x and theta, without the rounding errors of updates.")
         .def("theta", [](const BlockFrankWolfe& self) { return as_numpy(self.theta()); },
             "Returns the dual point theta (n).")
         .def("variables", [](const BlockFrankWolfe& self) { return as_numpy(self.variables()); },
@@ -54,8 +51,7 @@ void bind_block_frank_wolfe(nb::module_& m) {
         },
         "matrix"_a, "loss"_a, "y"_a, "weights"_a, "theta"_a, "mu"_a, "radius"_a, "constant"_a, "offset"_a,
         "line_search"_a, "eta"_a, "dual_step"_a, "sparsity"_a, "n_coordinates"_a, nb::keep_alive<0, 1>(),
-        "Makes a `BlockFrankWolfe` that starts at theta (n), on a matrix (n, d) stored by rows with y and weights "
-        "(n).");
+        "Makes a `BlockFrankWolfe` on a matrix (n, d) stored by rows.");
 }
 
 }  // namespace skpd

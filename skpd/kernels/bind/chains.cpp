@@ -45,10 +45,7 @@ void bind_chains(nb::module_& m) {
                         potentials.data());
         },
         "starts"_a, "nodes"_a, "transitions"_a, "range"_a, "log_partition"_a, "forward"_a, "potentials"_a,
-        "Writes log_partition_c = log sum_y exp(score(y)) over the labelings y of chain c, forward[t, k] = P(y_t = "
-        "k | tokens up to t) and potentials = exp(transitions - max transitions), by the forward pass of "
-        "sum-product; nodes and forward (n_tokens, K), transitions and potentials (K, K), starts (n_chains + 1), "
-        "log_partition (n_chains).");
+        "The forward pass of scaled sum-product: writes log_partition, forward and potentials.");
     m.def(
         "chain_backward",
         [](Indices starts, InTable nodes, double range, InTable forward, InTable potentials, OutTable backward,
@@ -61,9 +58,7 @@ void bind_chains(nb::module_& m) {
                          marginals.data(), counts.data());
         },
         "starts"_a, "nodes"_a, "range"_a, "forward"_a, "potentials"_a, "backward"_a, "marginals"_a, "counts"_a,
-        "Writes marginals[t, k] = P(y_t = k), counts[j, k] = the expected number of transitions from j to k, and "
-        "the backward messages, by the backward pass of sum-product after `chain_forward`; nodes, forward, backward "
-        "and marginals (n_tokens, K), potentials and counts (K, K), starts (n_chains + 1).");
+        "The backward pass after `chain_forward`: writes backward, marginals and counts.");
     m.def(
         "chain_log_sums",
         [](Indices starts, InTable nodes, InTable transitions, Out log_partition) {
@@ -73,8 +68,7 @@ void bind_chains(nb::module_& m) {
             log_sums(chains, nodes.data(), transitions.data(), log_partition.data());
         },
         "starts"_a, "nodes"_a, "transitions"_a, "log_partition"_a,
-        "Writes log_partition_c = log sum_y exp(score(y)) over the labelings y of chain c, for scores of any scale; "
-        "nodes (n_tokens, K), transitions (K, K), starts (n_chains + 1), log_partition (n_chains).");
+        "Writes log_partition (n_chains) for scores of any scale.");
     m.def(
         "chain_best_labels",
         [](Indices starts, InTable nodes, InTable transitions, Out values, Array<std::int64_t> labels) {
@@ -85,9 +79,7 @@ void bind_chains(nb::module_& m) {
             best_labelings(chains, nodes.data(), transitions.data(), values.data(), labels.data());
         },
         "starts"_a, "nodes"_a, "transitions"_a, "values"_a, "labels"_a,
-        "Writes values_c = max_y score(y) over the labelings y of chain c, and labels of a maximiser, by "
-        "max-product; nodes (n_tokens, K), transitions (K, K), starts (n_chains + 1), values (n_chains), labels "
-        "(n_tokens).");
+        "Max-product: writes values (n_chains) and labels (n_tokens).");
 }
 
 }  // namespace skpd

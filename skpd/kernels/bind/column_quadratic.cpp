@@ -47,17 +47,13 @@ void bind_steps(nb::class_<ScaledColumns>& bound) {
     bind_step<R>(
         bound, "descend",
         [](auto& quadratic, const R& penalty, int sweeps, double tol) { return quadratic.descend(penalty, sweeps, tol); },
-        "Updates p and s by at most max_steps sweeps of coordinate descent on g'(p - w) + ||A (p - w)||^2 / 2 + (p "
-        "- w)' diag(ridge) (p - w) / 2 + R(p); g, w, ridge and p (n), s = A (p - w) (m). Returns the largest change "
-        "of a gradient in the last sweep, and the number of sweeps.");
+        "Sweeps of coordinate descent; returns the last change of a gradient and the number of sweeps.");
     bind_step<R>(
         bound, "newton_step",
         [](auto& quadratic, const R& penalty, int max_steps, double tol) {
             return quadratic.newton_step(penalty, max_steps, tol);
         },
-        "Updates p and s by a Newton step on the support of p, of at most max_steps conjugate gradients, on the "
-        "quadratic of `descend`; g, w, ridge and p (n), s = A (p - w) (m). Returns the number of conjugate "
-        "gradients.");
+        "A Newton step on the support of p; returns the number of conjugate gradients.");
 }
 
 }  // namespace

@@ -122,19 +122,15 @@ std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, I
 
 void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
     nb::class_<DualDescent>(m, "DualDescent",
-        "Minimises sum_i c_i l(y_i, (x_i, s) . v) + (alpha / 2) ||v||^2 by dual coordinate descent, and holds its "
-        "iterates v and theta.")
+        "Dual coordinate descent with its iterates v and theta.")
         .def(
             "run", &DualDescent::run, "target"_a, "max_epochs"_a, "max_visits"_a,
             nb::call_guard<nb::gil_scoped_release>(),
-            "Runs epochs until the gap is at most the target, or up to max_epochs epochs or max_visits visits of "
-            "rows; returns the numbers of both and the gap, which is inf if it is not known to be below the target.")
+            "Runs epochs up to one of the limits; returns the numbers of epochs and visits, and the gap or inf.")
         .def("recentre", &DualDescent::recentre,
-             "Moves the offset to the intercept, and returns sum_i c_i theta_i, or the sum over all classes of its "
-             "magnitude.")
+             "Moves the offset to the intercept; returns the imbalance of theta.")
         .def("refresh", &DualDescent::refresh,
-            "Computes v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s) from theta, which removes the rounding "
-            "errors of its updates.")
+            "Computes v from theta, without the rounding errors of updates.")
         .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); },
             "Returns the dual point theta (n), or (n * n_classes).")
         .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); },
@@ -142,23 +138,19 @@ void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
     matrix
         .def("dual_descent", &of_losses, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a,
              "threshold"_a, "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
-             "Makes a `DualDescent` for sum_i c_i l(y_i, z_i) with a constant feature, which starts at theta; y, "
-             "weights and theta (n).")
+             "Makes a `DualDescent` for a loss of one prediction; y, weights, theta (n).")
         .def("class_descent", &of_classes, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "offsets"_a,
              "seed"_a, nb::keep_alive<0, 1>(),
-             "Makes a `DualDescent` for the loss of Crammer and Singer with a constant feature, which starts at "
-             "theta; y and theta (n * n_classes), weights (n), offsets (n_classes).");
+             "Makes one for the loss of Crammer and Singer; y, theta (n * n_classes).");
 }
 
 void bind_pair_descent(nb::module_& m) {
     nb::class_<PairDescent>(m, "PairDescent",
-        "Maximises -sum_i c_i l*(y_i, theta_i) - (1 / 2 alpha) (c theta)' K (c theta) for K (n, n) by sequential "
-        "minimal optimisation.")
+        "Sequential minimal optimisation on a kernel matrix K (n, n).")
         .def("run", &PairDescent::run, "target"_a, "max_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Takes steps until the gap is at most the target, or max_steps of them; returns their number and the "
-             "gap.")
+             "Takes steps up to one of the limits; returns their number and the gap.")
         .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes z = -(1 / alpha) K (c theta) from theta, which removes the rounding errors of its updates.")
+             "Computes z from theta, without the rounding errors of updates.")
         .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); },
             "Returns the dual point theta (n).")
         .def("intercept", &PairDescent::intercept, "Returns the intercept that belongs to theta, 0 without one.");
@@ -167,36 +159,30 @@ void bind_pair_descent(nb::module_& m) {
           "Makes a `PairDescent` that starts at theta = 0; K (n, n), y and weights (n).");
 }
 
+// Binds a method on the columns of X (n, d), given by its transpose stored by rows, that starts at w (d), and the same
+// on the rows of X, for the dual of a squared l2 penalty, that starts at v = weights * theta (n); y and weights (n).
+template <template <class, class> class Method>
+void bind_coordinate_method(nb::module_& m, const char* on_columns, const char* on_rows) {
+    m.def(on_columns, &of_columns<Method>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
+          "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(), "Makes the method on columns, from w (d) on.");
+    m.def(on_rows, &of_rows<Method>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a, "v"_a, "seed"_a,
+          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), "Makes the method on the dual, from v (n) on.");
+}
+
 void bind_random_coordinates(nb::module_& m) {
     nb::class_<RandomCoordinates>(m, "RandomCoordinates",
-        "Minimises sum_i c_i l(y_i, x_i . w) + alpha sum_j R_j(w_j) by a random coordinate method, and holds its "
-        "iterates w (d).")
+        "A random coordinate method with its iterates w (d).")
         .def("run", &RandomCoordinates::run, "steps"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Takes so many steps, each along a column drawn at random.")
         .def_prop_ro("n_coordinates", &RandomCoordinates::n_coordinates, "The number of coordinates.")
         .def("refresh", &RandomCoordinates::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes the predictions x_i . w from the variables, which removes the rounding errors of their "
-             "updates.")
+             "Computes X w from w, without the rounding errors of updates.")
         .def("variables", [](const RandomCoordinates& self) { return as_numpy(self.variables()); },
              "Returns the coefficients w (d), followed by the intercept if there is a column of ones.")
         .def("sums", [](const RandomCoordinates& self) { return as_numpy(self.sums()); },
              "Returns the sum over all steps of the variables after each step, which is empty for approx.");
-    m.def("random_coordinate_descent", &of_columns<CoordinateDescentOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a,
-          "weights"_a, "terms"_a, "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(),
-          "Makes a random coordinate descent that starts at w (d), on a matrix (n, d) given by its transpose stored "
-          "by rows; y and weights (n).");
-    m.def("approx", &of_columns<ApproxOn>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
-          "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(),
-          "Makes an accelerated random coordinate descent that starts at w (d), on a matrix (n, d) given by its "
-          "transpose stored by rows; y and weights (n).");
-    m.def("row_coordinate_descent", &of_rows<CoordinateDescentOn>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a,
-          "v"_a, "seed"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-          "Makes a random coordinate descent on ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i), the dual of "
-          "a squared l2 penalty, that starts at v = weights * theta; y, weights and v (n).");
-    m.def("row_approx", &of_rows<ApproxOn>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a, "v"_a, "seed"_a,
-          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-          "Makes an accelerated random coordinate descent on ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i) "
-          "that starts at v = weights * theta; y, weights and v (n).");
+    bind_coordinate_method<CoordinateDescentOn>(m, "random_coordinate_descent", "row_coordinate_descent");
+    bind_coordinate_method<ApproxOn>(m, "approx", "row_approx");
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ void check(const Incremental& method, const Indices& rows) {
 }  // namespace
 
 void bind_incremental(nb::module_& m) {
+    // The norm is 1, 2 or inf; point and w (d).
     m.def(
         "project_epigraph",
         [](In point, double radius, double norm, double aperture) {
@@ -50,11 +51,9 @@ void bind_incremental(nb::module_& m) {
             return std::make_pair(as_numpy(std::move(w)), lam);
         },
         "point"_a, "radius"_a, "norm"_a, "aperture"_a = 1.0,
-        "Projects (point, radius) onto {(w, lam): ||w|| <= aperture lam} in the norm 1, 2 or inf; returns w and "
-        "lam, with point and w (d).");
+        "Projects (point, radius) onto {(w, lam): ||w|| <= aperture lam}; returns w (d) and lam.");
     nb::class_<Incremental>(m, "Incremental",
-        "Minimises the objective of the distributionally robust SVM in (w, radius, intercept), w (d), by incremental "
-        "methods, and holds the iterate.")
+        "Incremental methods for the distributionally robust SVM, with their iterate.")
         .def(
             "subgradient_pass",
             [](Incremental& self, Indices rows, double step, std::size_t batch) {

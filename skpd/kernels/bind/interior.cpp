@@ -16,8 +16,7 @@ void bind_interior(nb::module_& m) {
         "Holds a direction of the arguments, slacks and multipliers of `IntervalTerms`.");
     nb::class_<IntervalTerms>(
         m, "IntervalTerms",
-        "Holds the iterate of sum_k c_k max over lower_k <= u <= upper_k of u s_k - q u^2 / 2, s = sign * image - "
-        "offset, in an interior-point method; all vectors have n entries.")
+        "The terms of an interior-point method at an iterate (s, u, slacks).")
         .def(
             "__init__",
             [](IntervalTerms* self, In s, In sign, In weights, In lower, std::optional<In> upper, In width, In slope,
@@ -30,8 +29,7 @@ void bind_interior(nb::module_& m) {
                 new (self) IntervalTerms(size, rows, q, share);
             },
             "s"_a, "sign"_a, "weights"_a, "lower"_a, "upper"_a.none(), "width"_a, "slope"_a, "q"_a, "share"_a,
-            "Starts at the arguments s, with slacks of at least width and, without upper bounds, multipliers from "
-            "slope.")
+            "Starts at s, with slacks of at least width.")
         .def("multipliers", [](const IntervalTerms& self) { return as_numpy(self.multipliers()); },
              "Returns sign * u (n), the derivatives of the terms in the image.")
         .def("gradient", [](const IntervalTerms& self) { return as_numpy(self.gradient()); },
@@ -41,16 +39,14 @@ void bind_interior(nb::module_& m) {
         .def("products_after", &IntervalTerms::products_after, "step"_a, "primal"_a, "dual"_a,
              "Returns `products` after a step of length primal in the slacks and of length dual in the multipliers.")
         .def("factorise", [](IntervalTerms& self) { return as_numpy(self.factorise()); },
-             "Returns weights / (q + sum over the bounds of slack / distance) (n), the curvature in the image after "
-             "the elimination of slacks and multipliers.")
+             "Returns the curvature (n) in the image without slacks and multipliers.")
         .def(
             "shift",
             [](IntervalTerms& self, std::optional<double> mu, const IntervalStep* affine) {
                 return as_numpy(self.shift(mu, affine));
             },
             "mu"_a.none(), "affine"_a.none(),
-            "Returns the change (n) of the gradient, for a fixed image, that makes every slack_k distance_k equal "
-            "to share * mu, or leaves it as it is if mu is None; an affine step adds its second-order term.")
+            "Returns the change (n) of the gradient for a fixed image.")
         .def(
             "direction",
             [](const IntervalTerms& self, In image) {

@@ -33,10 +33,7 @@ void bind_smoothed(nb::class_<Loss>& bound) {
                                         derivative.data(), gradient.data(), curvature.data());
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
-        "Writes derivative_i = f_i'(z_i), gradient_i = weights_i f_i'(z_i) and curvature_i = weights_i f_i''(z_i), "
-        "with f_i the loss (sigma inf) or its Moreau envelope shifted by theta_i, and the curvature over sigma if "
-        "that is finite; all vectors have n entries. Returns sum_i weights_i l(y_i, z_i) and -sum_i weights_i "
-        "l*(y_i, f_i'(z_i)).");
+        "Writes the first two derivatives of the smoothed losses; returns their primal and dual sums.");
     bound.def(
         "rows_that_bend",
         [](const Loss& loss, In y, In theta, In z, double sigma, In derivative, In curvature, double radius) {
@@ -55,8 +52,7 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             return as_numpy(std::move(rows));
         },
         "y"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "curvature"_a, "radius"_a,
-        "Returns the rows i with curvature_i > 0, or with f_i'(z_i - radius) or f_i'(z_i + radius) other than "
-        "derivative_i; all vectors have n entries.");
+        "Returns the rows whose smoothed loss has a curvature within the radius of z.");
     bound.def(
         "smoothed_slope",
         [](const Loss& loss, In y, In weights, In theta, In z, In direction, double step, double sigma) {
@@ -68,8 +64,7 @@ void bind_smoothed(nb::class_<Loss>& bound) {
                                   direction.data(), step);
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
-        "Returns sum_i weights_i direction_i f_i'(z_i + step direction_i) with f_i the smoothed loss of row i; all "
-        "vectors have n entries.");
+        "Returns the slope of the smoothed losses along a direction.");
 }
 
 template <class Loss>
@@ -122,8 +117,7 @@ template <Variance variance>
 void bind_deviance(nb::module_& m, const char* name) {
     using Loss = DevianceLoss<variance>;
     nb::class_<Loss> deviance(m, name,
-        "Half the unit deviance of a Tweedie distribution with a log link is l(y, z) = s phi(z - log y) for y > 0 and "
-        "e^(a z) / a for y = 0, with a = 2 - power and s = y^a.");
+        "Half the unit deviance of a Tweedie distribution with a log link.");
     deviance.def(nb::init<double>(), "power"_a);
     bind_loss(deviance);
     deviance.def("values", of_rows<Loss, &Loss::value>, "s"_a, "r"_a,
@@ -131,8 +125,7 @@ void bind_deviance(nb::module_& m, const char* name) {
     deviance.def("derivatives", of_rows<Loss, &Loss::derivative>, "s"_a, "r"_a,
                  "Returns s_i phi'(r_i), or e^(a r_i) if s_i = 0; s and r (n).");
     deviance.def("conjugates", of_rows<Loss, &Loss::conjugate_beside_log>, "s"_a, "theta"_a,
-                 "Returns l*(y_i, theta_i) - theta_i log y_i, rounded up, and inf outside its domain; s_i = y_i^a "
-                 "and theta (n).");
+                 "Returns l*(y_i, theta_i) - theta_i log y_i.");
 }
 
 void bind_deviances(nb::module_& m) {
@@ -140,8 +133,7 @@ void bind_deviances(nb::module_& m) {
     bind_deviance<Variance::square>(m, "GammaLoss");
     bind_deviance<Variance::other>(m, "TweedieLoss");
     nb::class_<NegativeBinomialLoss> binomial(m, "NegativeBinomialLoss",
-                                              "Half the unit deviance of the negative binomial with a log link is y "
-                                              "log(1 + e^-t) + k log(1 + e^t) less its minimum, with t = z - log k.");
+                                              "Half the unit deviance of the negative binomial with a log link.");
     binomial.def(nb::init<double>(), "k"_a);
     bind_loss(binomial);
 }
@@ -165,8 +157,7 @@ void bind_losses(nb::module_& m) {
     logistic.def("conjugates", [](const LogisticLoss&, In u) { return mapped(u, conjugates<LogisticLoss>); }, "u"_a,
                  "Returns phi*(u_i), which is inf outside its domain, for u (n).");
     nb::class_<ResidualLoss> residual(m, "ResidualLoss",
-                                      "The losses of residuals have phi*(u) = tube |u| + curvature u^2 / 2 on "
-                                      "[lower, upper].");
+                                      "Losses of residuals: phi*(u) = tube |u| + curvature u^2 / 2.");
     residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
     bind_loss(residual);
     nb::class_<PiecewiseLinearLoss> linear(m, "PiecewiseLinearLoss",
@@ -194,10 +185,7 @@ void bind_losses(nb::module_& m) {
                                        derivative.data(), gradient.data(), curvature.data(), factor.data());
         },
         "y"_a, "weights"_a, "z"_a, "n_outputs"_a, "derivative"_a, "gradient"_a, "curvature"_a, "factor"_a,
-        "Writes derivative = p - y, gradient = weights (p - y), curvature d = weights p and factor e = "
-        "weights^(1/2) p of the softmax loss, p_ik = exp(z_ik) / sum_q exp(z_iq), whose second derivative is "
-        "diag(d_i) - e_i e_i'; all vectors have n * n_outputs entries. Returns sum_i weights_i l(y_i, z_i) and "
-        "-sum_i weights_i l*(y_i, derivative_i).");
+        "Writes the derivatives of the softmax loss; returns its primal and dual sums.");
 }
 
 }  // namespace skpd

@@ -50,17 +50,14 @@ void bind_products(nb::class_<Matrix>& matrix) {
         .def("rmatvec_bounded", &Matrix::rmatvec_bounded, "weights"_a, "rows"_a,
              "Returns X' (weights * rows) and a bound on its rounding error; weights and rows (n).")
         .def("rmatvec_compensated", &Matrix::rmatvec_compensated, "weights"_a, "rows"_a,
-             "Returns X' (weights * rows) as an unevaluated sum high + low, and a bound on its error; weights and "
-             "rows (n).");
+             "Returns X' (weights * rows) as a sum high + low, and a bound on its error.");
 }
 
 void bind_grams(nb::class_<Matrix>& matrix) {
     matrix.def("gram", &Matrix::gram, "h"_a, "columns"_a, "ones"_a, "out"_a,
-               "Writes out = X_W' diag(h) X_W over increasing columns W, with a last column of ones if ones is "
-               "true; h (n), out (m, m).");
+               "Writes out = X_W' diag(h) X_W over increasing columns W.");
     matrix.def("cross_gram", &Matrix::cross_gram, "h"_a, "left"_a, "right"_a, "ones"_a, "out"_a,
-               "Writes out = X_R' diag(h) [X_L X_R] over disjoint columns L and R, with a last column X_R' h if "
-               "ones is true; h (n), out (|R|, |L| + |R| + ones).");
+               "Writes out = X_R' diag(h) [X_L X_R] over disjoint columns L and R.");
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ class Matrix {
 
     // Calls work(part, first) on parts of the matrix, for a product with v, while other threads may call Python.
     template <class Work>
-    void is_block_separable(const double* v, bool gathers, Work work) const {
+    void multiply_parts(const double* v, bool gathers, Work work) const {
         nb::gil_scoped_release release;
         const std::size_t n_parts = parts(v, gathers == by_row_ ? n_columns_ : n_rows_);
         visit([&](const auto& layout) { by_parts(layout, gathers, n_parts, work); });
@@ -175,7 +175,7 @@ class Matrix {
     Vector product(In v, std::size_t n_in, std::size_t n_out, bool gathers) const {
         require(v.shape(0) == n_in, "the vector does not fit the matrix");
         std::vector<double> out(n_out, 0.0);
-        is_block_separable(v.data(), gathers, [&](const auto& part, std::size_t first) {
+        multiply_parts(v.data(), gathers, [&](const auto& part, std::size_t first) {
             if (gathers) gather<Map>(part, v.data(), out.data() + first);
             else scatter<Map>(part, v.data(), out.data() + first);
         });
@@ -183,7 +183,7 @@ class Matrix {
     }
 
     std::tuple<Vector, Vector> bounded(const double* v, BoundedVector& out, bool gathers) const {
-        is_block_separable(v, gathers, [&](const auto& part, std::size_t first) {
+        multiply_parts(v, gathers, [&](const auto& part, std::size_t first) {
             if (gathers) gather_bounded(part, v, Bounded(out).from(first));
             else scatter_bounded(part, v, Bounded(out).from(first));
         });
@@ -192,7 +192,7 @@ class Matrix {
 
     std::tuple<Vector, Vector, Vector> compensated(const CompensatedVector& v, CompensatedVector& out,
                                                    bool gathers) const {
-        is_block_separable(v.high.data(), gathers, [&](const auto& part, std::size_t first) {
+        multiply_parts(v.high.data(), gathers, [&](const auto& part, std::size_t first) {
             if (gathers) gather_compensated(part, v, Doubled(out).from(first));
             else scatter_compensated(part, v, Doubled(out).from(first));
         });

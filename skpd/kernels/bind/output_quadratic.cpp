@@ -80,24 +80,16 @@ void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indic
 void bind_output_quadratic(nb::module_& m) {
     m.def("descend_rows", &by_matrices, "H"_a, "shares"_a, "mask"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "R"_a,
           "sweeps"_a, "tol"_a,
-          "Updates P (m, K) and R = the gradient at P (m, K) by coordinate descent over the rows of P on <G, P - W> "
-          "+ <P - W, H (P - W)> / 2 + sum_j (weights_j ||p_j||_2 + l1 ||p_j||_1 + l2 ||p_j||^2 / 2). H (m, m, 1 or "
-          "K) has the matrices of one or of each output, times the shares (K); entries of P whose mask (m, K) is 0 "
-          "are left out. Returns the largest change of a gradient in the last sweep.");
+          "Descends over the rows of P with H given by matrices; returns the last change of a gradient.");
     m.def("descend_outputs", &by_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "diagonal"_a, "ridge"_a, "G"_a,
           "W"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "U"_a, "sweeps"_a, "tol"_a,
-          "Updates P (m, K) and U_i = (diag(d_i) - e_i e_i') (X (P - W))_i (n, K) by coordinate descent over the "
-          "rows of P on the problem of `descend_rows`, with H given by the columns of X (n, d); d and e (n, K), "
-          "diagonal, ridge, G and W (m, K). Returns the largest change of a gradient in the last sweep.");
+          "Descends over the rows of P with H given by columns; returns the last change of a gradient.");
     m.def("curvature_product", &times, "X"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
-          "Writes out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for X stored by rows, with a last feature of "
-          "ones if ones is true; d and e (n, K), V and out (m, K).");
+          "Writes out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for X stored by rows.");
     m.def("curvature_product_by_columns", &times_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
-          "Writes out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' over the given features of a dense X stored by "
-          "columns; d and e (n, K), V and out (m, K).");
+          "The same over the given features of a dense X stored by columns.");
     m.def("coupled_gram", &gram_of_entries, "X"_a, "d"_a, "e"_a, "place"_a, "ones"_a, "H"_a,
-          "Writes H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'), with the Kronecker product (x), on the entries (j, "
-          "k) of the coefficients with place[j K + k] >= 0; d and e (n, K), H (m, m).");
+          "Writes H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on the entries with a place.");
 }
 
 }  // namespace skpd

@@ -51,15 +51,11 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
     matrix.def(
         "reflected_halpern_step", &reflected_halpern_step, "loss"_a, "y"_a, "weights"_a, "step"_a, "anchor"_a,
         "scale"_a, "momentum"_a, "coef"_a, "intercept"_a, "theta"_a, "prox"_a, "gradient"_a,
-        "Writes the dual half of a reflected Halpern step in one pass over the rows: prox_i = argmin_u l*(y_i, u) + "
-        "(u - theta_i - s_i z_i)^2 / (2 s_i) with s_i = scale step_i and z = X coef + intercept, theta = momentum "
-        "(2 prox - theta) + (1 - momentum) anchor, and gradient = X' (weights * theta); coef and gradient (d), the "
-        "other vectors (n). Returns weights . theta.");
+        "The dual half of a reflected Halpern step in one pass; returns weights . theta.");
     m.def("sampled_products", &entries_of_product, "left"_a, "right"_a, "rows"_a, "columns"_a, "out"_a,
-          "Writes out_e = sum_k left[rows_e, k] right[columns_e, k]; left (n, rank), right (d, rank), the other "
-          "arrays (m).");
+          "Writes out_e = sum_k left[rows_e, k] right[columns_e, k].");
     nb::class_<DualProducts>(m, "DualProducts",
-        "Computes p = X' diag(weights) theta for a sequence of theta (n), with bounds on the errors; p (d).")
+        "The products p = X' diag(weights) theta (d) of a sequence of theta (n).")
         .def(
             "__init__",
             [](DualProducts* self, const Matrix& matrix, In weights) {
@@ -78,9 +74,7 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
                 return self.take(theta.data(), threshold, coef ? coef->data() : nullptr);
             },
             "theta"_a, "threshold"_a, "coef"_a.none(),
-            "Updates p = X' diag(weights) theta to theta (n). An entry with |p_j| + error_j <= threshold need not "
-            "be computed any more exactly, unless coef (d) is given and coef_j is not 0. Returns whether p or the "
-            "bounds have changed.")
+            "Updates p to theta (n); returns whether p or the bounds have changed.")
         .def("product", [](const DualProducts& self) { return as_numpy(self.product()); },
              "Returns p (d).")
         .def("error", [](const DualProducts& self) { return as_numpy(self.error()); },

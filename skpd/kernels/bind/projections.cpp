@@ -1,5 +1,6 @@
 // The Python bindings of projections onto boxes with a hyperplane and onto l1 balls, and of the proximal operator and
-// dual norms of total variation penalties.
+// dual norms of total variation penalties (maths/projections.hpp, epigraph.hpp and total_variation.hpp have the
+// formulas). The `error` of a dual norm bounds the sum of the errors of v.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -33,8 +34,7 @@ void bind_projections(nb::module_& m) {
             return as_numpy(std::move(out));
         },
         "point"_a, "lower"_a, "upper"_a, "normal"_a, "metric"_a, "total"_a,
-        "Returns argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2; all "
-        "vectors have n entries.");
+        "Returns argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2.");
     m.def(
         "project_l1_ball",
         [](In point, double radius) {
@@ -51,14 +51,12 @@ void bind_projections(nb::module_& m) {
     m.def(
         "total_variation_dual_norm",
         [](In v, double error) { return total_variation_dual_norm(v.data(), error, v.shape(0)); }, "v"_a, "error"_a,
-        "Returns sup of v.w over sum_k |w_{k+1} - w_k| <= 1 and sum_k w_k = 0; v (d), and error bounds the sum of "
-        "the errors of v.");
+        "Returns sup of v.w over sum_k |w_{k+1} - w_k| <= 1, sum_k w_k = 0.");
     m.def(
         "fused_dual_norm",
         [](In v, double error, double l1, double l2) { return fused_dual_norm(v.data(), error, v.shape(0), l1, l2); },
         "v"_a, "error"_a, "l1"_a, "l2"_a,
-        "Returns sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1; v (d), and error bounds the sum of the "
-        "errors of v.");
+        "Returns sup of v.w over l1 ||w||_1 + l2 sum_k |w_{k+1} - w_k| <= 1.");
 }
 
 }  // namespace skpd

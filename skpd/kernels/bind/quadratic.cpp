@@ -30,11 +30,11 @@ double entry(const Number& number, std::size_t j) {
         number);
 }
 
+// SeparableCoordinates takes l1, l2, lower and upper as numbers or with n_penalised entries; GroupedCoordinates borrows
+// weights (n_groups) and starts (n_groups + 1).
 void bind_penalties(nb::module_& m) {
     nb::class_<SeparableCoordinates>(m, "SeparableCoordinates",
-                                     "The penalty sum_j alpha (l1_j |p_j| + l2_j p_j^2 / 2) on lower <= p <= upper "
-                                     "of the first n_penalised coordinates; l1, l2, lower and upper are numbers or "
-                                     "have n_penalised entries.")
+                                     "The penalty sum_j alpha (l1_j |p_j| + l2_j p_j^2 / 2).")
         .def("__init__",
              [](SeparableCoordinates* self, std::size_t n_penalised, double alpha, Number l1, Number l2, Number lower,
                 Number upper) {
@@ -52,8 +52,7 @@ void bind_penalties(nb::module_& m) {
              },
              "n_penalised"_a, "alpha"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a);
     nb::class_<GroupedCoordinates>(m, "GroupedCoordinates",
-        "The penalty l1 ||p||_1 + sum_g weights_g ||p_g||_2 of neighbouring groups; weights (n_groups), starts "
-        "(n_groups + 1).")
+        "The penalty l1 ||p||_1 + sum_g weights_g ||p_g||_2 of neighbouring groups.")
         .def("__init__",
              [](GroupedCoordinates* self, double l1, In weights, Indices starts) {
                  require_starts(starts, weights.shape(0));
@@ -85,6 +84,10 @@ void minimise(SupportSystem& system, InTable H, Indices columns, const Separable
     minimise_separable(quadratic, penalty, sweeps, tol, rounds, system);
 }
 
+// The coordinates j with w_j != 0 or v_j > 0, their v_j, and max_j v_j, where
+//   v_j = |w_j - prox_j(w_j - t_j gradient_j)| / t_j,    t_j = step steps_j,
+// is the length of a proximal gradient step over its step size; w, gradient, steps and expected (n), and steps_j = 1 by
+// default. A coordinate with w_j = 0 must also be moved by a step along the expected gradient, if that is given.
 auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, double step, std::optional<In> steps,
                          std::optional<In> expected) {
     const std::size_t n = w.shape(0);
@@ -114,23 +117,15 @@ auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, d
 void bind_quadratic(nb::module_& m) {
     bind_penalties(m);
     nb::class_<SupportSystem>(m, "SupportSystem",
-        "Holds the Cholesky factor of H + D on a support, and updates it to one support after another; H (n, n), D "
-        "diagonal.").def(nb::init<>());
+        "The Cholesky factor of H + D on one support after another.").def(nb::init<>());
     m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
-          "Updates p and r by block coordinate descent on r'(x - p) + (x - p)' H (x - p) / 2 + R(x), where r is the "
-          "gradient of the quadratic at p; H (n, n), p and r (n). Returns the largest change of a gradient in the "
-          "last sweep.");
+          "Sweeps of block coordinate descent; returns the last change of a gradient.");
     m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "rounds"_a,
-          "Updates p and r by alternating coordinate descent and Newton steps on r'(x - p) + (x - p)' H (x - p) / 2 "
-          "+ R(x), where r is the gradient of the quadratic at p; H (n, n), p and r (n). columns (n_penalised) are "
-          "names by which the system recognises penalised coordinates in later calls.");
+          "Alternates coordinate descent and Newton steps; columns (n_penalised) name coordinates.");
     m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
           "expected"_a.none(),
-          "Returns the coordinates j with w_j != 0 or v_j > 0, their v_j, and max_j v_j, where v_j = |w_j - "
-          "prox_j(w_j - t_j gradient_j)| / t_j is the length of a proximal gradient step over the step size t_j = "
-          "step * steps_j, with steps_j = 1 by default; w, gradient, steps and expected (n). A coordinate with w_j "
-          "= 0 must also be moved by a step along the expected gradient, if that is given.");
+          "Returns the coordinates that are active or violating, their violations, and the largest.");
 }
 
 }  // namespace skpd

@@ -48,8 +48,7 @@ void bind_risk_sets(nb::module_& m) {
             return nb::make_tuple(as_numpy(std::move(values)), sum.high + sum.low, sum.size);
         },
         "z"_a,
-        "Returns log S_l of the sum of each term l (n_terms), sum_l weight_l log S_l, and the sum of the magnitudes "
-        "of the latter; z (n).");
+        "Returns log S_l (n_terms), their weighted sum, and the sum of its magnitudes.");
     sets.def(
         "marginals",
         [](const RiskSets& self, In z, In log_sums) {
@@ -63,8 +62,7 @@ void bind_risk_sets(nb::module_& m) {
             return as_numpy(std::move(values));
         },
         "z"_a, "log_sums"_a,
-        "Returns for each row i (n) the sum over the terms of weight_l P_l(i) with the probability P_l(i) = s_i "
-        "e^(z_i) / S_l; z (n), log_sums (n_terms).");
+        "Returns for each row (n) the weighted sum of its probabilities in the terms.");
     sets.def(
         "entropy_of_events",
         [](const RiskSets& self, In z, In log_sums, double scale) {
@@ -75,9 +73,7 @@ void bind_risk_sets(nb::module_& m) {
             return std::pair{sum.high + sum.low, sum.size};
         },
         "z"_a, "log_sums"_a, "scale"_a,
-        "Returns sum_l weight_l (H(scale p_l + (1 - scale) q_l) - H(scale p_l)) over the entries of the events, "
-        "with q_l the events of term l and H the entropy relative to the weights of the rows, and the sum of the "
-        "magnitudes of its terms; z (n), log_sums (n_terms).");
+        "Returns the weighted entropies of the events, and the sum of their magnitudes.");
 }
 
 }  // namespace skpd

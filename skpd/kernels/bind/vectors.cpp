@@ -60,6 +60,7 @@ bool equal(Array<const T> a, Array<const T> b) {
 }  // namespace
 
 void bind_vectors(nb::module_& m) {
+    // The threads of BLAS wait for each other on busy cores.
     m.def(
         "dot",
         [](In a, In b) {
@@ -67,8 +68,7 @@ void bind_vectors(nb::module_& m) {
             return dense_dot(a.data(), b.data(), a.shape(0));
         },
         "a"_a, "b"_a,
-        "Returns a . b for vectors a and b (n), computed by one thread: the threads of BLAS wait for each other on "
-        "busy cores.");
+        "Returns a . b for vectors a and b (n), computed by one thread.");
     m.def(
         "sum_and_rest",
         [](In a, In b) {
@@ -84,8 +84,7 @@ void bind_vectors(nb::module_& m) {
     m.def(
         "compensated_dot", &compensated_dot,
         "a"_a, "b"_a, "c"_a = nb::none(),
-        "Returns sum_i a_i b_i c_i in twice the working precision, and a bound on its error; all vectors have n "
-        "entries, and c_i = 1 by default.");
+        "Returns sum_i a_i b_i c_i in twice the working precision, and a bound on its error.");
     m.def("equal", &equal<double>, "a"_a, "b"_a, "Returns whether a_i = b_i for all i; a and b (n).");
     m.def("equal", &equal<std::int64_t>, "a"_a, "b"_a);
     m.def(
@@ -127,6 +126,8 @@ void bind_vectors(nb::module_& m) {
         },
         "x"_a, "order"_a, "starts"_a,
         "Returns the Euclidean norm of each group of x[order]; x (n), starts (n_groups + 1).");
+    // The norm of group g is l1_ratio ||.||_1 + (1 - l1_ratio) weights_g ||.||_2; x (n), starts (n_groups + 1),
+    // weights (n_groups).
     m.def(
         "sparse_group_dual_norms",
         [](In x, Indices starts, In weights, double l1_ratio) {
@@ -139,8 +140,7 @@ void bind_vectors(nb::module_& m) {
             return as_numpy(std::move(out));
         },
         "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
-        "Returns for each group g the dual norm of l1_ratio ||.||_1 + (1 - l1_ratio) weights_g ||.||_2 at x_g; x "
-        "(n), starts (n_groups + 1), weights (n_groups).");
+        "Returns the dual norm of each group of a sparse group lasso.");
 }
 
 }  // namespace skpd
