@@ -20,6 +20,10 @@ class Euclidean:
     def gradient(self, x: Array) -> Array:
         return x
 
+    def squared_norm(self, step: Array) -> float:
+        """The squared norm in which d is strongly convex, here the l2 norm."""
+        return float(step @ step)
+
     def minimise(self, dual: Array, weight: float, scale: float) -> Array:
         """The minimiser of weight d(x) - dual.x + scale Psi(x)."""
         return self.prox(dual / weight, scale / weight)
@@ -34,6 +38,10 @@ class Entropic:
 
     def gradient(self, x: Array) -> Array:
         return np.log(np.maximum(x, 1e-300))  # up to a constant, which has no effect
+
+    def squared_norm(self, step: Array) -> float:
+        """The squared l1 norm."""
+        return float(np.sum(np.abs(step))) ** 2
 
     def minimise(self, dual: Array, weight: float, scale: float) -> Array:
         x: Array = np.exp((dual - np.max(dual)) / weight)

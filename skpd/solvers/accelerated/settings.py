@@ -11,10 +11,6 @@ class AcceleratedSettings:
 
     # The search for L
 
-    # Divisor of L in every step with a search in a span, where a rejected L costs no gradient
-    search_decay: float = 1.5
-    # The most values of L that are tried with u_{k+1} = x_k, before the step of Algorithm 2 or 4
-    most_searches: int = 4
     # The least L, as a share of the first one, and the largest a, for runs that continue at the
     # optimum
     least_lipschitz: float = 1e-12
@@ -23,24 +19,6 @@ class AcceleratedSettings:
     least_over_convexity: float = 1.0 + 1e-8
     # The first L of the entropic prox, as a share of its bound, which is rarely attained
     first_entropic_share: float = 1.0 / 16.0
-
-    # The lowest point in a span, by Newton steps
-
-    newton_steps: int = 4
-    # Factor of a step in backtracking, until the objective decreases by a share of the decrease
-    # predicted by the slope, and the largest number of reductions
-    backtrack_factor: float = 0.25
-    most_backtracks: int = 6
-    sufficient_decrease: float = 1e-4
-    # The least eigenvalue of the scaled Hessian, below which moves count as parallel
-    least_eigenvalue: float = 1e-10
-    # The step of the prox that gives a slope of Psi, in units of 1 / L, short enough for Psi to be
-    # linear along it
-    slope_step: float = 1e-5
-    # Relative error of a product with A at which it is recomputed
-    product_drift: float = 1e-9
-    # Iterations without a lower point, until a restart
-    stalled_searches: int = 3
 
     # Smoothing of kinks
 
@@ -58,11 +36,8 @@ class AcceleratedSettings:
     # the least weight of a row, as a share of the mean
     power_steps: int = 6
     least_square: float = 0.1
-    # The change of the intercept in differences of the dual point, in units of the scale of
-    # predictions
-    difference_step: float = 1e-6
     # The search for the best intercept: the first and the largest distance from the last one, in
-    # the same units
+    # units of the scale of predictions
     first_bracket: float = 1e-3
     largest_bracket: float = 1e12
 

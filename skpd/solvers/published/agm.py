@@ -6,20 +6,12 @@ methods build lower models psi_k of J with A_k J(x_k) <= min psi_k (infinite mem
 J(x_k) <= min q_k (one memory). f is a maximum over dual points, and averages of those at
 which its gradients were taken, (22) and (35), prove a gap that falls as fast as the objective.
 
-Lemmas 3, 8 and 16 and the theorems hold for every u_k in the domain of Psi and every x_k with
-A_k J(x_k) <= min psi_k, (15), or J(x_k) <= min q_k, (27). For f(x) = g(A x), evaluating J in the
-span of a few directions requires no product with A if those of the directions are known. So with
-``search`` the methods first try u_{k+1} = x_k, and as x_{k+1} a low point in the span of x_{k-1},
-x_k, z_k and z_{k+1}. Then (15) admits an L far below the curvature of f, a rejected L costs no
-gradient, and every gradient is that of a dual point at an x_k. There is no guarantee that an L is
-admitted; after a few rejections, the step of Algorithm 2 or 4 is taken.
-
 Here f(w) = min over b of sum_i c_i l(y_i, x_i.w + b): a free intercept is eliminated, which for
 the hinge loss is the projection onto a box and a hyperplane (Algorithm 8). A loss with kinks is
 smoothed with l* + mu b_i^2 theta_i^2 / 2 instead of l*, at a fixed or a decreasing level mu.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -44,7 +36,6 @@ def agm(
     memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
     prox: Annotated[str, OneOf("euclidean", "entropic")] = "euclidean",
     adaptive: Flag = True,
-    search: Flag = False,
     strong_convexity: Annotated[str, OneOf("penalty", "loss")] = "penalty",
     smoothing: Annotated[str, OneOf("homotopy", "fixed", "none")] = "fixed",
     data_dependent: Flag = False,
@@ -66,10 +57,6 @@ def agm(
     adaptive : bool, default=True
         Whether L is found by a search (Algorithms 2 and 4), or fixed at a bound on the spectral
         norm.
-    search : bool, default=False
-        Whether, with ``adaptive``, each point is a low point in the span of the last ones, which
-        the theory allows, or that of Algorithms 2 and 4. Penalties with a restricted domain, and
-        the entropic prox, always use the latter.
     strong_convexity : {"penalty", "loss"}, default="penalty"
         Whether a squared l2 norm is counted as a part of Psi (lambda2) or of f (lambda1).
     smoothing : {"fixed", "homotopy", "none"}, default="fixed"
@@ -83,22 +70,17 @@ def agm(
     ------
     ValueError
         If ``prox="entropic"`` and the penalty is not over an l1 ball; if dual variables lack a
-        squared l2 norm or come with options of primal ones (``prox``, ``search``,
+        squared l2 norm or come with options of primal ones (``prox``,
         ``strong_convexity``), or primal ones lack the smoothing of kinks.
     """
     problem = context.problem
-    _check(problem, variables, prox, smoothing)
-    if variables == "dual" and (search or strong_convexity == "loss"):
-        raise ValueError(
-            "search=True and strong_convexity='loss' of solver 'agm' need variables='primal', got "
-            "'dual'."
-        )
-    objectives: Any
+    _check(problem, variables, prox, strong_convexity, smoothing)
+    objectives: DualObjectives | _Objectives
     if variables == "dual":
         objectives = DualObjectives(context, memory, adaptive)
         start = objectives.roots * context.first_theta
     else:
-        objectives = _Objectives(context, memory, prox, adaptive, search, strong_convexity)
+        objectives = _Objectives(context, memory, prox, adaptive, strong_convexity)
         start = problem.penalty.feasible(np.asarray(context.first.coef, dtype=np.float64))
     if np.isfinite(problem.loss.smoothness) or smoothing == "none":
         objectives.minimise(start, 0.0, 0.0)
@@ -110,13 +92,19 @@ def agm(
     objectives.minimise_by_levels(start, 0.5 * float(effects), smoothing)  # the effect is D
 
 
-def _check(problem: Problem, variables: str, prox: str, smoothing: str) -> None:
+def _check(
+    problem: Problem, variables: str, prox: str, strong_convexity: str, smoothing: str
+) -> None:
     """Raise a ValueError for options that do not apply."""
     penalty, dual = problem.penalty, variables == "dual"
     if prox == "entropic" and (dual or not penalty.l1_radius < np.inf):
         raise ValueError(
             "prox 'entropic' of solver 'agm' needs a penalty over an l1 ball and "
             f"variables='primal', got {penalty!r} and variables={variables!r}."
+        )
+    if dual and strong_convexity == "loss":
+        raise ValueError(
+            "strong_convexity='loss' of solver 'agm' needs variables='primal', got 'dual'."
         )
     if dual and not penalty.without_ridge()[0] > 0.0:
         raise ValueError(
@@ -135,18 +123,11 @@ class _Objectives(PrimalObjectives):
     loss: SmoothedLoss
 
     def __init__(
-        self,
-        context: SolverContext,
-        memory: str,
-        prox: str,
-        adaptive: bool,
-        search: bool,
-        strong_convexity: str,
+        self, context: SolverContext, memory: str, prox: str, adaptive: bool, strong_convexity: str
     ) -> None:
         super().__init__(context, memory, adaptive)
         self.squares = np.ones(context.problem.n_samples)
         self.entropic = prox == "entropic"
-        self.search = search and context.problem.penalty.is_finite
         self.in_loss = strong_convexity == "loss"
 
     def composite(self, w: Array, mu: float) -> Composite:
@@ -185,7 +166,6 @@ class _Objectives(PrimalObjectives):
             loss, design.matvec, design.rmatvec, value, Euclidean(near),
             lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
             in_penalty=ridge - in_loss, adaptive=self.adaptive, n_gradients=int(self.adaptive),
-            hessian=loss.hessian if self.search else None,
         )  # fmt: skip
 
     def entropic_composite(self, loss: SmoothedLoss, ridge: float) -> Composite:

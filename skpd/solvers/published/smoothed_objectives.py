@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from functools import partial
-from math import inf
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from ..._typing import Array
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
 from ..accelerated.progress import Progress, Result
-from ..accelerated.settings import GRADIENTS, PUBLISHED, SETTINGS
+from ..accelerated.settings import PUBLISHED, SETTINGS
 from ..solver_context import SolverContext
 
 
@@ -65,17 +64,13 @@ class SmoothedObjectives(ABC):
     def minimise(self, w: Array, mu: float, error: float) -> Array:
         """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
         progress, composite = self.progress, self.composite(w, mu)
-        before, x, lowest = progress.n_iter, self.variables(w), inf
-        while True:
-            for n_averaged, iterate in enumerate(self.method(composite, x)):
-                progress.n_iter, x = before + composite.n_gradients, iterate.x
-                gap = progress.report(self.result(iterate, n_averaged), error)
-                if progress.is_over or gap <= error != 0.0:
-                    return self.coef(x)
-            # after failed searches, restart; without searches if there was no progress
-            if lowest - iterate.objective <= GRADIENTS.rounding * abs(iterate.objective):
-                composite.hessian = None
-            lowest = iterate.objective
+        before = progress.n_iter
+        for n_averaged, iterate in enumerate(self.method(composite, self.variables(w))):
+            progress.n_iter = before + composite.n_gradients
+            gap = progress.report(self.result(iterate, n_averaged), error)
+            if progress.is_over or gap <= error != 0.0:
+                break
+        return self.coef(iterate.x)
 
 
 class PrimalObjectives(SmoothedObjectives):

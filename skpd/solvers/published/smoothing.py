@@ -40,17 +40,6 @@ class SmoothedLoss:
             self.z, self.known = z, self._best(z)
         return self.known
 
-    def hessian(self, z: Array, V: Array) -> Array:
-        """The matrix V f''(z) V', by differences of the dual point at the best intercept."""
-        problem = self.problem
-        b, theta = self.best(z)
-        step = SETTINGS.difference_step * problem.prediction_scale
-        curvature = problem.weights * (self.theta(z + (b + step)) - theta) / step
-        total = float(np.sum(curvature))
-        if problem.fit_intercept and total > 0.0:  # the best intercept changes with z
-            V = V - (V @ curvature / total)[:, None]
-        return (V * curvature) @ V.T
-
     def _best(self, z: Array) -> tuple[float, Array]:
         problem = self.problem
         weights, loss, y = problem.weights, problem.loss, problem.y
