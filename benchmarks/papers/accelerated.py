@@ -6,8 +6,7 @@ gradients (AGM-EF-infinity, Algorithms 1 and 2) or of the last one (AGM-EF-1, Al
 L is searched for (Algorithms 2 and 4), or given as the largest eigenvalue. Here are the gradients
 until the certified relative gap is below the tolerance, those of rejected L included, beside the
 iterations of Theorem 19, (58), for the accuracy that the smoothing by (57) leaves, with the
-distance of the optimal model from 0. ``search`` is an option of skpd beyond the paper: points are
-looked for in the span of the last ones.
+distance of the optimal model from 0.
 
 **What was claimed.** Numbers of iterations after which the accuracy is reached, Theorems 19 and
 20; searching for L, strong convexity and smoothing pay off. **What we saw.** No run exceeds its
@@ -70,7 +69,7 @@ MODELS = (
     ("logistic, elastic net", Logistic(), ElasticNet(0.5), 1e-4),
     ("hinge, squared l2 in an l1 ball", Hinge(), SquaredL2OnL1Ball(5.0), 1e-3),
 )
-STEPS = ({}, {"adaptive": False}, {"search": True})
+STEPS = ({}, {"adaptive": False})
 
 
 def needed(problem, tol, rough=False, **options):
@@ -125,16 +124,14 @@ def gradients():
         bound = theorem_19(X, problem, tol) if model == "hinge, squared l2" else "-"
         for memory in ("infinite", "one"):
             counts = [
-                needed(problem, tol, model == "hinge, l1" or "search" in s, memory=memory, **s)
-                for s in STEPS
+                needed(problem, tol, model == "hinge, l1", memory=memory, **s) for s in STEPS
             ]
             rows.append([label, model, f"{tol:g}", memory, bound, *counts])
-    header = ["data", "model", "gap", "memory", "(58)", "L searched", "L given", "search"]
+    header = ["data", "model", "gap", "memory", "(58)", "L searched", "L given"]
     note = (
         f"A dash: not after {MOST} gradients. Counts after ~ are rounded, as they depend on "
         "rounding errors: with other instructions of the same processor those of the hinge loss "
-        "on a1a and reuters changed by up to 45 % with the l1 norm, and by up to 18 % in a search "
-        "with the squared l2 norm."
+        "on a1a and reuters changed by up to 45 % with the l1 norm."
     )
     return Table(header, rows, note)
 
