@@ -1,91 +1,64 @@
 """The options of named solvers, which each solver declares where its parameters are."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import get_annotations
-from math import inf
 from numbers import Integral, Real
-from typing import Annotated, Any, get_origin
+from types import NoneType
+from typing import Annotated, Literal, Unpack, get_args, get_origin
+
+from sklearn.utils._param_validation import Interval
 
 from ..losses import Loss
 
-
-class Option(ABC):
-    """The set of values of an option; ``str`` gives the end of a message "must be ..."."""
-
-    @abstractmethod
-    def allows(self, value: Any) -> bool:
-        """Whether the value is allowed."""
+Value = bool | float | str | None
 
 
-class OneOf(Option):
-    """An option with one of a few values, compared with their types: True is not 1."""
+@dataclass(frozen=True)
+class Option:
+    """The allowed values of an option: some values, and the numbers of an interval.
 
-    def __init__(self, *values: Any) -> None:
-        self.values = values
+    ``str`` gives the end of a message "must be ...".
+    """
 
-    def allows(self, value: Any) -> bool:
+    values: tuple[Value, ...]
+    interval: Interval | None = None
+
+    def allows(self, value: Value) -> bool:
+        """Whether the value is allowed, where True is not 1."""
+        if self.interval is not None and not isinstance(value, bool | None):
+            return bool(self.interval.is_satisfied_by(value))
         return any(value == v and type(value) is type(v) for v in self.values)
 
     def __str__(self) -> str:
-        return "one of " + ", ".join(repr(value) for value in self.values)
+        if self.interval is None:
+            return "one of " + ", ".join(map(repr, self.values))
+        return f"{self.interval} or None" if self.values else str(self.interval)
 
 
-@dataclass(frozen=True)
-class Number(Option):
-    """An option with a number in an interval, whose brackets are ``ends``, such as "(]"."""
+POSITIVE = Interval(Real, 0, None, closed="neither")
 
-    low: float
-    high: float
-    ends: str = "()"
-
-    def allows(self, value: Any) -> bool:
-        if not isinstance(value, Real):
-            return False
-        number = float(value)
-        above = number >= self.low if self.ends[0] == "[" else number > self.low
-        return above and (number <= self.high if self.ends[1] == "]" else number < self.high)
-
-    def __str__(self) -> str:
-        return f"a number in {self.ends[0]}{self.low}, {self.high}{self.ends[1]}"
-
-
-class Count(Option):
-    """An option with an integer of at least 1."""
-
-    def allows(self, value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-
-    def __str__(self) -> str:
-        return "an integer of at least 1"
-
-
-@dataclass(frozen=True)
-class OrNone(Option):
-    """An option that may also be None, for which the solver chooses a value."""
-
-    option: Option
-
-    def allows(self, value: Any) -> bool:
-        return value is None or self.option.allows(value)
-
-    def __str__(self) -> str:
-        return f"{self.option} or None"
-
-
-BOOLEAN = OneOf(True, False)
-POSITIVE = Number(0, inf)
-
-# Annotations of parameters that are options of these kinds
-Flag = Annotated[bool, BOOLEAN]
+# Types of parameters that are options
+Flag = Literal[True, False]
 Factor = Annotated[float, POSITIVE]
+OptionalFactor = Annotated[float | None, POSITIVE]
+OptionalCount = Annotated[int | None, Interval(Integral, 1, None, closed="left")]
+PositiveShare = Annotated[float, Interval(Real, 0, 1, closed="right")]
 
 
-def declared_options(solver: Callable[..., None]) -> Mapping[str, Option]:
-    """The options of a solver by name: its parameters that are annotated with an `Option`."""
-    hints = get_annotations(solver).items()
-    return {name: hint.__metadata__[0] for name, hint in hints if get_origin(hint) is Annotated}
+def declared_options(solver: Callable[..., None]) -> dict[str, Option]:
+    """The options of a solver by name: its parameters of literal values or with an interval."""
+    options: dict[str, Option] = {}
+    for name, hint in get_annotations(solver).items():
+        if get_origin(hint) is Literal:
+            options[name] = Option(get_args(hint))
+        elif get_origin(hint) is Annotated:
+            kind, allowed = get_args(hint)
+            nothing = (None,) if NoneType in get_args(kind) else ()
+            options[name] = allowed if isinstance(allowed, Option) else Option(nothing, allowed)
+        elif get_origin(hint) is Unpack:
+            options |= declared_options(*get_args(hint))
+    return options
 
 
 def require_compiled(loss: Loss, *solvers: str) -> None:

@@ -507,7 +507,7 @@ def test_pickle(cancer):
         ({"alpha": -1.0}, "'alpha' parameter"),
         ({"solver": "pdprox-dual"}, "'solver' parameter"),
         ({"solver_options": {"ratio": 0.9}}, "of solver 'auto' must be among no options"),
-        ({"solver": "isg", "solver_options": {"ratio": 1.0}}, r"'ratio'\] must be a number in"),
+        ({"solver": "isg", "solver_options": {"ratio": 1.0}}, r"'ratio'\] must be a float in"),
         ({"solver": "isg", "solver_options": {"scheme": "k"}}, r"'scheme'\] must be one of"),
         ({"solver": "isg", "solver_options": {"batch_size": 0}}, r"'batch_size'\] must be an int"),
         ({"solver": "ippa", "solver_options": {"batch_size": 2}}, "must be among .*'first_step'"),

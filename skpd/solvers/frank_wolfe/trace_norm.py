@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import inf
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,22 +13,19 @@ from ...losses import Loss
 from ...problems import Point
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..low_rank.factors import BallProjection, ball_level
-from ..options import POSITIVE, Count, Number, OrNone
+from ..options import OptionalCount, OptionalFactor, PositiveShare
 from ..solver_context import SolverContext
 from .settings import TRACE_NORM
 from .table import Table
-
-PrimalStep = Annotated[float, Number(0, 1, "(]")]
-DualStep = Annotated[float | None, OrNone(POSITIVE)]
 
 
 def block_frank_wolfe(
     context: SolverContext,
     *,
-    eta: PrimalStep = 0.5,
-    delta: DualStep = None,
-    rank: Annotated[int | None, OrNone(Count())] = None,
-    n_rows: Annotated[int | None, OrNone(Count())] = None,
+    eta: PositiveShare = 0.5,
+    delta: OptionalFactor = None,
+    rank: OptionalCount = None,
+    n_rows: OptionalCount = None,
 ) -> None:
     """Primal-dual block Frank-Wolfe over the trace-norm ball, Algorithm 2 of Lei et al. (2019).
 

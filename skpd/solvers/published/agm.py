@@ -11,7 +11,7 @@ the hinge loss is the projection onto a box and a hyperplane (Algorithm 8). A lo
 smoothed with l* + mu b_i^2 theta_i^2 / 2 instead of l*, at a fixed or a decreasing level mu.
 """
 
-from typing import Annotated
+from typing import Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ...problems import Point, Problem
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Entropic, Euclidean
 from ..accelerated.settings import SETTINGS
-from ..options import Flag, OneOf
+from ..options import Flag
 from ..solver_context import SolverContext
 from .excessive_gap import DualObjectives
 from .smoothed_objectives import PrimalObjectives
@@ -32,12 +32,12 @@ from .smoothing import SmoothedLoss, prox_squares
 def agm(
     context: SolverContext,
     *,
-    variables: Annotated[str, OneOf("primal", "dual")] = "primal",
-    memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
-    prox: Annotated[str, OneOf("euclidean", "entropic")] = "euclidean",
+    variables: Literal["primal", "dual"] = "primal",
+    memory: Literal["infinite", "one"] = "infinite",
+    prox: Literal["euclidean", "entropic"] = "euclidean",
     adaptive: Flag = True,
-    strong_convexity: Annotated[str, OneOf("penalty", "loss")] = "penalty",
-    smoothing: Annotated[str, OneOf("homotopy", "fixed", "none")] = "fixed",
+    strong_convexity: Literal["penalty", "loss"] = "penalty",
+    smoothing: Literal["homotopy", "fixed", "none"] = "fixed",
     data_dependent: Flag = False,
 ) -> None:
     """Nesterov's accelerated gradients by estimate functions (AGM-EF).

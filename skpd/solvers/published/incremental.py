@@ -13,24 +13,25 @@ over the epochs k. The multipliers of the rows' updates, averaged over epochs, a
 `PRESETS` has the parameters of the authors' experiments.
 """
 
+from collections.abc import Iterator
 from itertools import count
-from typing import Annotated, Any, NamedTuple
+from numbers import Real
+from typing import Annotated, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from ... import kernels
 from ...problems import Point
 from ...problems.robust import RobustTerms, terms_of
 from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
-from ..options import POSITIVE, Count, Flag, Number, OneOf, OrNone
+from ..options import Flag, Option, OptionalCount, OptionalFactor
 from ..robust.settings import INCREMENTAL
 from ..solver_context import SolverContext
 
-Scheme = Annotated[str | None, OrNone(OneOf("geometric", "gamma/(nk)", "gamma/(n sqrt(k))"))]
-Step = Annotated[float | None, OrNone(POSITIVE)]
-Share = Annotated[float, Number(0, 1)]
-Ratio = Annotated[float | None, OrNone(Number(0, 1))]
-BatchSize = Annotated[int | None, OrNone(Count())]
+Scheme = Literal["geometric", "gamma/(nk)", "gamma/(n sqrt(k))", None]
+Share = Annotated[float, Interval(Real, 0, 1, closed="neither")]
+OptionalShare = Annotated[float | None, Interval(Real, 0, 1, closed="neither")]
 
 
 class Preset(NamedTuple):
@@ -53,21 +54,24 @@ PRESETS = {
     "table 3, ijcnn1": Preset(1e-3, 0.95),
     "table 4, a1a": Preset(1e-2, 0.999),
 }
-Name = Annotated[str | None, OrNone(OneOf(*PRESETS))]
+Name = Annotated[str | None, Option((*PRESETS, None))]
+
+
+class StepOptions(TypedDict, total=False):
+    """The options of steps and orders that all of the methods have, described in `isg`."""
+
+    terms: RobustTerms
+    preset: Name
+    scheme: Scheme
+    first_step: OptionalFactor
+    ratio: OptionalShare
+    cycles: Flag
+    gamma: OptionalFactor
+    shuffle: Flag
 
 
 def isg(
-    context: SolverContext,
-    *,
-    terms: RobustTerms | None = None,
-    preset: Name = None,
-    batch_size: BatchSize = None,
-    scheme: Scheme = None,
-    first_step: Step = None,
-    ratio: Ratio = None,
-    cycles: Flag = False,
-    gamma: Step = None,
-    shuffle: Flag = False,
+    context: SolverContext, *, batch_size: OptionalCount = None, **options: Unpack[StepOptions]
 ) -> None:
     """The incremental projected subgradient method with mini-batches.
 
@@ -106,32 +110,15 @@ def isg(
     shuffle : bool, default=False
         Whether every epoch has a new random order of the rows.
     """
-    hybrid(
-        context, terms=terms, preset=preset, batch_size=batch_size, switch=0.0, scheme=scheme,
-        first_step=first_step, ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
-    )  # fmt: skip
+    hybrid(context, batch_size=batch_size, switch=0.0, **options)
 
 
-def ippa(
-    context: SolverContext,
-    *,
-    terms: RobustTerms | None = None,
-    preset: Name = None,
-    scheme: Scheme = None,
-    first_step: Step = None,
-    ratio: Ratio = None,
-    cycles: Flag = False,
-    gamma: Step = None,
-    shuffle: Flag = False,
-) -> None:
+def ippa(context: SolverContext, **options: Unpack[StepOptions]) -> None:
     """The incremental proximal point algorithm.
 
     The parameters are those of `isg`.
     """
-    hybrid(
-        context, terms=terms, preset=preset, batch_size=1, switch=np.inf, scheme=scheme,
-        first_step=first_step, ratio=ratio, cycles=cycles, gamma=gamma, shuffle=shuffle,
-    )  # fmt: skip
+    hybrid(context, batch_size=1, switch=np.inf, **options)
 
 
 def hybrid(
@@ -139,13 +126,13 @@ def hybrid(
     *,
     terms: RobustTerms | None = None,
     preset: Name = None,
-    batch_size: BatchSize = None,
+    batch_size: OptionalCount = None,
     switch: Share = INCREMENTAL.switch,
     scheme: Scheme = None,
-    first_step: Step = None,
-    ratio: Ratio = None,
+    first_step: OptionalFactor = None,
+    ratio: OptionalShare = None,
     cycles: Flag = False,
-    gamma: Step = None,
+    gamma: OptionalFactor = None,
     shuffle: Flag = False,
 ) -> None:
     """The hybrid method: mini-batch subgradients for long steps, proximal updates for short ones.
@@ -162,70 +149,64 @@ def hybrid(
     """
     terms = terms or terms_of(context.problem)
     if preset is not None:
-        own = PRESETS[preset]
-        scheme, first_step = scheme or "geometric", first_step or own.first_step
-        ratio, batch_size = ratio or own.ratio, batch_size or own.batch_size
-    batch_size = batch_size or INCREMENTAL.batch_size
-    first = first_step, gamma, batch_size
-    steps = _Steps(context, terms, scheme, first, ratio or INCREMENTAL.ratio, cycles)
+        experiment = PRESETS[preset]
+        scheme, first_step = scheme or "geometric", first_step or experiment.first_step
+        ratio, batch_size = ratio or experiment.ratio, batch_size or experiment.batch_size
+    batch_size, scheme = batch_size or INCREMENTAL.batch_size, scheme or _scheme_of_table_1(terms)
+    first = first_step or _first_step(context, terms, batch_size)
+    if scheme == "geometric":
+        steps = _geometric(context, first, ratio or INCREMENTAL.ratio, cycles)
+    else:
+        n, power = _n_weighted(context), 1.0 if scheme == "gamma/(nk)" else 0.5
+        if gamma is None:
+            gamma = n * first
+            if terms.ridge > 0.0:
+                gamma = min(gamma, INCREMENTAL.ridge_gamma * batch_size / terms.ridge)
+        first = gamma / n
+        steps = (first / k**power for k in count(1))
     epochs = _Epochs(context, terms, shuffle)
     for step in steps:
         if context.is_over(epochs.n_iter):
             return
-        epochs.take(step, batch_size if step >= switch * steps.first else None)
-        steps.objective = context.monitor.primal
+        epochs.take(step, batch_size if step >= switch * first else None)
 
 
-def _scheme_of_table_1(terms: RobustTerms) -> str:
+def _scheme_of_table_1(terms: RobustTerms) -> Scheme:
     if terms.q == 2:
         return "gamma/(n sqrt(k))"
     return "gamma/(nk)" if terms.ridge > 0.0 else "geometric"
 
 
-class _Steps:
-    """The iterator over the step sizes of the epochs."""
+def _n_weighted(context: SolverContext) -> int:
+    """The number of rows whose weight is positive."""
+    return int(np.count_nonzero(context.problem.weights))
 
-    def __init__(self, context, terms, scheme, first, ratio, cycles) -> None:
-        problem, (first_step, gamma, batch_size) = context.problem, first
-        self.tol, self.goal, self.ratio, self.cycles = (
-            context.monitor.tol,
-            context.goal,
-            ratio,
-            cycles,
-        )
-        self.scheme = scheme or _scheme_of_table_1(terms)
-        n = int(np.count_nonzero(problem.weights))
-        square = float(np.sum(problem.squares))
-        if np.isfinite(terms.kappa):
-            square += min(terms.kappa * terms.kappa, INCREMENTAL.kappa_limit * square)
-        share = min(INCREMENTAL.first_step, INCREMENTAL.first_step_of_rows / max(n, 1))
-        own = max(share * batch_size / (square or 1.0), np.finfo(float).tiny)
-        self.first = first_step or own
-        if self.scheme != "geometric":
-            own = n * self.first
-            if terms.ridge > 0.0:
-                own = min(own, INCREMENTAL.ridge_gamma * batch_size / terms.ridge)
-            self.first = (gamma or own) / n
-        self.objective = np.inf  # the best so far, kept up to date by the method
 
-    def __iter__(self):
-        if self.scheme == "geometric":
-            return self._geometric()
-        power = 1.0 if self.scheme == "gamma/(nk)" else 0.5
-        return (self.first / k**power for k in count(1))
+def _first_step(context: SolverContext, terms: RobustTerms, batch_size: int) -> float:
+    """The default of alpha_0, from the mean square of a subgradient."""
+    square = float(np.sum(context.problem.squares))
+    if np.isfinite(terms.kappa):
+        square += min(terms.kappa * terms.kappa, INCREMENTAL.kappa_limit * square)
+    n = max(_n_weighted(context), 1)
+    share = min(INCREMENTAL.first_step, INCREMENTAL.first_step_of_rows / n)
+    return max(share * batch_size / (square or 1.0), np.finfo(float).tiny)
 
-    def _geometric(self):
-        least = max(self.tol, INCREMENTAL.least_step) * self.first
-        step, ratio = self.first, self.ratio
-        while True:
-            before, begin = self.objective, step
-            while step > least:
-                yield step
-                step *= ratio
-            gained = before - self.objective
-            if not self.cycles or (begin < self.first and gained <= self.goal):
-                return
-            step, ratio = INCREMENTAL.cycle_start * self.first, np.sqrt(ratio)
+
+def _geometric(
+    context: SolverContext, first: float, ratio: float, cycles: bool
+) -> Iterator[float]:
+    """The steps of "geometric", in cycles until one gains less than the tolerance."""
+    last = max(context.monitor.tol, INCREMENTAL.least_step) * first
+    step, primal = first, np.inf
+    while True:
+        start = step
+        while step > last:
+            yield step
+            step *= ratio
+        gain, primal = primal - context.monitor.primal, context.monitor.primal
+        if not cycles or (start < first and gain <= context.goal):
+            return
+        step, ratio = INCREMENTAL.cycle_start * first, np.sqrt(ratio)
 
 
 class _Epochs:
@@ -243,11 +224,9 @@ class _Epochs:
             self.method.move(coef, terms.norm.value(coef), start.intercept)
         self.rows = np.flatnonzero(problem.weights > 0.0)
         self.chunk = max(1, int(PAUSE_ENTRIES / max(1, problem.design.shape[1])))
-        self.n_iter, self.schedule = (
-            context.monitor.n_iter,
-            CertificateSchedule(context, OF_PASSES),
-        )
-        self.sums: Any = np.zeros((2, problem.n_samples))
+        self.n_iter = context.monitor.n_iter
+        self.schedule = CertificateSchedule(context, OF_PASSES)
+        self.sums = np.zeros((2, problem.n_samples))
         self.n_sums = 0
 
     def take(self, step: float, batch_size: int | None = None) -> None:

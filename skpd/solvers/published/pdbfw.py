@@ -1,31 +1,32 @@
 """Primal-dual block Frank-Wolfe over the l1 ball (Lei et al., 2019)."""
 
-from typing import Annotated, Any
+from numbers import Real
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from ... import kernels
 from ...problems import Point, Problem
 from ..certificate_schedule import PAUSE_ENTRIES
 from ..frank_wolfe.l1_ball import ridge_of
 from ..frank_wolfe.settings import BLOCKS
-from ..options import POSITIVE, Count, Number, OneOf, OrNone, require_compiled
+from ..options import OptionalCount, OptionalFactor, PositiveShare, require_compiled
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..solver_context import SolverContext
 
-PrimalStep = Annotated[float, Number(0, 1, "(]")]
-DualStep = Annotated[float | None, OrNone(POSITIVE)]
+Patience = Annotated[float, Interval(Real, 0, np.inf, closed="right")]
 
 
 def pdbfw(
     context: SolverContext,
     *,
-    step_size: Annotated[str, OneOf("line-search", "theory")] = "theory",
-    sparsity: Annotated[int | None, OrNone(Count())] = None,
-    n_coordinates: Annotated[int | None, OrNone(Count())] = None,
-    eta: PrimalStep = 0.5,
-    delta: DualStep = None,
-    patience: Annotated[float, Number(0, np.inf, "(]")] = np.inf,
+    step_size: Literal["line-search", "theory"] = "theory",
+    sparsity: OptionalCount = None,
+    n_coordinates: OptionalCount = None,
+    eta: PositiveShare = 0.5,
+    delta: OptionalFactor = None,
+    patience: Patience = np.inf,
 ) -> None:
     """Primal-dual block Frank-Wolfe, Algorithm 1 of Lei et al. (2019).
 

@@ -14,7 +14,7 @@ the row enters the gradient (`skpd.losses.multipliers`).
 """
 
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,21 +24,20 @@ from ...losses.multipliers import Multipliers
 from ...problems import Point, Problem
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..coordinates.dual import has_square
-from ..options import POSITIVE, Factor, Flag, OneOf, OrNone
+from ..options import Factor, Flag, OptionalFactor
 from ..solver_context import SolverContext
 
-Implementation = Annotated[str, OneOf("double-primal", "double-dual")]
-Ratio = Annotated[float | None, OrNone(POSITIVE)]
+Implementation = Literal["double-primal", "double-dual"]
 
 
 def pdprox_dual(
     context: SolverContext,
     *,
-    algorithm: Annotated[int, OneOf(1, 3)] = 1,
+    algorithm: Literal[1, 3] = 1,
     implementation: Implementation = "double-dual",
     average: Flag = True,
     step_scale: Factor = 1.0,
-    step_ratio: Ratio = None,
+    step_ratio: OptionalFactor = None,
     accelerated: Flag = False,
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3.
@@ -138,7 +137,7 @@ def pdprox_primal(
     implementation: Implementation = "double-primal",
     average: Flag = True,
     step_scale: Factor = 1.0,
-    step_ratio: Ratio = None,
+    step_ratio: OptionalFactor = None,
 ) -> None:
     """Pdprox-primal, Algorithm 2.
 

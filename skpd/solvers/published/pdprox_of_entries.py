@@ -6,15 +6,15 @@ the trace norm returns a matrix of low rank, and all other large objects are vec
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Annotated, Any
+from typing import Any, Literal
 
 from ..._typing import Array
 from ...problems import Point
 from ..low_rank.factors import Factors, Sum, compressed
 from ..low_rank.models import EntriesModel
-from ..options import Factor, Flag, OneOf
+from ..options import Factor, Flag, OptionalFactor
 from ..solver_context import SolverContext
-from .pdprox import DualSide, Ratio, dual_iterations, step_sizes
+from .pdprox import DualSide, dual_iterations, step_sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,10 @@ class _Matrices:
 def pdprox_dual_of_entries(
     context: SolverContext,
     *,
-    algorithm: Annotated[int, OneOf(1, 3)] = 1,
+    algorithm: Literal[1, 3] = 1,
     average: Flag = True,
     step_scale: Factor = 1.0,
-    step_ratio: Ratio = None,
+    step_ratio: OptionalFactor = None,
 ) -> None:
     """Pdprox-dual, Algorithms 1 and 3, in the double-dual implementation.
 

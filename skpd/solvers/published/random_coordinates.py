@@ -21,9 +21,11 @@ uniformly at random.
 
 from collections import deque
 from collections.abc import Callable
+from numbers import Real
 from typing import Annotated, Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from ... import kernels
 from ..._typing import Array
@@ -32,15 +34,17 @@ from ...problems import Point, Problem
 from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
 from ..coordinates.dual import has_square
 from ..methods import has_single_values
-from ..options import Flag, Number
+from ..options import Flag
 from ..solver_context import SolverContext
+
+BurnIn = Annotated[float, Interval(Real, 0, 1, closed="left")]
 
 
 def coordinate_descent(
     context: SolverContext,
     *,
     average: Flag = False,
-    burn_in: Annotated[float, Number(0, 1, "[)")] = 0.5,
+    burn_in: BurnIn = 0.5,
 ) -> None:
     """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
 

@@ -7,7 +7,7 @@ number of labelings. The estimate functions of `skpd.solvers.accelerated` minimi
 objective. The average of the mixtures at the gradients proves a gap, (22) and (35).
 """
 
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ...losses.structured import Mixture
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
-from ..options import Flag, OneOf
+from ..options import Flag
 from ..solver_context import SolverContext
 from .smoothed_objectives import PrimalObjectives
 
@@ -27,9 +27,9 @@ from .smoothed_objectives import PrimalObjectives
 def structured_agm(
     context: SolverContext,
     *,
-    memory: Annotated[str, OneOf("infinite", "one")] = "infinite",
+    memory: Literal["infinite", "one"] = "infinite",
     adaptive: Flag = True,
-    smoothing: Annotated[str, OneOf("homotopy", "fixed")] = "fixed",
+    smoothing: Literal["homotopy", "fixed"] = "fixed",
 ) -> None:
     """Nesterov's accelerated gradients by estimate functions (AGM-EF).
 
