@@ -43,6 +43,7 @@ class CurvatureForm(Enum):
     COLUMNS = auto()
     BLOCKS = auto()
     PRODUCTS = auto()
+    CONE = auto()
 
 
 @dataclass

@@ -42,6 +42,8 @@ from .solution import Point
 if TYPE_CHECKING:
     from .interfaces import SomeRows
 
+FIRST_SHARE = 0.5  # the mean multiplier of flips at a start, in units of its largest value
+
 
 class RobustTerms(NamedTuple):
     """The numbers of a robust SVM.
@@ -173,6 +175,17 @@ class Radius(Lift):
             return size
         flipped = 0.5 * max(1.0 - float(rows.weights @ share), 0.0)
         return min(0.5 * self.kappa, size + self.kappa * flipped)
+
+
+def first_flip(problem: Problem) -> float:
+    """The initial multiplier r of a flip, in the middle of its range."""
+    return min(1.0 / 3.0, FIRST_SHARE * problem.alpha / problem.loss.kappa)
+
+
+def first_multipliers(problem: Problem) -> Array:
+    """Initial multipliers p and r of every row, in the middle of their ranges."""
+    p = 0.5 if problem.loss.kappa == inf else 1.0 / 3.0
+    return np.repeat([[p], [first_flip(problem)]], problem.n_samples, axis=1)
 
 
 def null_pieces(problem: ProblemParts) -> list[tuple[float, float]]:

@@ -134,28 +134,37 @@ class InMemory(AllRows):
     def update_multipliers(self) -> None:
         self.theta = self.derivative.copy()
 
+    def bending(self, sigma: float, radius: float) -> Indices:
+        """The rows whose losses have curvature within a radius around the predictions."""
+        rows: Indices = self.evaluator.rows_that_bend(
+            self.y, self.theta, self.z, sigma, self.derivative, self.h, radius
+        )
+        return rows
+
+    def subset(self, rows: Indices) -> Self:
+        """Some of the rows, at the same point."""
+        return self.__class__(
+            self.evaluator, self.gram, self.design.rows(rows), self.y[rows], self.weights[rows],
+            self.theta[rows], self.z[rows],
+        )  # fmt: skip
+
     def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
-        weights, z = self.weights, self.z
+        weights = self.weights
         total = float(np.sum(weights))
         if float(weights @ (self.h > 0.0)) > SETTINGS.curved_share * total:
             return None, radius
         if radius is None:
+            z = self.z[: len(weights)]
             centre = dot(weights, z) / total
             radius = float(np.sqrt(dot(weights, (z - centre) ** 2) / total))
-        near = self.evaluator.rows_that_bend(
-            self.y, self.theta, z, sigma, self.derivative, self.h, radius
-        )
-        near = self.design.whole_rows(near)
+        near = self.design.whole_rows(self.bending(sigma, radius))
         if len(near) > self.design.most_copied_rows:
             return None, SETTINGS.radius_shrink * radius
         if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share * total:
             return None, SETTINGS.radius_shrink * radius
-        some = self.__class__(
-            self.evaluator, self.gram, self.design.rows(near), self.y[near], weights[near],
-            self.theta[near], z[near],
-        )  # fmt: skip
+        some = self.subset(near)
         (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._values
         part, slope = some.gradient()
         rest = gradient[: len(part)] - part, gradient[len(part) :] - slope
@@ -167,7 +176,7 @@ class InMemory(AllRows):
         if shrunk.updated:
             self.theta = self.derivative.copy()
         near: Any = shrunk.rows
-        self.theta[self._near] = near.theta
+        self.theta[..., self._near] = near.theta
         before = self.z
         self.z = self._matvec(variables)
         moved = np.abs(self.z - before)

@@ -64,7 +64,8 @@ class Iterate:
     def penalty_at(self, w: Array) -> float:
         """The value alpha R(w) for other variables."""
         coef, _ = self.problem.split(w)
-        return self.problem.alpha * self.problem.penalty.value(coef)
+        penalty = self.problem.penalty
+        return self.problem.alpha * penalty.value(penalty.feasible(coef))
 
     def differentiate(self) -> None:
         """Compute the gradient and the gap."""
