@@ -58,6 +58,8 @@ class ConeCurvature:
 
     def product(self, v: Array) -> Array:
         """The product of the matrix with a vector."""
+        if self.is_formed:
+            return np.asarray(self.matrix @ v)
         d = self.design.shape[1]
         z = self.design.matvec(np.ascontiguousarray(v[:d]))
         if self.ones:
@@ -86,6 +88,12 @@ class ConeCurvature:
         return cost / (PAIR * max(self.design.n_entries, 1))
 
     @cached_property
+    def is_formed(self) -> bool:
+        """Whether the matrix costs less than conjugate gradients."""
+        is_small = len(self.added) <= INTERIOR.largest_system
+        return is_small and self.products_of_matrix < CONE.fewest_products
+
+    @cached_property
     def matrix(self) -> Array:
         """The matrix itself."""
         d = self.design.shape[1]
@@ -111,12 +119,14 @@ def minimise_over_cone(
     LinAlgError
         If no step decreases the model.
     """
-    diagonal = curvature.diagonal
     with blas_threads_for(len(x)), np.errstate(all="ignore"):
         for damping in CONE.dampings:
-            damped = replace(curvature, added=curvature.added + damping * diagonal)
+            damped = curvature
+            if damping:
+                added = curvature.added + damping * curvature.diagonal
+                damped = replace(curvature, added=added, cost=0.0)
             p = _minimise_on_faces(damped, gradient, x, cone)
-            curvature.cost += damped.cost
+            curvature.cost += damped.cost if damping else 0.0
             change = p - x
             if float(change @ gradient) < 0.0:
                 return p
@@ -156,8 +166,8 @@ def _step_on(face: Face, curvature: ConeCurvature, gradient: Array, x: Array) ->
             image[:d] += bending * (v[:d] - float(normal @ v[:d]) * normal)
         return image
 
-    most = int(curvature.products_of_matrix)
-    if most >= CONE.fewest_products or len(right) > INTERIOR.largest_system:
+    if not curvature.is_formed:
+        most = int(curvature.products_of_matrix)
         diagonal = curvature.diagonal.copy()
         diagonal[:d] += bending
         if face.free[d]:
