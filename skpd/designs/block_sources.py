@@ -100,17 +100,19 @@ class Part:
                 raise ValueError("it has changed since it was opened")
             if target:
                 return source.read_target(self.first, self.last)
-            found = source.read(self.first, self.last)
-            if not (self._is_finite or np.isfinite(found.data if source.sparse else found).all()):
+            values = source.read(self.first, self.last)
+            if not (
+                self._is_finite or np.isfinite(values.data if source.sparse else values).all()
+            ):
                 raise ValueError(f"{source.name}: Input X contains NaN or infinity")
             self._is_finite = True
-            return found
+            return values
 
 
 def stamp(path: Path) -> tuple[int, int]:
     """The size of a file and its time of modification."""
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 @contextmanager
@@ -308,11 +310,11 @@ class ParquetSource(Source):
 
     def read(self, first: int, last: int) -> Table:
         table = self._table(first, self._columns)
-        found = np.empty((table.num_rows, len(self._columns)), self.dtype, order="F")
+        values = np.empty((table.num_rows, len(self._columns)), self.dtype, order="F")
         for place, name in enumerate(self._columns):
             # missing values become NaN, for which a fit raises an error with the name of the file
-            found[:, place] = table.column(name).to_numpy()
-        return found
+            values[:, place] = table.column(name).to_numpy()
+        return values
 
     def read_target(self, first: int, last: int) -> np.ndarray:
         return self._table(first, [self.target]).column(0).to_numpy()
@@ -322,17 +324,17 @@ class ParquetSource(Source):
         return ((first, last) for first, last in pairs if first < last)
 
 
-def _numpy_type(schema: Any, name: str, path: Path) -> Any:
+def _numpy_type(schema: Any, name: str, path: Path) -> np.dtype:
     try:
-        found = np.dtype(schema.field(name).type.to_pandas_dtype())
+        dtype = np.dtype(schema.field(name).type.to_pandas_dtype())
     except (NotImplementedError, TypeError):  # a type of Arrow without equivalent in NumPy
-        found = np.dtype(object)
-    if found.kind not in "fiub":
+        dtype = np.dtype(object)
+    if dtype.kind not in "fiub":
         raise ValueError(
             f"Columns of {path} must hold numbers, got {name!r} of the type "
             f"{schema.field(name).type}: name others in columns."
         )
-    return found
+    return dtype
 
 
 FILES: dict[str, Callable[..., Source]] = {

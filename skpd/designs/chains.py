@@ -74,9 +74,9 @@ class ChainsDesign:
         return self._rmatvec(self.tokens.rmatvec_compensated, weights, scores)
 
     def _rmatvec(self, product: Callable, weights: Array, scores: Array) -> tuple[Array, Array]:
-        (tokens, transitions), (c, own) = self._split(scores), self._split(weights)
+        (tokens, transitions), (c, c_of_transitions) = self._split(scores), self._split(weights)
         of_tokens, error = product(c, tokens)
-        last = own * transitions
+        last = c_of_transitions * transitions
         rounding = np.finfo(float).eps * np.abs(last) + np.finfo(float).tiny
         return np.append(of_tokens, last), np.append(error, rounding)
 

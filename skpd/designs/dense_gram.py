@@ -15,8 +15,8 @@ def dense_gram(X: np.ndarray, by_row: bool, h: Array, columns: Indices, ones: bo
     d = len(columns)
     out = np.zeros((d + ones, d + ones))
     all_of_them = d == X.shape[1] and X.dtype == np.float64
-    for sign, h_some, some in _row_blocks(h, d):
-        part = X[some] if all_of_them else _block(X, by_row, some, columns)
+    for sign, h_some, rows in _row_blocks(h, d):
+        part = X[rows] if all_of_them else _block(X, by_row, rows, columns)
         scale, column = h_some[0], np.ones(len(h_some))
         if np.any(h_some != scale):
             scale, column = 1.0, np.sqrt(h_some)
@@ -37,8 +37,8 @@ def dense_cross_gram(
     n_left, both = len(left), np.concatenate([left, right])
     d = len(both)
     out = np.zeros((len(right), d + ones))
-    for sign, h_some, some in _row_blocks(h, d + len(right)):
-        part = _block(X, by_row, some, both)
+    for sign, h_some, rows in _row_blocks(h, d + len(right)):
+        part = _block(X, by_row, rows, both)
         weighted = part[:, n_left:] * (sign * h_some)[:, np.newaxis]
         with blas_threads_for_product(weighted.size * d):
             out[:, :d] += weighted.T @ part

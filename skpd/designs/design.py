@@ -12,7 +12,7 @@ from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices, Table
 from .dense_gram import dense_cross_gram, dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
-from .tables import beside, canonical, product, transposed_product, transposed_product_of
+from .tables import canonical, product, transposed_product, transposed_product_of, with_columns
 
 # Most columns of Gram matrices that compiled code forms; BLAS needs copies, scaled and in double
 # precision. With 51 to 63 columns it takes 0.9 to 1.6 times as long, 1.6 to 3 in single precision.
@@ -159,11 +159,11 @@ class Design:
 
     def with_ones(self) -> "Design":
         """A copy of the data with a last column of ones."""
-        return self._like(beside(self._X, np.ones((self.shape[0], 1))))
+        return self._like(with_columns(self._X, np.ones((self.shape[0], 1))))
 
     def with_column(self, column: Array) -> "Design":
         """A copy of the data with an additional last column, converted to its type."""
-        return self._like(beside(self._X, column.astype(self._X.dtype)[:, np.newaxis]))
+        return self._like(with_columns(self._X, column.astype(self._X.dtype)[:, np.newaxis]))
 
     def with_rows(self, rows: Array) -> "Design":
         """A copy of the data with additional rows at the end."""
@@ -233,8 +233,8 @@ class Design:
         """The product X' rows for rows of shape (n_samples, n_outputs), or its given rows."""
         X = self._X if columns is None else self._X[:, columns]
         if self.dense and X.dtype != np.float64:
-            own = self if columns is None else self.columns(columns)
-            return np.column_stack([own.rmatvec(np.ascontiguousarray(r)) for r in rows.T])
+            selected = self if columns is None else self.columns(columns)
+            return np.column_stack([selected.rmatvec(np.ascontiguousarray(r)) for r in rows.T])
         return transposed_product(X, rows)
 
     def rmatmul_square(self, rows: Array) -> Array:

@@ -50,7 +50,7 @@ class CurvatureForm(Enum):
 class MatrixCurvature:
     """A matrix over the working set, with the linear systems of its submatrices."""
 
-    shape: ClassVar[CurvatureForm] = CurvatureForm.MATRIX
+    form: ClassVar[CurvatureForm] = CurvatureForm.MATRIX
 
     matrix: Array
     system: kernels.SupportSystem = field(default_factory=kernels.SupportSystem)
@@ -71,7 +71,7 @@ class ColumnCurvature:
     passes over them.
     """
 
-    shape: ClassVar[CurvatureForm] = CurvatureForm.COLUMNS
+    form: ClassVar[CurvatureForm] = CurvatureForm.COLUMNS
 
     columns: kernels.ScaledColumns
     places: Indices
@@ -122,11 +122,11 @@ class WeightedGram:
         be changed.
         """
         factor, plain = self._factor, scale == 1.0 and ridge is None
-        given = self._given if plain else None
-        same_h = given is not None and kernels.equal(h, given[0])
-        if given and same_h and factor is None and kernels.equal(columns, given[1]):
-            return given[2]
-        self._given = given = None  # frees memory before the next matrix is formed
+        last = self._given if plain else None
+        same_h = last is not None and kernels.equal(h, last[0])
+        if last and same_h and factor is None and kernels.equal(columns, last[1]):
+            return last[2]
+        self._given = last = None  # frees memory before the next matrix is formed
         if factor is not None:
             self._passes = max(float(PASSES), factor.given.passes)
         ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
@@ -145,10 +145,10 @@ class WeightedGram:
         diagonal += ridge + ROUNDING * diagonal
         if not same_h:
             self._system = kernels.SupportSystem()
-        found = MatrixCurvature(H, self._system)
+        curvature = MatrixCurvature(H, self._system)
         if plain:
-            self._given = self.h, columns, found
-        return found
+            self._given = self.h, columns, curvature
+        return curvature
 
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
         """Whether passes over the columns cost less than forming and using a Gram matrix."""
@@ -220,14 +220,14 @@ class WeightedGram:
     def _extend(self, design: Design, new: Indices) -> None:
         """Add columns to the cached matrix."""
         old, both = self._columns, np.append(self._columns, new)
-        beside = design.cross_gram(self.h, old, new, self.ones)
+        new_rows = design.cross_gram(self.h, old, new, self.ones)
         self._columns = np.sort(both)
         places = self._with_ones(np.searchsorted(self._columns, both))
         added, known = places[len(old) : len(both)], np.delete(places, slice(len(old), len(both)))
         matrix = np.empty((len(places), len(places)))
         matrix[np.ix_(known, known)] = self._matrix
-        matrix[np.ix_(added, places)] = beside
-        matrix[np.ix_(places, added)] = beside.T
+        matrix[np.ix_(added, places)] = new_rows
+        matrix[np.ix_(places, added)] = new_rows.T
         self._matrix = matrix
 
     def take_rows(self, rows: Indices) -> None:

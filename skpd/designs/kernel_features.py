@@ -68,13 +68,13 @@ class KernelFeatures(Design):
         first = 0
         for end, matrix in zip(self.ends.tolist(), self.matrices, strict=True):
             square, error = matrix.squared_norm(x, precise)
-            known = slice(first, end - 1)
-            least = kernels.euclidean_norm(products[known]) * (1.0 - 4.0 * EPSILON)
-            least -= kernels.euclidean_norm(errors[known])
-            rest = square - max(least, 0.0) ** 2 * (1.0 - 4.0 * EPSILON)
-            most = sqrt(max(rest + error, 0.0)) * (1.0 + 4.0 * EPSILON)
-            products[end - 1] = sqrt(max(rest, 0.0))
-            errors[end - 1] = (most - products[end - 1]) * (1.0 + EPSILON)
+            of_factor = slice(first, end - 1)
+            factor_norm = kernels.euclidean_norm(products[of_factor]) * (1.0 - 4.0 * EPSILON)
+            factor_norm -= kernels.euclidean_norm(errors[of_factor])
+            residual_square = square - max(factor_norm, 0.0) ** 2 * (1.0 - 4.0 * EPSILON)
+            largest = sqrt(max(residual_square + error, 0.0)) * (1.0 + 4.0 * EPSILON)
+            products[end - 1] = sqrt(max(residual_square, 0.0))
+            errors[end - 1] = (largest - products[end - 1]) * (1.0 + EPSILON)
             first = end
         return products, errors
 

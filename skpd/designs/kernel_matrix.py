@@ -72,13 +72,13 @@ class KernelFactor:
 
         They are 0 except at the pivots.
         """
-        found = np.zeros(len(self.residual))
+        weights = np.zeros(len(self.residual))
         if self.rank:
             triangle = self.table[self.pivots]
-            found[self.pivots] = solve_triangular(
+            weights[self.pivots] = solve_triangular(
                 triangle, coef, trans="T", lower=True, check_finite=False
             )
-        return found
+        return weights
 
 
 class KernelMatrix:
@@ -169,10 +169,10 @@ class KernelMatrix:
         The last factor is extended, so that several models of the same kernel share the work.
         """
         with self._lock:
-            found = self._factor
-            if found is None or (found.trace > trace and not found.is_complete):
-                self._factor = found = self._extended(trace)
-            return found
+            factor = self._factor
+            if factor is None or (factor.trace > trace and not factor.is_complete):
+                self._factor = factor = self._extended(trace)
+            return factor
 
     def _extended(self, trace: float) -> KernelFactor:
         if self._partial is None:
@@ -271,6 +271,6 @@ class _PartialFactor:
 
     def _candidates(self) -> Indices:
         """The rows with the largest residuals, in decreasing order."""
-        some = np.flatnonzero(self.residual > self.floor)
-        some = some[self.residual[some] > LEAST_PIVOT * np.max(self.residual[some])]
-        return some[np.argsort(-self.residual[some], kind="stable")[:PIVOTS]]
+        rows = np.flatnonzero(self.residual > self.floor)
+        rows = rows[self.residual[rows] > LEAST_PIVOT * np.max(self.residual[rows])]
+        return rows[np.argsort(-self.residual[rows], kind="stable")[:PIVOTS]]

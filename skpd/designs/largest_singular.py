@@ -154,8 +154,8 @@ class _Gram:
             return triangle
         width = -(-m // PARTS)
         for first in range(0, m, width):
-            some = matrix[first : first + width].T.tocsr()
-            triangle.set_columns(first, (matrix[first:] @ some).toarray(order="F"))
+            block = matrix[first : first + width].T.tocsr()
+            triangle.set_columns(first, (matrix[first:] @ block).toarray(order="F"))
         if float(m) * m <= KEPT_NUMBERS:
             self._kept = triangle.numbers.copy()
         return triangle

@@ -64,12 +64,12 @@ class OutputsDesign:
         The arguments are the entries of given row vectors that belong to each output. The numbers
         are 0 for outputs with a vector of 0.
         """
-        found = np.zeros((n_parts, self.shape[1]))
+        results = np.zeros((n_parts, self.shape[1]))
         for k, part in enumerate(self.parts):
-            own = [np.ascontiguousarray(x[self.places[k]]) for x in given]
-            if all(x.any() for x in own):
-                found[:, self._columns(k)] = function(part, *own)
-        return found
+            of_output = [np.ascontiguousarray(x[self.places[k]]) for x in given]
+            if all(x.any() for x in of_output):
+                results[:, self._columns(k)] = function(part, *of_output)
+        return results
 
     # Vectors with a number for each output
 
@@ -98,11 +98,11 @@ class OutputsDesign:
         *given: Numbers,
     ) -> Array:
         """The results of function(part, ...) for the outputs: some numbers for each row."""
-        found = np.empty((n_parts, self.shape[0]))
+        results = np.empty((n_parts, self.shape[0]))
         for k, part in enumerate(self.parts):
-            own = np.ascontiguousarray(coef[self._columns(k)])
-            found[:, self.places[k]] = function(part, own, *given)
-        return found
+            of_output = np.ascontiguousarray(coef[self._columns(k)])
+            results[:, self.places[k]] = function(part, of_output, *given)
+        return results
 
     def rmatvec(self, rows: Array) -> Array:
         """The transpose of `matvec`."""
@@ -155,9 +155,9 @@ class OutputsDesign:
         out = np.zeros((self.shape[0], len(columns)))
         features, outputs = np.divmod(columns, self.n_outputs)
         for k in np.unique(outputs):
-            own = np.flatnonzero(outputs == k)
+            of_output = np.flatnonzero(outputs == k)
             rows = np.arange(self.shape[0])[self.places[k]]
-            out[np.ix_(rows, own)] = self.parts[k].table(features[own])
+            out[np.ix_(rows, of_output)] = self.parts[k].table(features[of_output])
         return out
 
     # Shifts, copies and subsets
@@ -165,9 +165,9 @@ class OutputsDesign:
     def shift_of_columns(self, weights: Array, far: float) -> Array | None:
         """The shift of features far from 0, for each output; None if there are none."""
 
-        def of_part(part: Design, own: Array) -> Numbers:
-            found = part.shift_of_columns(own / float(np.sum(own)), far)
-            return 0.0 if found is None else found
+        def of_part(part: Design, of_output: Array) -> Numbers:
+            results = part.shift_of_columns(of_output / float(np.sum(of_output)), far)
+            return 0.0 if results is None else results
 
         shift = self._over_outputs(of_part, 1, weights)[0]
         return shift if shift.any() else None
@@ -179,8 +179,8 @@ class OutputsDesign:
         """
         parts = []
         for k, part in enumerate(self.parts):
-            own = np.ascontiguousarray(shift[self._columns(k)])
-            parts.append(part.shifted(own) if own.any() else part)
+            of_output = np.ascontiguousarray(shift[self._columns(k)])
+            parts.append(part.shifted(of_output) if of_output.any() else part)
         return OutputsDesign(parts, self.places, self.shape[0])
 
     def _mapped(self, function: Callable[[Design], Design]) -> "OutputsDesign":
@@ -207,13 +207,14 @@ class OutputsDesign:
     def rows(self, indices: Indices) -> "OutputsDesign":
         """A copy of the given rows; a row whose index occurs twice is copied twice."""
         output, within = np.empty(self.shape[0], int), np.empty(self.shape[0], int)
-        for k, (part, own) in enumerate(zip(self.parts, self.places, strict=True)):
-            output[own], within[own] = k, np.arange(part.shape[0])
+        for k, (part, of_output) in enumerate(zip(self.parts, self.places, strict=True)):
+            output[of_output], within[of_output] = k, np.arange(part.shape[0])
         counts = np.bincount(output[indices], minlength=self.n_outputs)
         order = np.argsort(output[indices], kind="stable")
         places: list[Indices | slice] = [*np.split(order, np.cumsum(counts)[:-1])]
         parts = [
-            part.rows(within[indices[own]]) for part, own in zip(self.parts, places, strict=True)
+            part.rows(within[indices[of_output]])
+            for part, of_output in zip(self.parts, places, strict=True)
         ]
         return OutputsDesign(parts, places, len(indices))
 
@@ -265,9 +266,9 @@ class SharedDesign(OutputsDesign):
         return np.ravel(self.base.rmatmul(rows.reshape(-1, self.n_outputs)))
 
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
-        some = self.features_of(columns)
-        product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), some)
-        places = np.searchsorted(some, columns // self.n_outputs)
+        features = self.features_of(columns)
+        product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), features)
+        places = np.searchsorted(features, columns // self.n_outputs)
         return product[places, columns % self.n_outputs]
 
     def work_on(self, columns: Indices) -> float:
@@ -313,15 +314,17 @@ class SharedDesign(OutputsDesign):
         if np.all(by_output == by_output[:, :1]):  # all outputs have the same norms
             norms = self.base.column_norms(np.ascontiguousarray(by_output[:, 0]))
             return np.repeat(norms, self.n_outputs)
-        columns = [self.base.column_norms(np.ascontiguousarray(own)) for own in by_output.T]
+        columns = [
+            self.base.column_norms(np.ascontiguousarray(of_output)) for of_output in by_output.T
+        ]
         return np.ravel(np.column_stack(columns))
 
     def row_sums(self) -> Array:
         return np.repeat(self.base.row_sums(), self.n_outputs)
 
     def shift_of_columns(self, weights: Array, far: float) -> Array | None:
-        own = np.ascontiguousarray(weights[:: self.n_outputs])
-        shift = self.base.shift_of_columns(own / float(np.sum(own)), far)
+        of_output = np.ascontiguousarray(weights[:: self.n_outputs])
+        shift = self.base.shift_of_columns(of_output / float(np.sum(of_output)), far)
         return None if shift is None else np.repeat(shift, self.n_outputs)
 
     def shifted(self, shift: Array) -> "SharedDesign":

@@ -43,7 +43,7 @@ class RowBlocks:
     n_outputs : int
     """
 
-    shape: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
+    form: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
 
     matrices: Array
     n_outputs: int
@@ -92,7 +92,7 @@ class OutputColumns:
         The second moments of all features, if all are in every working set.
     """
 
-    shape: ClassVar[CurvatureForm] = CurvatureForm.PRODUCTS
+    form: ClassVar[CurvatureForm] = CurvatureForm.PRODUCTS
 
     design: Design
     features: Indices

@@ -140,11 +140,11 @@ class OutputsGram:
         n = len(features) + self.ones
         blocks = np.empty((n, n, len(self._grams)))
         for k, gram in enumerate(self._grams):
-            own = np.ascontiguousarray(h[design.places[k]])
-            if len(own) == 0:
+            h_of_output = np.ascontiguousarray(h[design.places[k]])
+            if len(h_of_output) == 0:
                 blocks[..., k] = 0.0
                 continue
-            blocks[..., k] = gram.of(design.parts[k], own, features)
+            blocks[..., k] = gram.of(design.parts[k], h_of_output, features)
         blocks *= scale
         diagonal = np.einsum("iik->ik", blocks)
         diagonal *= 1.0 + ROUNDING
@@ -200,9 +200,9 @@ class OutputsGram:
         with blas_threads_for_product(factor.size * len(factor)):
             H = -(factor @ factor.T)
             for k, root in enumerate(np.sqrt(d)):
-                own, rows = np.flatnonzero(outputs == k), _rows_or_all(root)
-                part = table[:, rows][features[own]] * root[rows]
-                H[np.ix_(own, own)] += part @ part.T
+                entries, rows = np.flatnonzero(outputs == k), _rows_or_all(root)
+                part = table[:, rows][features[entries]] * root[rows]
+                H[np.ix_(entries, entries)] += part @ part.T
         return H
 
     def _has_gram(self, design: SharedDesign, m: int, e: Array) -> bool:
@@ -235,24 +235,24 @@ class OutputsGram:
         d = scale * h.reshape(-1, K)
         e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
         some = design.base if m == design.n_inputs else design.base.columns(features)
-        found = OutputColumns(design.base, features, self.ones, d, e, mask, table, some)
+        curvature = OutputColumns(design.base, features, self.ones, d, e, mask, table, some)
         if not self.all_at_once:
             if ridge is None and self._has_gram(design, m, e):
-                found.gram = self._moments_of(design, d, features)
-                found.gram *= np.sum(d - e * e) / np.sum(self._rows)
-                found.ridge += ROUNDING * np.outer(found.gram.diagonal(), found.shares)
+                curvature.gram = self._moments_of(design, d, features)
+                curvature.gram *= np.sum(d - e * e) / np.sum(self._rows)
+                curvature.ridge += ROUNDING * np.outer(curvature.gram.diagonal(), curvature.shares)
             else:
-                found.ridge += ROUNDING * found.diagonal
-            return found
-        found.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
+                curvature.ridge += ROUNDING * curvature.diagonal
+            return curvature
+        curvature.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
         if ridge is None:
             if self._moments is None:
                 weights = np.sum(d - e * e, axis=1)
                 self._moments = FeatureMoments(
                     design.base, weights, self.ones, n_outputs=K, known=self.agree
                 )
-            found.moments = self._moments
-        return found
+            curvature.moments = self._moments
+        return curvature
 
 
 def _rows_or_all(values: Array) -> Indices | slice:

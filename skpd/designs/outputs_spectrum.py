@@ -62,12 +62,12 @@ class OutputsSpectrum:
         values = np.multiply.outer(np.maximum(self.values, 0.0), np.maximum(shares, 0.0))
         ridge = max(ridge, ROUNDING * float(np.max(values, initial=0.0)))
         # if Q has fewer columns than rows, the orthogonal complement is divided by the ridge
-        rest = 0.0 if Q.shape[0] == Q.shape[1] else 1.0 / ridge
-        factor = 1.0 / (values + ridge) - rest
+        of_complement = 0.0 if Q.shape[0] == Q.shape[1] else 1.0 / ridge
+        factor = 1.0 / (values + ridge) - of_complement
 
         def times(table: Array) -> Array:
             inner = factor * (Q.T @ (table @ outputs))
             product: Array = Q @ (inner @ outputs.T)
-            return product + rest * table if rest > 0.0 else product
+            return product + of_complement * table if of_complement > 0.0 else product
 
         return times

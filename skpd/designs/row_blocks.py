@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from .._typing import Array, Indices, Table
 from .block_sources import Part, parts_of
-from .tables import beside
+from .tables import with_columns
 
 GATHERED = 1 << 26  # data of at most this many bytes, 64 MB, are read into memory
 
@@ -86,8 +86,8 @@ class RowBlocks:
         if isinstance(blocks, (str, PathLike, np.ndarray)) or sp.issparse(blocks):
             blocks = [blocks]  # a single matrix or file
         self._parts: list[Part] = []
-        for k, given in enumerate(blocks):
-            self._parts += parts_of(given, self._name.format(k), columns, target)
+        for k, matrix_or_path in enumerate(blocks):
+            self._parts += parts_of(matrix_or_path, self._name.format(k), columns, target)
         if not self._parts:
             raise ValueError("RowBlocks must have at least one block, got none.")
         d = self._parts[0].source.shape[1]
@@ -177,7 +177,7 @@ class RowBlocks:
             block = self._function(block)
         if self._constant is None:
             return block
-        return beside(block, np.full((block.shape[0], 1), self._constant, self.dtype))
+        return with_columns(block, np.full((block.shape[0], 1), self._constant, self.dtype))
 
     def with_column(self, value: float) -> "RowBlocks":
         """The data with an additional last column that holds a constant.
@@ -251,13 +251,13 @@ class RowBlocks:
             return np.empty((0, self.shape[1]), self.dtype)
         picked = []
         for k in range(self.n_blocks):
-            own = indices[order[ends[k] : ends[k + 1]]] - self._firsts[k]
-            if len(own):
-                picked.append(self.block(k)[own])
-        back = np.empty(len(order), dtype=np.intp)
-        back[order] = np.arange(len(order))
-        found = stacked(picked)
-        return found if np.all(order[1:] > order[:-1]) else found[back]
+            rows_of_block = indices[order[ends[k] : ends[k + 1]]] - self._firsts[k]
+            if len(rows_of_block):
+                picked.append(self.block(k)[rows_of_block])
+        positions = np.empty(len(order), dtype=np.intp)
+        positions[order] = np.arange(len(order))
+        matrix = stacked(picked)
+        return matrix if np.all(order[1:] > order[:-1]) else matrix[positions]
 
 
 def stacked(blocks: Sequence[Table]) -> Table:

@@ -11,7 +11,7 @@ from .threads import blas_threads_for_product
 AT_A_TIME = 64  # number of columns to which a function is applied at a time
 
 
-def beside(X: Table, columns: Array) -> Table:
+def with_columns(X: Table, columns: Array) -> Table:
     """The matrix with more columns behind its own, in its own format."""
     if not sp.issparse(X):
         return np.hstack([X, columns])
@@ -33,15 +33,15 @@ def product(X: Table, table: Array) -> Array:
     is tall.
     """
     with blas_threads_for_product(X.shape[0] * table.size):
-        found = X @ table if sp.issparse(X) else (table.T @ X.T).T
-    return np.ascontiguousarray(found)
+        result = X @ table if sp.issparse(X) else (table.T @ X.T).T
+    return np.ascontiguousarray(result)
 
 
 def transposed_product(X: Table, table: Array) -> Array:
     """The product X' table."""
     with blas_threads_for_product(X.shape[1] * table.size):
-        found = X.T @ table if sp.issparse(X) else (table.T @ X).T
-    return np.ascontiguousarray(found)
+        result = X.T @ table if sp.issparse(X) else (table.T @ X).T
+    return np.ascontiguousarray(result)
 
 
 def transposed_product_of(function: Callable[[Array], Array], X: Table, table: Array) -> Array:
@@ -49,10 +49,10 @@ def transposed_product_of(function: Callable[[Array], Array], X: Table, table: A
     if sp.issparse(X):
         entries = function(X.data.astype(np.float64))
         return transposed_product(type(X)((entries, X.indices, X.indptr), shape=X.shape), table)
-    found = np.empty((X.shape[1], table.shape[1]))
+    result = np.empty((X.shape[1], table.shape[1]))
     with blas_threads_for_product(X.shape[1] * table.size):  # one context for all products
         for first in range(0, X.shape[1], AT_A_TIME):
-            some = slice(first, first + AT_A_TIME)
-            part = function(X[:, some].astype(np.float64, copy=False))
-            found[some] = (table.T @ part).T
-    return found
+            columns = slice(first, first + AT_A_TIME)
+            part = function(X[:, columns].astype(np.float64, copy=False))
+            result[columns] = (table.T @ part).T
+    return result

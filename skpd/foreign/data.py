@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._typing import Array, ArrayLike, Indices, Matrix, MatrixLike, PerRow
 from ..designs import Design, RowBlocks
-from ..designs.tables import beside
+from ..designs.tables import with_columns
 from ..estimators.classifier import weights_of_classes
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, validated_array
@@ -75,7 +75,7 @@ class Data:
         if isinstance(self.X, RowBlocks):
             return self.X.with_column(value)
         X = self.X if np.dtype(self.X.dtype).type(value) == value else self.X.astype(np.float64)
-        return beside(X, np.full((X.shape[0], 1), value, dtype=X.dtype))
+        return with_columns(X, np.full((X.shape[0], 1), value, dtype=X.dtype))
 
     @cached_property
     def targets(self) -> Array:

@@ -152,4 +152,4 @@ _MODELS: dict[CurvatureForm, type[QuadraticModel]] = {
 
 def quadratic_model(curvature: Any) -> QuadraticModel:
     """The model of a curvature, by the form in which it is given."""
-    return _MODELS[curvature.shape](curvature)
+    return _MODELS[curvature.form](curvature)
