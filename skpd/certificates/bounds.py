@@ -89,7 +89,7 @@ def dual_bound(
     first = objective.null_objective if objective.null_is_allowed else inf
     radius_kind = "initial" if lipschitz == "monotone" and upper >= first else lipschitz
     upper = (first if lipschitz == "initial" else min(upper, first)) * (1.0 + ROUNDING)
-    penalty = objective.penalty.of_reduced
+    penalty = objective.penalty.of_conjugate_arguments
     ball = (
         cast(SeparablePenalty, penalty).coordinate_conjugate
         if lipschitz == "coordinate"

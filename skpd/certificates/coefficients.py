@@ -95,7 +95,8 @@ def implied_bounds_of(objective: Objective, gap: float, bound: DualBound) -> Imp
     """
     penalty = objective.penalty
     # for functions of the singular values the slopes are not those of single coefficients
-    if bound.slopes is None or penalty.of_reduced is not penalty or not np.isfinite(gap):
+    of_singular_values = penalty.of_conjugate_arguments is not penalty
+    if bound.slopes is None or of_singular_values or not np.isfinite(gap):
         return None
     v, error = bound.slopes
     return ImpliedBounds(

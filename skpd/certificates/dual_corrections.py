@@ -52,7 +52,7 @@ class DualCorrections:
         self, objective: Objective, upper: float, ball: Ball, scaling: bool, accuracy: float
     ) -> None:
         self.objective, self.upper, self.ball = objective, upper, ball
-        self.penalty = objective.penalty.of_reduced
+        self.penalty = objective.penalty.of_conjugate_arguments
         self.scaling, self.accuracy = scaling, accuracy
         self.radius = upper / objective.alpha
         self.intervals = objective.free_intervals(upper)
@@ -118,8 +118,9 @@ class DualCorrections:
         products, errors = point.products(precise)
         sums = point.free_sums(products, errors)
         v = -products
-        del products  # frees memory for `reduced`, as there may be as many products as rows
-        return *self.objective.penalty.reduced(v, errors), sums
+        # frees memory for `conjugate_arguments`, as there may be as many products as rows
+        del products
+        return *self.objective.penalty.conjugate_arguments(v, errors), sums
 
     def by_precision(self, point: DualPoint) -> float:
         """An estimate of the part of a bound that is lost by the rounding of theta."""
@@ -135,12 +136,12 @@ class DualCorrections:
         return self._by_errors(v, error) + (by_sums if by_sums < inf else 0.0)
 
     def _by_errors(self, v: Array, error: Array) -> float:
-        alpha, widest = self.objective.alpha, self.penalty.widest(v, error)
-        bounds = [float(self.ball(x, alpha, self.radius)) for x in (widest, v)]
+        alpha, worst_case = self.objective.alpha, self.penalty.worst_case(v, error)
+        bounds = [float(self.ball(x, alpha, self.radius)) for x in (worst_case, v)]
         losses = [bounds[0] - bounds[1]]
         if self.penalty.is_norm:
             norm = cast(Norm, self.penalty).dual_norm
-            losses.append(self.radius * float(norm(widest) - norm(v)))
+            losses.append(self.radius * float(norm(worst_case) - norm(v)))
         return max(losses)
 
     def _from_free(self, sums: list[Sum]) -> float:
@@ -159,7 +160,7 @@ class DualCorrections:
         if from_free == -inf:
             return none
         slopes = v, error
-        v = penalty.widest(v, error)
+        v = penalty.worst_case(v, error)
 
         def bound(scale: float, conjugate: float = 0.0) -> float:
             value, rounding = point.value(scale)

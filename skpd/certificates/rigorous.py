@@ -140,7 +140,7 @@ def rigorous_dual(
     point = objective.feasible_point(theta)
     if point is None:  # theta = 0 proves that P >= 0
         return 0.0, 0.0
-    ball = objective.penalty.of_reduced.bounded_conjugate
+    ball = objective.penalty.of_conjugate_arguments.bounded_conjugate
     repairs = DualCorrections(objective, upper, ball, False, 0.0)
     found = [_dual(objective, point, upper)]
     if repairs.has_free:
@@ -155,15 +155,15 @@ def rigorous_dual(
 def _dual(objective: Objective, point: DualPoint, upper: float) -> tuple[float, float]:
     whole, alpha, radius = objective.penalty, objective.alpha, upper / objective.alpha
     u, error = point.products(precise=True)
-    wider, penalty = 1.0 + 8.0 * EPSILON, whole.of_reduced
-    v, error_of_v = whole.reduced(-u, error * wider)
+    wider, penalty = 1.0 + 8.0 * EPSILON, whole.of_conjugate_arguments
+    v, error_of_v = whole.conjugate_arguments(-u, error * wider)
     value, rounding = point.value(1.0)
 
     def conjugate(v: Array, alpha: float, radius: float) -> float:
         return min(penalty.conjugate(v, alpha), penalty.bounded_conjugate(v, alpha, radius))
 
-    widest = penalty.widest(v, error_of_v) * wider
-    above = conjugate(widest, alpha * (1.0 - 8.0 * EPSILON), radius * wider)
+    worst_case = penalty.worst_case(v, error_of_v) * wider
+    above = conjugate(worst_case, alpha * (1.0 - 8.0 * EPSILON), radius * wider)
     above *= 1.0 + of_coefficients(u.size)
     from_free = plain = 0.0
     sums = point.free_sums(u, error * wider)

@@ -66,12 +66,12 @@ class GapAlongPath:
         """Products of the dual point, with the sums that may be left over free coordinates."""
         problem = self.problem
         u, errors = point.products(True)
-        v, errors_of_v = problem.penalty.reduced(-u, errors)
+        v, errors_of_v = problem.penalty.conjugate_arguments(-u, errors)
         penalty = cast(
-            Norm, problem.penalty.of_reduced
+            Norm, problem.penalty.of_conjugate_arguments
         )  # asked for its dual norm only if it is one
-        self.widest = penalty.widest(v, errors_of_v)
-        self.norm = penalty.dual_norm(self.widest) / SAFE if penalty.is_norm else 0.0
+        self.worst_case = penalty.worst_case(v, errors_of_v)
+        self.norm = penalty.dual_norm(self.worst_case) / SAFE if penalty.is_norm else 0.0
         self.largest = point.largest_scale()
         self.free = 0.0  # for a scale of 1
         intervals = problem.free_intervals(problem.null_objective)
@@ -82,10 +82,10 @@ class GapAlongPath:
     def _dual(self, scale: float, other: Problem) -> float:
         """A lower bound on the optimal value of the problem with another alpha, by a scale."""
         value, rounding = cast(DualPoint, self.point).value(scale)
-        penalty = other.penalty.of_reduced
+        penalty = other.penalty.of_conjugate_arguments
         by_penalty = 0.0  # for a norm whose dual norm is small enough
         if not penalty.is_norm:
-            by_penalty = penalty.conjugate(scale * self.widest, other.alpha) / SAFE
+            by_penalty = penalty.conjugate(scale * self.worst_case, other.alpha) / SAFE
         return float(value - 1.01 * rounding - by_penalty - scale * self.free)
 
     def dual(self, other: Problem) -> float:
@@ -94,7 +94,7 @@ class GapAlongPath:
             return 0.0  # the losses are at least 0
         ratio = other.alpha / self.alpha
         limit = min(self.largest, 2.0 * max(ratio, 1.0))
-        if other.penalty.of_reduced.is_norm and self.norm > 0.0:
+        if other.penalty.of_conjugate_arguments.is_norm and self.norm > 0.0:
             limit = min(self.largest, other.alpha / self.norm)
             if self.point.linear and limit < inf:
                 return max(self._dual(limit, other), 0.0)

@@ -191,15 +191,15 @@ class ElasticNetBall(_ConstraintSet):
         gamma, q = self._scaled
         sizes = np.abs(w)
         unit = max(kernels.max_abs(sizes), gamma)  # so that squares do not overflow
-        edge, reach = (gamma / unit) ** 2, (q / unit) ** 2
+        edge, limit = (gamma / unit) ** 2, (q / unit) ** 2
 
         def multiplier(k, s, square):
-            bend = k * edge + reach
-            left = 2.0 * (gamma / unit) * s + square - reach
-            return expm1(0.5 * log1p(max(left, 0.0) / bend)) if bend > 0.0 else inf
+            curvature = k * edge + limit
+            excess = 2.0 * (gamma / unit) * s + square - limit
+            return expm1(0.5 * log1p(max(excess, 0.0) / curvature)) if curvature > 0.0 else inf
 
-        found = _root_by_medians(sizes / unit, gamma / unit, multiplier)
-        return self._shortened(soft_threshold(w, found * gamma) / (1.0 + found))
+        factor = _root_by_medians(sizes / unit, gamma / unit, multiplier)
+        return self._shortened(soft_threshold(w, factor * gamma) / (1.0 + factor))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         # the least over lambda of lambda r + sum (|v_j| - lambda gamma)_+^2 / (2 lambda), which is
@@ -213,9 +213,9 @@ class ElasticNetBall(_ConstraintSet):
         def multiplier(k, s, square):  # where sum (|v_j|^2 - lambda^2 gamma^2)_+ = lambda^2 q^2
             return sqrt(square) / hypot(q, gamma * sqrt(k))
 
-        found = _root_by_medians(sizes, gamma, multiplier)
-        excess = kernels.euclidean_norm(np.maximum(sizes - found * gamma, 0.0))
-        return scale * (0.5 * found * q * q + _half_square(excess, found))
+        factor = _root_by_medians(sizes, gamma, multiplier)
+        excess = kernels.euclidean_norm(np.maximum(sizes - factor * gamma, 0.0))
+        return scale * (0.5 * factor * q * q + _half_square(excess, factor))
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
         l1, l2 = self.l1_ratio, 1.0 - self.l1_ratio
@@ -234,16 +234,16 @@ def _root_by_medians(
     ``multiplier`` returns lambda from the number of sizes above lambda gamma, their sum and the
     sum of their squares. Medians halve the set of candidates, so that the time is linear.
     """
-    above, rest = [0.0, 0.0, 0.0], sizes
-    while len(rest) > 0:
-        middle = float(np.partition(rest, len(rest) // 2)[len(rest) // 2])
-        more = rest[rest >= middle]
+    above, candidates = [0.0, 0.0, 0.0], sizes
+    while len(candidates) > 0:
+        middle = float(np.partition(candidates, len(candidates) // 2)[len(candidates) // 2])
+        more = candidates[candidates >= middle]
         sums = [float(len(more)), float(np.sum(more)), float(np.sum(more * more))]
         sums = [a + b for a, b in zip(above, sums, strict=True)]
         if gamma * multiplier(*sums) <= middle:  # all of these are above
-            above, rest = sums, rest[rest < middle]
+            above, candidates = sums, candidates[candidates < middle]
         else:
-            rest = rest[rest > middle]
+            candidates = candidates[candidates > middle]
     return multiplier(*above)
 
 
@@ -278,7 +278,7 @@ class Box(_ConstraintSet, SeparablePenalty):
     def terms(self) -> Terms:
         return (0.0, 0.0, self.lower, self.upper)
 
-    def widest(self, v: Array, error: Array) -> Array:
+    def worst_case(self, v: Array, error: Array) -> Array:
         above, below = v + error, v - error
         larger = np.maximum(self.lower * above, self.upper * above) >= np.maximum(
             self.lower * below, self.upper * below

@@ -221,14 +221,14 @@ class Penalty(Value, ABC):
         ridge, others, _ = self.without_ridge()
         return ridge > 0.0 and others is None
 
-    def widest(self, v: Array, error: Array) -> Array:
+    def worst_case(self, v: Array, error: Array) -> Array:
         """The point of the box v - error <= . <= v + error with the largest conjugate and support.
 
         The implementation here is for penalties of the absolute values of w.
         """
         return v + np.copysign(error, v)
 
-    def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
+    def conjugate_arguments(self, v: Array, error: Array) -> tuple[Array, Array]:
         """The numbers on which the conjugate at v depends, and bounds on their errors.
 
         They are v itself in most cases, and the singular values for penalties of these. The
@@ -237,8 +237,8 @@ class Penalty(Value, ABC):
         return v, error
 
     @property
-    def of_reduced(self) -> "Penalty":
-        """The penalty whose conjugate is a function of the numbers that `reduced` returns."""
+    def of_conjugate_arguments(self) -> "Penalty":
+        """The penalty whose conjugate is a function of `conjugate_arguments`."""
         return self
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:

@@ -17,14 +17,14 @@ from .tangents import SmoothDirections
 class Chained(Norm):
     """The base class of norms of differences or other combinations of coefficients.
 
-    No single point of a box has the largest dual norm for sure. So `widest` returns the box as
+    No single point of a box has the largest dual norm for sure. So `worst_case` returns the box as
     (v, error), and the other methods take such a pair as well as a vector v.
     """
 
     structure = Structure.CHAINED
     has_cones = True
 
-    def widest(self, v: Array, error: Array) -> Array:
+    def worst_case(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])
 
 

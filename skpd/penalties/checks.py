@@ -25,8 +25,8 @@ def check_penalty(penalty: Penalty, n_features: int = 6) -> None:
     and 0 at 0. Its prox must minimise the proximal objective. Its conjugate must satisfy the
     Fenchel-Young inequality, with equality at subgradients, and the dual norm of a norm the
     inequality v.w <= R°(v) R(w). The bounds that certificates use (`Penalty.support`,
-    `Penalty.bounded_conjugate`, `Penalty.widest`) and the attributes that declare its structure
-    are tested as well.
+    `Penalty.bounded_conjugate`, `Penalty.worst_case`) and the attributes that declare its
+    structure are tested as well.
 
     Parameters
     ----------
@@ -305,20 +305,20 @@ class _Duals(_Tests):
             what = "largest_alpha, below which (alpha R)*(v) > 0"
             self.require(what, below > 0.0, below, 0.0, v=v, alpha=least)
 
-    def widest(self) -> None:
+    def worst_case(self) -> None:
         penalty, alpha, v = self.penalty, self.alpha(), self.vector()
         error = np.abs(self.vector())
-        some = v + self.rng.uniform(-1.0, 1.0, self.n_features) * error
-        reduced = penalty.of_reduced
-        wide = reduced.widest(*penalty.reduced(v, error))
+        inside = v + self.rng.uniform(-1.0, 1.0, self.n_features) * error
+        of_arguments = penalty.of_conjugate_arguments
+        worst = of_arguments.worst_case(*penalty.conjugate_arguments(v, error))
         radius = self.alpha()
         for name, left, right in (
-            ("conjugate", penalty.conjugate(some, alpha), reduced.conjugate(wide, alpha)),
-            ("support", penalty.support(some, radius), reduced.support(wide, radius)),
+            ("conjugate", penalty.conjugate(inside, alpha), of_arguments.conjugate(worst, alpha)),
+            ("support", penalty.support(inside, radius), of_arguments.support(worst, radius)),
         ):
             self.require(
-                f"widest, whose {name} is the largest of the box", left <= right * (1 + ACCURACY),
-                left, right, v=v, error=error, other=some,
+                f"worst_case, whose {name} is the largest of the box",
+                left <= right * (1 + ACCURACY), left, right, v=v, error=error, other=inside,
             )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ class NonNegativeL1(Norm, SeparablePenalty):
     def dual_norm(self, v: Array) -> float:
         return float(np.max(v, initial=0.0))
 
-    def widest(self, v: Array, error: Array) -> Array:
+    def worst_case(self, v: Array, error: Array) -> Array:
         return v + error
 
 
@@ -139,8 +139,8 @@ class ElasticNet(SeparablePenalty):
         if np.isfinite(unbounded).all():
             projection = kernels.project_l1_ball(unbounded, r)
             tau = max(largest - c * kernels.max_abs(projection), 0.0)
-            rest = _half_square(kernels.euclidean_norm(np.maximum(excess - tau, 0.0)), c)
-            bound = min(bound, tau * r + rest)
+            quadratic = _half_square(kernels.euclidean_norm(np.maximum(excess - tau, 0.0)), c)
+            bound = min(bound, tau * r + quadratic)
         return bound
 
     def support(self, v: Array, radius: float) -> float:

@@ -108,47 +108,47 @@ class NormEpigraph(Penalty):
         """The dual norm R°(v) of the part v of a dual point (v, t), rounded up."""
         return self.norm.dual_norm(self.of_norm(v)) * (1.0 + ROUNDING)
 
-    def _room(self, v: Array, alpha: float) -> float:
+    def _slack(self, v: Array, alpha: float) -> float:
         """The difference alpha - t at a dual point (v, t), rounded down."""
         return alpha - float(v[-1]) - 4.0 * EPSILON * (alpha + abs(float(v[-1])))
 
     def conjugate(self, v: Array, alpha: float) -> float:
-        room = self._room(v, alpha)
+        slack = self._slack(v, alpha)
         if self.weight == 0.0:
-            return 0.0 if self._of_coefficients(v) <= room else inf
-        if room < 0.0:
+            return 0.0 if self._of_coefficients(v) <= slack else inf
+        if slack < 0.0:
             return inf
-        return _half_square(self._distance(v, room), alpha * self.weight)
+        return _half_square(self._distance(v, slack), alpha * self.weight)
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        room = self._room(v, alpha)
-        bound = _product(radius, max(self._of_coefficients(v) - room, 0.0))
+        slack = self._slack(v, alpha)
+        bound = _product(radius, max(self._of_coefficients(v) - slack, 0.0))
         if self.weight == 0.0:
             return bound
-        if room >= 0.0:
+        if slack >= 0.0:
             return min(bound, self.conjugate(v, alpha))
         size = kernels.euclidean_norm(self.of_norm(v)) * (1.0 + ROUNDING)
-        return min(bound, _half_square(size, alpha * self.weight) - radius * room)
+        return min(bound, _half_square(size, alpha * self.weight) - radius * slack)
 
     def support(self, v: Array, radius: float) -> float:
         return _product(radius, self.dual_norm(v))
 
-    def _distance(self, v: Array, room: float) -> float:
-        """An upper bound on the Euclidean distance of v from the dual ball of radius room."""
+    def _distance(self, v: Array, slack: float) -> float:
+        """An upper bound on the Euclidean distance of v from the dual ball of radius slack."""
         norm = self.norm
-        room *= 1.0 - ROUNDING
+        slack *= 1.0 - ROUNDING
         if self.q == 2:
-            return max(self._of_coefficients(v) - room, 0.0)
+            return max(self._of_coefficients(v) - slack, 0.0)
         v = self.of_norm(v)
         if self.q == 1:
-            left = np.maximum(np.abs(v) - room, 0.0)
+            left = np.maximum(np.abs(v) - slack, 0.0)
         else:
-            left = v - kernels.project_l1_ball(v, room)
+            left = v - kernels.project_l1_ball(v, slack)
             inside = norm.dual_norm(v - left)
-            if inside > room:
-                left = v - (v - left) * (room / inside)
+            if inside > slack:
+                left = v - (v - left) * (slack / inside)
         return kernels.euclidean_norm(left) * (1.0 + ROUNDING)
 
-    def widest(self, v: Array, error: Array) -> Array:
+    def worst_case(self, v: Array, error: Array) -> Array:
         coef = np.abs(v[:-1]) + error[:-1]
         return np.append(coef, v[-1] + error[-1])

@@ -31,7 +31,7 @@ class FactoredTraceNorm(Norm):
 
     design: EntriesDesign
     structure = Structure.SPECTRAL
-    of_reduced: ClassVar[Penalty] = L1()
+    of_conjugate_arguments: ClassVar[Penalty] = L1()
 
     def value(self, w: Array) -> float:
         """The value (||U||_F^2 + ||V||_F^2) / 2, rounded up."""
@@ -45,7 +45,7 @@ class FactoredTraceNorm(Norm):
     def dual_norm(self, v: Array) -> float:
         return largest_singular_value_bound(self.design.sparse(np.array(v)))
 
-    def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
+    def conjugate_arguments(self, v: Array, error: Array) -> tuple[Array, Array]:
         """The dual norm as an array of one entry, and a bound on its error.
 
         The error of a largest singular value is at most the Euclidean norm of the entries' errors.

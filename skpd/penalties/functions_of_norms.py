@@ -61,7 +61,7 @@ class FunctionOfNorm(Penalty):
     group_order = attribute_of_part("norm.group_order")
     free_features = attribute_of_part("norm.free_features")
     feasible = attribute_of_part("norm.feasible")
-    widest = attribute_of_part("norm.widest")
+    worst_case = attribute_of_part("norm.worst_case")
 
     def __post_init__(self) -> None:
         try:

@@ -74,8 +74,8 @@ class _OfCombinations(Chained):
         if bound == 0.0:
             return np.array(w)
         matrix = self.combinations.toarray().T
-        found = lsq_linear(matrix, w, bounds=(-bound, bound), method="bvls", tol=PROX)
-        x = w - matrix @ found.x
+        solution = lsq_linear(matrix, w, bounds=(-bound, bound), method="bvls", tol=PROX)
+        x = w - matrix @ solution.x
         level = float(np.mean(w)) if self.free_level else 0.0
         if kernels.max_abs(x - level) <= NOTHING * kernels.max_abs(w):  # a rounding error
             return np.full_like(w, level)
@@ -90,11 +90,11 @@ class _OfCombinations(Chained):
         if kernels.max_abs(centred) == 0.0 and not error.any():
             return 0.0
         multipliers = self._known_multipliers(centred)
-        left = centred - self.combinations.T @ multipliers
+        residual = centred - self.combinations.T @ multipliers
         # a bound on the rounding errors of the product, the difference and the mean
         rounding = abs(self.combinations).T @ np.abs(multipliers) + np.abs(values) + abs(level)
         rounding = (len(multipliers) + len(values)) * EPSILON * rounding
-        rest = kernels.euclidean_norm(np.abs(left) + rounding + 2.0 * error)
+        rest = kernels.euclidean_norm(np.abs(residual) + rounding + 2.0 * error)
         return (kernels.max_abs(multipliers) + rest / self._least_singular) * (1.0 + 4.0 * EPSILON)
 
     def _known_multipliers(self, v: Array) -> Array:
@@ -102,12 +102,12 @@ class _OfCombinations(Chained):
 
         A certificate needs the dual norm of the same v several times.
         """
-        known, key = self._last, v.tobytes()
-        if key not in known:
-            if len(known) >= KEPT:
-                known.clear()
-            known[key] = self._multipliers(v)
-        return known[key]
+        cache, key = self._last, v.tobytes()
+        if key not in cache:
+            if len(cache) >= KEPT:
+                cache.clear()
+            cache[key] = self._multipliers(v)
+        return cache[key]
 
     @cached_property
     def _last(self) -> dict[bytes, Array]:
@@ -120,11 +120,11 @@ class _OfCombinations(Chained):
         ones = np.ones((m, 1))
         sides = [sp.hstack([side * sp.eye_array(m), -ones]) for side in (1.0, -1.0)]
         equal = sp.hstack([D.T, sp.csr_array((D.shape[1], 1))])
-        found = linprog(
+        solution = linprog(
             np.append(np.zeros(m), 1.0), A_ub=sp.vstack(sides), b_ub=np.zeros(2 * m), A_eq=equal,
             b_eq=v / size, bounds=(None, None), method="highs",
         )  # fmt: skip
-        u = size * found.x[:m] if found.x is not None else np.zeros(m)
+        u = size * solution.x[:m] if solution.x is not None else np.zeros(m)
         # least squares remove the residual that the tolerance of the programme leaves
         return u + np.linalg.lstsq(D.T.toarray(), v - D.T @ u, rcond=None)[0]
 
@@ -235,8 +235,8 @@ class GraphTotalVariation(_OfCombinations):
             )
         if len(pairs) == 0 or pairs.min() < 0 or np.any(pairs[:, 0] == pairs[:, 1]):
             raise ValueError("edges of GraphTotalVariation must connect two different features.")
-        given = np.ones(len(pairs)) if self.weights is None else self.weights
-        weights = check_array("weights of GraphTotalVariation", given, least=0.0)
+        edge_weights = np.ones(len(pairs)) if self.weights is None else self.weights
+        weights = check_array("weights of GraphTotalVariation", edge_weights, least=0.0)
         if np.shape(weights) != (len(pairs),) or not np.all(weights > 0.0):
             raise ValueError(
                 f"weights of GraphTotalVariation must be {len(pairs)} numbers greater than 0, one "

@@ -106,8 +106,8 @@ class _Weighted(_Partitioned):
 
     def _largest_quotient(self, norms: Array) -> float:
         """The largest quotient of a norm of a group and its weight, where that is not 0."""
-        some = self._weights > 0.0
-        return float(np.max(norms[some] / self._weights[some], initial=0.0))
+        penalised = self._weights > 0.0
+        return float(np.max(norms[penalised] / self._weights[penalised], initial=0.0))
 
     @cached_attribute
     def free_features(self) -> FreeFeatures:
@@ -138,8 +138,8 @@ class _Grouped(_Weighted, Norm):
         """The weight of the l1 norm and the weights of the groups' norms."""
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
-        widest = self.widest(slopes.v, slopes.error)
-        others = self.bounded_conjugate(widest, slopes.alpha, radius)
+        worst_case = self.worst_case(slopes.v, slopes.error)
+        others = self.bounded_conjugate(worst_case, slopes.alpha, radius)
         most += others + ROUNDING * (abs(most) + others)
         return intervals_of_groups(self._partition, self.group_terms, slopes, most, radius)
 

@@ -101,9 +101,9 @@ def intervals_of_terms(
     (near_up, far_up), (near_down, far_down) = up.ends(allowed), down.ends(allowed)
     low = np.where(np.isfinite(near_down), -np.minimum(far_down, within), near_up)
     high = np.where(np.isfinite(near_up), np.minimum(far_up, within), -near_down)
-    found = _wider(np.sort(np.column_stack([low, high]), axis=1))
-    found[~penalised] = -inf, inf
-    return np.clip(found, lower[:, np.newaxis], upper[:, np.newaxis])
+    intervals = _wider(np.sort(np.column_stack([low, high]), axis=1))
+    intervals[~penalised] = -inf, inf
+    return np.clip(intervals, lower[:, np.newaxis], upper[:, np.newaxis])
 
 
 def intervals_of_groups(
@@ -124,11 +124,12 @@ def intervals_of_groups(
     sizes = np.abs(v) + error
     beyond = np.maximum(sizes - alpha * l1, 0.0)
     norms = partition.norms(beyond)
-    room = alpha * weights - norms - ROUNDING * (alpha * weights + norms)
-    room = np.maximum(room[partition.labels], alpha * l1 - sizes - ROUNDING * (alpha * l1 + sizes))
+    slack = alpha * weights - norms - ROUNDING * (alpha * weights + norms)
+    of_l1 = alpha * l1 - sizes - ROUNDING * (alpha * l1 + sizes)
+    slack = np.maximum(slack[partition.labels], of_l1)
     with np.errstate(divide="ignore"):
         within = radius / (weights[partition.labels] + l1)
-        largest = np.divide(most, room, out=np.full_like(room, inf), where=room > 0.0)
+        largest = np.divide(most, slack, out=np.full_like(slack, inf), where=slack > 0.0)
     largest = np.minimum(largest, within)
     return _wider(np.column_stack([-largest, largest]))
 

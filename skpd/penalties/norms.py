@@ -21,10 +21,10 @@ class _OfAll(Norm):
 
     def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
         """Intervals from alpha R(w) - R°(v) R(w) <= most."""
-        widest = self.widest(slopes.v, slopes.error)
-        room = slopes.alpha - self.dual_norm(widest)
-        if room > 0.0:
-            radius = min(radius, max(most, 0.0) / room)
+        worst_case = self.worst_case(slopes.v, slopes.error)
+        slack = slopes.alpha - self.dual_norm(worst_case)
+        if slack > 0.0:
+            radius = min(radius, max(most, 0.0) / slack)
         return intervals_within(radius, len(slopes.v))
 
 

@@ -37,8 +37,8 @@ def _by_size(size: Integral, n_features: int) -> tuple[Indices, Indices]:
     return np.arange(n_features), np.full(n_features // int(size), int(size))
 
 
-def _by_sizes(given: Sequence[int], n_features: int) -> tuple[Indices, Indices]:
-    sizes = np.asarray(given, dtype=np.int64)
+def _by_sizes(group_sizes: Sequence[int], n_features: int) -> tuple[Indices, Indices]:
+    sizes = np.asarray(group_sizes, dtype=np.int64)
     if sizes.min() < 1 or sizes.sum() != n_features:
         raise ValueError(
             "groups as a list of whole numbers must hold sizes of at least 1 whose sum is the "
@@ -75,11 +75,11 @@ def _by_lists(groups: Iterable[ArrayLike], n_features: int) -> tuple[Indices, In
             f"{order.min()} to {order.max()}."
         )
     counts = np.bincount(order, minlength=n_features)
-    for problem, found in (("overlap", counts > 1), ("miss", counts < 1)):
-        if found.any():
+    for problem, is_wrong in (("overlap", counts > 1), ("miss", counts < 1)):
+        if is_wrong.any():
             raise ValueError(
                 f"groups must hold every feature exactly once, but they {problem} at "
-                f"feature {int(np.flatnonzero(found)[0])} ({int(found.sum())} features "
+                f"feature {int(np.flatnonzero(is_wrong)[0])} ({int(is_wrong.sum())} features "
                 "in all)."
             )
     return order, sizes

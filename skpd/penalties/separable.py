@@ -210,9 +210,9 @@ class SeparablePenalty(Penalty):
     def support(self, v: Array, radius: float) -> float:
         return self.bounded_conjugate(v, 0.0, radius)
 
-    def widest(self, v: Array, error: Array) -> Array:
+    def worst_case(self, v: Array, error: Array) -> Array:
         if self.even:
-            return super().widest(v, error)
+            return super().worst_case(v, error)
         _, _, lower, upper = self.terms
         largest = np.maximum(np.abs(v + error), np.abs(v - error))
         # where both signs are possible, the largest conjugate is on the side of the wider bound

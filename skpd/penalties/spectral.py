@@ -75,8 +75,8 @@ class Spectral(Penalty):
         return w if self.n_outputs is None else w.reshape(-1, self.n_outputs)
 
     @property
-    def of_reduced(self) -> Penalty:
-        """The function r of the singular values, which `reduced` returns."""
+    def of_conjugate_arguments(self) -> Penalty:
+        """The function r of the singular values, which `conjugate_arguments` returns."""
         return self.of_values
 
     @cached_attribute
@@ -125,11 +125,11 @@ class Spectral(Penalty):
         matrix = self._matrix(w)
         left, values, right = np.linalg.svd(matrix, full_matrices=False)
         # a relative margin for the rounding errors of all singular values
-        room = 1e-12 + 2.0 * min(matrix.shape) * singular_value_rounding(matrix.shape)
-        nearest: Array = (left * (self.of_values.feasible(values) * (1.0 - room))) @ right
+        margin = 1e-12 + 2.0 * min(matrix.shape) * singular_value_rounding(matrix.shape)
+        nearest: Array = (left * (self.of_values.feasible(values) * (1.0 - margin))) @ right
         return nearest.reshape(w.shape)
 
-    def reduced(self, v: Array, error: Array) -> tuple[Array, Array]:
+    def conjugate_arguments(self, v: Array, error: Array) -> tuple[Array, Array]:
         """The singular values and bounds on their errors.
 
         By Weyl's inequality these are at most the Frobenius norm of the error of the matrix.
@@ -144,10 +144,10 @@ def largest_singular_values(matrix: Array) -> Array:
         return np.zeros(min(matrix.shape))
     if not np.isfinite(matrix).all():
         return np.full(min(matrix.shape), np.inf)
-    some = matrix[:, matrix.any(axis=0)]  # mean rows of one output have one column
+    nonzero = matrix[:, matrix.any(axis=0)]  # mean rows of one output have one column
     values = np.zeros(min(matrix.shape))
-    found = np.linalg.svd(some, compute_uv=False)
-    values[: len(found)] = found
+    computed = np.linalg.svd(nonzero, compute_uv=False)
+    values[: len(computed)] = computed
     return values + singular_value_rounding(matrix.shape) * float(values[0])
 
 

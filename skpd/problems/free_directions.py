@@ -164,7 +164,7 @@ class FreeDirections(Free):
 
     def _support(self, row: Array, error: Array) -> Support:
         """An upper bound on x.w for a row x with an error, as a function of the radius."""
-        penalised = self.penalty.support_by_radius(self.penalty.widest(row, error))
+        penalised = self.penalty.support_by_radius(self.penalty.worst_case(row, error))
         columns, (lower, upper) = self.columns, self._ends
         if not len(columns):
             return penalised
@@ -246,7 +246,7 @@ class FreeDirections(Free):
                 sets.append((
                     [s if j == k else replace(s, total=0.0) for j, s in enumerate(groups)],
                     mean,
-                    [self.penalty.widest(row, error), self.penalty.widest(-row, error)],
+                    [self.penalty.worst_case(row, error), self.penalty.worst_case(-row, error)],
                     fsum(error) + 4.0 * EPSILON * abs(mean),
                 ))  # fmt: skip
         return same_sum, sets

@@ -69,7 +69,7 @@ class Moments:
         primal = (loss + alpha * float(penalty.value(w))) * (1.0 + ROUNDING)
         upper = min(primal, problem.null_objective) * (1.0 + ROUNDING)
         radius = upper / alpha
-        lost = penalty.bounded_conjugate(penalty.widest(v, error), alpha, radius)
+        lost = penalty.bounded_conjugate(penalty.worst_case(v, error), alpha, radius)
         dual = bound_below(problem, value - lost - ROUNDING * (abs(value) + lost + upper), primal)
         lowest, highest = problem.free.intervals(alpha, upper)[0]
         gap, slopes = primal - dual, Slopes(v, error, alpha)

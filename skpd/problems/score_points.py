@@ -24,7 +24,7 @@ class FreeConstant(FreeDirections):
             return [NOTHING]
         radius, low, high = upper / alpha, -inf, inf
         for mixture, (v, error), (slope, slope_error) in self.rows.bounding:
-            largest_change = self.penalty.support(self.penalty.widest(v, error), radius)
+            largest_change = self.penalty.support(self.penalty.worst_case(v, error), radius)
             excess = max(upper - mixture.mean_loss + mixture.mean_loss_error + largest_change, 0.0)
             end = excess / max(abs(slope) - slope_error, 0.0) * (1.0 + SAFE)
             low, high = (max(low, -end), high) if slope < 0.0 else (low, min(high, end))

@@ -60,7 +60,7 @@ def has_trace_norm_ball(problem: Problem) -> bool:
     penalty, rows = problem.penalty, problem.rows
     if penalty.structure is not Structure.SPECTRAL or not rows.of_outputs:
         return False
-    return rows.design.shares_data and penalty.of_reduced.structure is Structure.BALL
+    return rows.design.shares_data and penalty.of_conjugate_arguments.structure is Structure.BALL
 
 
 # What several methods support, and the words for it

@@ -78,9 +78,10 @@ def penalty_of(conjugate, bounded=inf, **others):
     functions = [f if callable(f) else lambda *_, f=f: f for f in (conjugate, bounded)]
     found = SimpleNamespace(
         is_norm=False, conjugate=functions[0], bounded_conjugate=functions[1],
-        widest=lambda v, error: v + error, reduced=lambda v, error: (v, error), **others,
+        worst_case=lambda v, error: v + error,
+        conjugate_arguments=lambda v, error: (v, error), **others,
     )  # fmt: skip
-    found.of_reduced = found
+    found.of_conjugate_arguments = found
     return found
 
 

@@ -76,9 +76,9 @@ def test_arguments_of_conjugates():
     """Coefficients, alpha and the radius 6 / 2 are moved outwards by 8 EPSILON."""
     _, _, asked, point = asked_for(value=8.0, v=[3.0, -1.0], errors=[0.5, 0.5])
     assert point.precisions == ["precise"] and point.scales == [1.0]
-    widest = [(3.0 + 0.5 * WIDER) * WIDER, (-1.0 + 0.5 * WIDER) * WIDER]
+    worst_case = [(3.0 + 0.5 * WIDER) * WIDER, (-1.0 + 0.5 * WIDER) * WIDER]
     assert asked == [
-        (widest, 2.0 * NARROWER), (widest, 2.0 * NARROWER, 3.0 * WIDER),
+        (worst_case, 2.0 * NARROWER), (worst_case, 2.0 * NARROWER, 3.0 * WIDER),
         ([3.0, -1.0], 2.0), ([3.0, -1.0], 2.0, 3.0),
     ]  # fmt: skip
     point.free_sums = lambda products, errors: [(0.0, asked.append((products, errors)))]
@@ -183,7 +183,7 @@ def test_a_certificate_of_two_models():
     assert found.decisions_that_may_differ == 1
     assert repr(found) == f"<RigorousCertificate: {found}>"
     objective.point.by_precision = 10.0
-    objective.penalty.widest = lambda v, error: v + error
+    objective.penalty.worst_case = lambda v, error: v + error
     objective.penalty.bounded_conjugate = lambda v, alpha, radius: float(v[0])
     asked.clear()
     rigorous_certificate(objective, model, best, DualBound(0.0, "scaling", X))

@@ -208,7 +208,7 @@ def test_bounds_without_evidence():
     slopes = np.array([0.5]), np.array([0.0])
     bound = DualBound(1.0, "exact", THETA, slopes=slopes)
     singular = penalty_of(0.0)
-    singular.of_reduced = L1()
+    singular.of_conjugate_arguments = L1()
     assert implied_bounds_of(Objective(), 1.0, bound).most == 1.0
     assert implied_bounds_of(Objective(), 1.0, bound._replace(slopes=None)) is None
     assert implied_bounds_of(Objective(singular), 1.0, bound) is None

@@ -76,7 +76,7 @@ def test_conjugates_and_bounds_by_sampling(penalty, rng):
             assert penalty.support(v, radius) >= np.max(inside @ v) - 1e-12
         assert penalty.bounded_conjugate(v, alpha, 0.0) == 0.0
         error = rng.random(4)
-        worst = penalty.widest(v, error)
+        worst = penalty.worst_case(v, error)
         for _ in range(50):
             near = v + error * rng.uniform(-1, 1, 4)
             assert penalty.bounded_conjugate(near, alpha, 2.0) <= (

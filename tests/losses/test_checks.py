@@ -241,7 +241,7 @@ WRONG_PENALTIES = {
         "bounded_conjugate": lambda self, v, alpha, radius: 2.0 * ridge.conjugate(v, alpha)}),
     "largest_alpha, from": (OwnL1, {"largest_alpha": lambda self, v: 0.5 * l1.dual_norm(v)}),
     "largest_alpha, below": (OwnL1, {"largest_alpha": lambda self, v: 2.0 * l1.dual_norm(v)}),
-    "widest": (OwnRidge, {"widest": lambda self, v, error: v}),
+    "worst_case": (OwnRidge, {"worst_case": lambda self, v, error: v}),
     "even": (OwnBall, {"value": lambda self, w: 0.0 if np.all((w >= 0) & (w <= 1)) else inf,
                        "prox": lambda self, w, step: np.clip(w, 0.0, 1.0),
                        "conjugate": lambda self, v, alpha: float(np.maximum(v, 0.0).sum()),

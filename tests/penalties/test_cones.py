@@ -110,7 +110,7 @@ class Leaning(SeparablePenalty):
     def support(self, v, radius):
         return 2.0 * radius * float(np.max(np.abs(v)))
 
-    def widest(self, v, error):
+    def worst_case(self, v, error):
         low, high = v - error, v + error
         alone = [[self.conjugate(np.array([x]), 0.1) for x in side] for side in (low, high)]
         return np.where(np.greater(*alone), low, high)

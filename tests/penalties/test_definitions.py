@@ -185,14 +185,14 @@ def test_bounds_of_ridges(rng):
 
 
 @pytest.mark.parametrize(
-    "penalty", [p for p in NORMS + TIGHT + LOOSE if p.of_reduced is p], ids=str
+    "penalty", [p for p in NORMS + TIGHT + LOOSE if p.of_conjugate_arguments is p], ids=str
 )
 def test_the_widest_point_is_the_best_corner(penalty, rng):
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=N)))
     for scale in (0.1, 1.0, 3.0):
         v, error = rng.normal(size=N), scale * rng.random(N)
         v[0], error[1] = 0.0, 0.0
-        wide = penalty.widest(v, error)
+        wide = penalty.worst_case(v, error)
         corners = v + signs * error
         for of in (lambda x: penalty.conjugate(x, 0.3), lambda x: penalty.support(x, 0.7)):
             most = max(map(of, corners))

@@ -108,7 +108,9 @@ def test_values_and_the_nearest_points():
     found = penalty.prox(np.array([1.0, -0.5, 3.0, -1.0, 9.0]), np.full(5, 2.0))
     assert_allclose(found, [0.5, -0.25, 2.0, 0.0, 7.0])
     assert_array_equal(
-        penalty.widest(np.array([1.0, -2.0, 0.0, 0.0, -4.0]), np.array([0.5, 0.5, 0.0, 0.0, 0.5])),
+        penalty.worst_case(
+            np.array([1.0, -2.0, 0.0, 0.0, -4.0]), np.array([0.5, 0.5, 0.0, 0.0, 0.5])
+        ),
         [1.5, 2.5, 0.0, 0.0, -3.5],
     )
     for free in ((), (0.0, 0.0)):

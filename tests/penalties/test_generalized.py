@@ -55,7 +55,7 @@ def test_the_dual_norm_is_never_too_small():
             least = -scale * found.fun
             assert least * (1.0 - 1e-9) <= penalty.dual_norm(v) <= least * (1.0 + 1e-7)
             error = np.full(d, 1e-3 * scale)
-            assert penalty.dual_norm(penalty.widest(v, error)) >= penalty.dual_norm(v)
+            assert penalty.dual_norm(penalty.worst_case(v, error)) >= penalty.dual_norm(v)
 
 
 def optimum(X, y, D, alpha, intercept, hinge):

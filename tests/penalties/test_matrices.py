@@ -58,7 +58,7 @@ def test_spectral_penalties_are_those_of_the_singular_values(n_outputs, rng):
             prox = penalty.prox(w, np.array([0.5, 0.3, 0.4, 0.3, 0.9, 1.0]))
             expected = (left * inner.prox(values, 0.3)) @ right
             assert_allclose(prox, expected.reshape(w.shape), atol=1e-12)
-            found, error = penalty.reduced(w, np.full(w.shape, 0.1))
+            found, error = penalty.conjugate_arguments(w, np.full(w.shape, 0.1))
             assert_allclose(found, values, rtol=1e-12)
             assert_allclose(error, [0.1 * 6**0.5] * 2)
 
@@ -89,7 +89,7 @@ def test_one_output_of_a_spectral_penalty():
     assert R.Spectral(R.L1()).of_one_output is None and R.L1().of_one_output is None
     for inner, cones in ((R.L1(), True), (R.L2Norm(), False), (R.ElasticNet(), False)):
         assert R.Spectral(inner, 2).has_cones_of_outputs == cones
-    assert R.Spectral(R.L1(), 2).of_reduced == R.L1()
+    assert R.Spectral(R.L1(), 2).of_conjugate_arguments == R.L1()
 
 
 def test_the_trace_norm_of_factors(rng):
@@ -106,9 +106,11 @@ def test_the_trace_norm_of_factors(rng):
     largest = np.linalg.svd(table, compute_uv=False)[0]
     assert_allclose(penalty.dual_norm(v), largest, rtol=1e-9)
     assert penalty.dual_norm(v) >= largest and v.tolist() == [1.0, -2.0, 0.5, 3.0]
-    found, error = penalty.reduced(v.copy(), np.full(4, 0.1))
+    found, error = penalty.conjugate_arguments(v.copy(), np.full(4, 0.1))
     assert_allclose([*found, *error], [largest, 0.2], rtol=1e-9)
-    assert penalty.of_reduced == R.L1() and penalty != R.FactoredTraceNorm(penalty.design)
+    assert penalty.of_conjugate_arguments == R.L1() and penalty != R.FactoredTraceNorm(
+        penalty.design
+    )
     with pytest.raises(FrozenInstanceError):
         penalty.design = None
 

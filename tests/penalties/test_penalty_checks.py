@@ -141,14 +141,14 @@ WRONG = [  # the property, and what is wrong of which penalty
     ("largest_alpha, from which on .* against 0", R.L1, scaled(R.L1, "largest_alpha", 0.999)),
     ("largest_alpha, below which .* 0 against 0", R.L1, scaled(R.L1, "largest_alpha", 1.001)),
     ("largest_alpha, from which on", R.SquaredL2, {"largest_alpha": lambda self, v: 1.0}),
-    ("widest, whose conjugate", R.SquaredL2, {"widest": lambda self, v, error: v + error}),
+    ("worst_case, whose conjugate", R.SquaredL2, {"worst_case": lambda self, v, error: v + error}),
     (
-        "widest, whose support",
+        "worst_case, whose support",
         R.L1,
-        {"widest": lambda self, v, error: v + 0.9 * np.copysign(error, v)},
+        {"worst_case": lambda self, v, error: v + 0.9 * np.copysign(error, v)},
     ),
     (
-        "widest, whose support",
+        "worst_case, whose support",
         R.SquaredL2,
         {"support": lambda self, v, radius: 1e9 / (1.0 + float(v @ v))},
     ),

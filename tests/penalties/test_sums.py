@@ -16,14 +16,14 @@ from tests.penalties.examples import N
 def test_the_widest_points_of_bounded_coefficients():
     penalty = R.Separable(1.0, 0.0, [-1.0, -1.0, -1.0, 0.0, -2.0], [2.0, 0.5, 1.0, 1.0, 0.0])
     v, error = np.array([0.5, 0.5, 3.0, 0.5, 0.5]), np.array([1.0, 1.0, 1.0, 1.0, 1.0])
-    assert_array_equal(penalty.widest(v, error), [1.5, -1.5, 4.0, 1.5, -0.5])
-    assert_array_equal(penalty.widest(-v, error), [1.5, -1.5, -4.0, 0.5, -1.5])
+    assert_array_equal(penalty.worst_case(v, error), [1.5, -1.5, 4.0, 1.5, -0.5])
+    assert_array_equal(penalty.worst_case(-v, error), [1.5, -1.5, -4.0, 0.5, -1.5])
     assert_array_equal(
-        R.NormEpigraph(2).widest(np.array([-1.0, 2.0, -3.0]), error[:3]), [2, 3, -2]
+        R.NormEpigraph(2).worst_case(np.array([-1.0, 2.0, -3.0]), error[:3]), [2, 3, -2]
     )
-    assert_array_equal(R.NonNegativeL1().widest(-v, error), -v + error)
-    assert_array_equal(R.L1().widest(-v, error), -v - error)
-    assert_array_equal(R.TotalVariation().widest(-v, error), [-v, error])
+    assert_array_equal(R.NonNegativeL1().worst_case(-v, error), -v + error)
+    assert_array_equal(R.L1().worst_case(-v, error), -v - error)
+    assert_array_equal(R.TotalVariation().worst_case(-v, error), [-v, error])
 
 
 def test_penalties_with_one_more_coefficient(rng):

@@ -69,7 +69,7 @@ def test_dual_norms_by_linear_programming(d, l1_ratio, rng):
         assert found.success
         assert_allclose(penalty.dual_norm(v), -found.fun, rtol=1e-9, atol=1e-12)
         error = 0.01 * rng.random(d)
-        worst = penalty.dual_norm(penalty.widest(v, error))
+        worst = penalty.dual_norm(penalty.worst_case(v, error))
         assert worst * (1 + 1e-12) >= max(
             penalty.dual_norm(v + error * sign) for sign in rng.choice([-1, 1], size=(50, d))
         )

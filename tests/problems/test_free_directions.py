@@ -268,7 +268,7 @@ def test_sets_of_rows(fit_intercept, loss, rng):
         of_row = of_row + (16.0 + 4.0) * EPSILON * np.abs(row)
         assert_allclose(mean, fsum(row), rtol=1e-13)
         assert_allclose(error, fsum(of_row) + 4.0 * EPSILON * abs(fsum(row)), rtol=1e-12)
-        sides = [problem.penalty.widest(side, of_row) for side in (row, -row)]
+        sides = [problem.penalty.worst_case(side, of_row) for side in (row, -row)]
         assert_allclose(np.stack(box), np.stack(sides), rtol=1e-14)
 
 

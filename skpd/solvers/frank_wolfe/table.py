@@ -42,7 +42,7 @@ class Table:
         base, Y = design.base.by_rows, problem.y.reshape(-1, K)
         self.X, self.shape = base.as_given, (*base.shape, K)
         self.weights = np.ascontiguousarray(problem.weights[::K])
-        self.alpha, self.radius = problem.alpha, problem.penalty.of_reduced.l1_radius
+        self.alpha, self.radius = problem.alpha, problem.penalty.of_conjugate_arguments.l1_radius
         self.is_centred = problem.fit_intercept
         self.x_mean, self.y_mean = np.zeros(base.shape[1]), np.zeros(K)
         if self.is_centred:

@@ -27,7 +27,7 @@ def singular_gradients(context: SolverContext) -> None:
 def has_trace_norm(problem: Problem) -> bool:
     """Whether partial singular value decompositions are used: trace norm and a large common X."""
     penalty, design = problem.penalty, problem.design
-    if penalty.structure is not Structure.SPECTRAL or not penalty.of_reduced.is_norm:
+    if penalty.structure is not Structure.SPECTRAL or not penalty.of_conjugate_arguments.is_norm:
         return False
     smooth = problem.loss.smoothness < inf and design.shares_data
     return smooth and min(design.n_inputs, design.n_outputs) >= SETTINGS.least_side
