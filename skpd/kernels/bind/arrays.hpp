@@ -34,6 +34,17 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T> values) {
     return {owned->data(), {owned->size()}, owner};
 }
 
+// Returns the array (n) that write(out) fills, while other threads may call Python.
+template <class Write>
+nb::ndarray<nb::numpy, double, nb::ndim<1>> filled(std::size_t n, Write write) {
+    std::vector<double> out(n);
+    {
+        nb::gil_scoped_release release;
+        write(out.data());
+    }
+    return as_numpy(std::move(out));
+}
+
 // Throws a ValueError with this message unless the condition holds.
 inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);

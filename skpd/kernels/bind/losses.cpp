@@ -75,10 +75,10 @@ void bind_loss(nb::class_<Loss>& bound) {
         [](const Loss& loss, In y, In theta, In step) {
             const std::size_t n = theta.shape(0);
             require(have_length(n, y, step), "y, theta and step differ in length");
-            std::vector<double> out(n);
-            for (std::size_t i = 0; i < n; ++i)
-                out[i] = dual_prox(loss, y.data()[i], theta.data()[i], 0.0, step.data()[i]);
-            return as_numpy(std::move(out));
+            return filled(n, [&](double* out) {
+                for (std::size_t i = 0; i < n; ++i)
+                    out[i] = dual_prox(loss, y.data()[i], theta.data()[i], 0.0, step.data()[i]);
+            });
         },
         "y"_a, "theta"_a, "step"_a,
         "Returns argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i) for each row; all vectors have n entries.");
@@ -87,12 +87,7 @@ void bind_loss(nb::class_<Loss>& bound) {
 using Elementwise = void (*)(std::size_t, const double*, double*);
 // out_i = function(t_i) for t (n)
 auto mapped(In t, Elementwise function) {
-    std::vector<double> out(t.shape(0));
-    {
-        nb::gil_scoped_release release;
-        function(out.size(), t.data(), out.data());
-    }
-    return as_numpy(std::move(out));
+    return filled(t.shape(0), [&](double* out) { function(t.shape(0), t.data(), out); });
 }
 
 // out_i = function(s_i, argument_i) for n rows
@@ -104,13 +99,9 @@ SKPD_CLONES void map_rows(const Loss& loss, std::size_t n, const double* s, cons
 }
 template <class Loss, double (Loss::*function)(double, double) const>
 auto of_rows(const Loss& loss, In s, In argument) {
-    require(have_length(s.shape(0), argument), "the arguments differ in length");
-    std::vector<double> out(s.shape(0));
-    {
-        nb::gil_scoped_release release;
-        map_rows<Loss, function>(loss, out.size(), s.data(), argument.data(), out.data());
-    }
-    return as_numpy(std::move(out));
+    const std::size_t n = s.shape(0);
+    require(have_length(n, argument), "the arguments differ in length");
+    return filled(n, [&](double* out) { map_rows<Loss, function>(loss, n, s.data(), argument.data(), out); });
 }
 
 template <Variance variance>

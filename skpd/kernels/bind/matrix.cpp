@@ -10,6 +10,12 @@ using namespace nanobind::literals;
 namespace skpd {
 namespace {
 
+template <class T>
+void bind_dense(nb::class_<Matrix>& matrix) {
+    matrix.def_static("dense", &Matrix::dense<T>, "table"_a.noconvert(), "by_columns"_a = false, "n_threads"_a = 1,
+                      "Makes a dense matrix from a table that is contiguous along its rows or its columns.");
+}
+
 template <class T, class I>
 void bind_sparse(nb::class_<Matrix>& matrix) {
     matrix.def_static("sparse", &Matrix::sparse<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(),
@@ -18,12 +24,8 @@ void bind_sparse(nb::class_<Matrix>& matrix) {
 }
 
 void bind_layouts(nb::class_<Matrix>& matrix) {
-    matrix.def_static("dense", &Matrix::dense<double>, "table"_a.noconvert(), "by_columns"_a = false,
-                      "n_threads"_a = 1,
-                      "Makes a dense matrix from a table that is contiguous along its rows or its columns.");
-    matrix.def_static("dense", &Matrix::dense<float>, "table"_a.noconvert(), "by_columns"_a = false,
-                      "n_threads"_a = 1,
-                      "Makes a dense matrix from a table that is contiguous along its rows or its columns.");
+    bind_dense<double>(matrix);
+    bind_dense<float>(matrix);
     bind_sparse<double, std::int32_t>(matrix);
     bind_sparse<float, std::int32_t>(matrix);
     bind_sparse<double, std::int64_t>(matrix);

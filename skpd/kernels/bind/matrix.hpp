@@ -76,17 +76,14 @@ class Matrix {
     Vector rmatvec_some(In rows, Indices columns) const {
         require(rows.shape(0) == n_rows_, "the vector does not fit the matrix");
         require_within(columns, n_columns_, "columns must lie in the matrix");
-        std::vector<double> out(columns.shape(0));
-        {
-            nb::gil_scoped_release release;
+        return filled(columns.shape(0), [&](double* out) {
             visit([&](const auto& layout) {
-                if (!by_row_) gather_selected(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                if (!by_row_) gather_selected(layout, columns.data(), columns.shape(0), rows.data(), out);
                 else if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                    scatter_selected(layout, columns.data(), columns.shape(0), rows.data(), out.data());
+                    scatter_selected(layout, columns.data(), columns.shape(0), rows.data(), out);
                 else throw std::invalid_argument("a sparse matrix must be stored by columns");
             });
-        }
-        return as_numpy(std::move(out));
+        });
     }
 
     // (value, error) of X coef + intercept; coef (d)

@@ -26,12 +26,12 @@ void bind_projections(nb::module_& m) {
             const double eta = box_hyperplane_multiplier(point.data(), lower.data(), upper.data(), normal.data(),
                                                          metric.data(), total, n);
             require(!std::isnan(eta), "no point of the box lies on the hyperplane");
-            std::vector<double> out(n);
-            for (std::size_t i = 0; i < n; ++i) {
-                const double shift = normal.data()[i] == 0.0 ? 0.0 : eta * normal.data()[i] / metric.data()[i];
-                out[i] = std::clamp(point.data()[i] - shift, lower.data()[i], upper.data()[i]);
-            }
-            return as_numpy(std::move(out));
+            return filled(n, [&](double* out) {
+                for (std::size_t i = 0; i < n; ++i) {
+                    const double shift = normal.data()[i] == 0.0 ? 0.0 : eta * normal.data()[i] / metric.data()[i];
+                    out[i] = std::clamp(point.data()[i] - shift, lower.data()[i], upper.data()[i]);
+                }
+            });
         },
         "point"_a, "lower"_a, "upper"_a, "normal"_a, "metric"_a, "total"_a,
         "Returns argmin over lower <= x <= upper, normal . x = total of sum_i metric_i (x_i - point_i)^2.");

@@ -54,12 +54,7 @@ void bind_risk_sets(nb::module_& m) {
         [](const RiskSets& self, In z, In log_sums) {
             require(z.shape(0) == self.n_rows() && log_sums.shape(0) == self.n_terms(),
                     "z must have a score for each row, and log_sums an entry for each term");
-            std::vector<double> values(self.n_rows());
-            {
-                nb::gil_scoped_release release;
-                self.marginals(z.data(), log_sums.data(), values.data());
-            }
-            return as_numpy(std::move(values));
+            return filled(self.n_rows(), [&](double* out) { self.marginals(z.data(), log_sums.data(), out); });
         },
         "z"_a, "log_sums"_a,
         "Returns for each row (n) the weighted sum of its probabilities in the terms.");

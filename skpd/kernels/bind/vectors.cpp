@@ -133,11 +133,12 @@ void bind_vectors(nb::module_& m) {
         [](In x, Indices starts, In weights, double l1_ratio) {
             const std::size_t n_groups = weights.shape(0);
             require_starts(starts, n_groups, x.shape(0));
-            std::vector<double> out(n_groups);
             const std::int64_t* start = starts.data();
-            for (std::size_t g = 0; g < n_groups; ++g)
-                out[g] = sparse_group_dual_norm(x.data() + start[g], start[g + 1] - start[g], l1_ratio, weights.data()[g]);
-            return as_numpy(std::move(out));
+            return filled(n_groups, [&](double* out) {
+                for (std::size_t g = 0; g < n_groups; ++g)
+                    out[g] = sparse_group_dual_norm(x.data() + start[g], start[g + 1] - start[g], l1_ratio,
+                                                    weights.data()[g]);
+            });
         },
         "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
         "Returns the dual norm of each group of a sparse group lasso.");

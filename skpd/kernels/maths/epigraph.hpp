@@ -52,19 +52,24 @@ inline void soft_threshold(double* x, std::size_t d, double eta) {
     for (std::size_t j = 0; j < d; ++j) x[j] = std::copysign(std::max(std::fabs(x[j]) - eta, 0.0), x[j]);
 }
 
+// sum_j |x_j|; x (d)
+inline double l1_norm(const double* x, std::size_t d) {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < d; ++j) sum += std::fabs(x[j]);
+    return sum;
+}
+
 struct L1Epigraph {
     // Overwrites x by w; returns lam.
     static double project(double* x, std::size_t d, double s, double aperture, std::vector<double>& work) {
-        double norm = 0.0;
-        for (std::size_t j = 0; j < d; ++j) norm += std::fabs(x[j]);
+        const double norm = l1_norm(x, d);
         if (norm <= aperture * s) return s;
         const double eta = soft_threshold_root(x, d, aperture * s, aperture * aperture, work);
         soft_threshold(x, d, eta);
         return std::max(s + aperture * eta, 0.0);
     }
     static void project_ball(double* x, std::size_t d, double radius, std::vector<double>& work) {
-        double norm = 0.0;
-        for (std::size_t j = 0; j < d; ++j) norm += std::fabs(x[j]);
+        const double norm = l1_norm(x, d);
         if (norm > radius) soft_threshold(x, d, soft_threshold_root(x, d, radius, 0.0, work));
     }
 };
@@ -102,8 +107,7 @@ struct LInfEpigraph {
         // By Moreau, the result is (x, s) plus the projection of (-x, -s) onto minus the polar cone, which is the
         // epigraph of an l1 norm.
         const double inverse = 1.0 / aperture;
-        double sum = 0.0;
-        for (std::size_t j = 0; j < d; ++j) sum += std::fabs(x[j]);
+        const double sum = l1_norm(x, d);
         if (sum <= -inverse * s) {
             std::fill_n(x, d, 0.0);
             return 0.0;

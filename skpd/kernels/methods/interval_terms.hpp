@@ -40,6 +40,8 @@ struct IntervalRows {
 // The terms are kept at one iterate (s, u, slacks).
 class IntervalTerms {
    public:
+    // Starts at the arguments s, with slacks of at least width; where there are no upper bounds, u starts from slope or
+    // from s / q.
     IntervalTerms(std::size_t size, const IntervalRows& rows, double q, double share)
         : q_(q), share_(share), s_(rows.s, rows.s + size), sign_(rows.sign, rows.sign + size),
           weights_(rows.weights, rows.weights + size), u_(size), h_(size), residual_(size), shift_(size),
@@ -70,26 +72,15 @@ class IntervalTerms {
 
     // sum_k c_k sum over the bounds of slack_k distance_k
     double products() const {
-        double sum = 0.0;
-        for (std::size_t k = 0; k < size(); ++k) {
-            double product = 0.0;
-            for (const Bound& bound : bounds_) product += bound.slack[k] * bound.distance[k];
-            sum += weights_[k] * product;
-        }
-        return sum;
+        return weighted_sum([&](std::size_t k, std::size_t b) { return bounds_[b].slack[k] * bounds_[b].distance[k]; });
     }
 
     // The same sum after a step of length primal in s and the slacks, and of length dual in u.
     double products_after(const IntervalStep& step, double primal, double dual) const {
-        double sum = 0.0;
-        for (std::size_t k = 0; k < size(); ++k) {
-            double product = 0.0;
-            for (std::size_t b = 0; b < bounds_.size(); ++b)
-                product += (bounds_[b].slack[k] + primal * step.slacks[b][k]) *
-                           (bounds_[b].distance[k] + bounds_[b].sign * dual * step.u[k]);
-            sum += weights_[k] * product;
-        }
-        return sum;
+        return weighted_sum([&](std::size_t k, std::size_t b) {
+            return (bounds_[b].slack[k] + primal * step.slacks[b][k]) *
+                   (bounds_[b].distance[k] + bounds_[b].sign * dual * step.u[k]);
+        });
     }
 
     // c / (q + sum over the bounds of slack / distance), the curvature in the image after the elimination of slacks and
@@ -174,6 +165,17 @@ class IntervalTerms {
     }
 
    private:
+    // sum_k c_k sum_b product(k, b) over the bounds b
+    template <class Product>
+    double weighted_sum(Product product) const {
+        double sum = 0.0;
+        for (std::size_t k = 0; k < size(); ++k) {
+            double of_bounds = 0.0;
+            for (std::size_t b = 0; b < bounds_.size(); ++b) of_bounds += product(k, b);
+            sum += weights_[k] * of_bounds;
+        }
+        return sum;
+    }
     template <class Value>
     std::vector<double> signed_by(Value value) const {
         std::vector<double> out(size());

@@ -45,30 +45,16 @@ double secant_root(Function function, double at_zero, double at_one, Tolerance t
     for (int iteration = 0; iteration < 200; ++iteration) {
         const double r = -function(x);
         if (std::fabs(r) <= tol() || high - low <= 1e-16 * high) return x;
-        if (r > 0.0) {
-            if (s <= 2.0) {
-                high = x, r_high = r;
-                s = 1.0 - r_low / r_high;
-                x = high - (high - low) / s;
-            } else {
-                s = std::max(r_high / r - 1.0, 0.1);
-                const double change = (high - x) / s;
-                high = x, r_high = r;
-                x = std::max(high - change, 0.6 * low + 0.4 * high);
-                s = (high - low) / (high - x);
-            }
+        const bool above = r > 0.0, by_secant = above ? s <= 2.0 : s >= 2.0;
+        double &end = above ? high : low, &r_end = above ? r_high : r_low;
+        const double change = (x - end) / std::max(r_end / r - 1.0, 0.1);
+        end = x, r_end = r;
+        if (by_secant) {
+            s = 1.0 - r_low / r_high;
+            x = high - (high - low) / s;
         } else {
-            if (s >= 2.0) {
-                low = x, r_low = r;
-                s = 1.0 - r_low / r_high;
-                x = high - (high - low) / s;
-            } else {
-                s = std::max(r_low / r - 1.0, 0.1);
-                const double change = (x - low) / s;
-                low = x, r_low = r;
-                x = std::min(low + change, 0.6 * high + 0.4 * low);
-                s = (high - low) / (high - x);
-            }
+            x = above ? std::max(end + change, 0.6 * low + 0.4 * high) : std::min(end + change, 0.6 * high + 0.4 * low);
+            s = (high - low) / (high - x);
         }
         if (!(x > low && x < high)) x = 0.5 * (low + high);
     }
