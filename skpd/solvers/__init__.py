@@ -2,9 +2,9 @@
 
 from .methods import Method
 from .monitor import HISTORY_DTYPE, Monitor
-from .select import METHODS, method_named, select
+from .select import METHODS, select
 from .solver_context import SolverContext
-from .solving import check_solver_options, solve
+from .solving import check_solver_options, method_named, solve
 
 __all__ = [
     "HISTORY_DTYPE", "METHODS", "Method", "Monitor", "SolverContext", "check_solver_options",

@@ -16,11 +16,13 @@ from .low_rank.alternating import alternating_multipliers
 from .low_rank.gradients import has_trace_norm, singular_gradients, soft_impute
 from .low_rank.restarted import pdprox_restarted_for_completion
 from .newton.multipliers import method_of_multipliers
+from .outputs import has_separate_outputs
 from .proximal.restarted import pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
 from .robust.certain_labels import certain_labels
 from .structured.bundle import bundle
 from .structured.smooth import quasi_newton, smooth
+from .structured.thresholds import has_threshold_rows
 
 
 class Method(NamedTuple):
@@ -70,6 +72,13 @@ BALL: Supported = (lambda p: p.penalty.structure is Structure.BALL), "an l1 ball
 CONES: Supported = (lambda p: expected_cost(p) < inf), "a loss and a penalty with cones"
 ENTRIES: Supported = (lambda p: p.rows.of_entries), "entries of a matrix"
 SCORES: Supported = (lambda p: p.rows.of_scores), "a loss of all scores"
+NORMS: Supported = (lambda p: p.penalty.structure is Structure.OF_NORM), "a function of a norm"
+SEPARATE_OUTPUTS: Supported = has_separate_outputs, "a loss and a penalty of single outputs"
+THRESHOLDS: Supported = (
+    has_threshold_rows,
+    "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
+    "each threshold",
+)
 # with epsilon = 0 it is an ordinary problem of labels
 ROBUST: Supported = (lambda p: p.loss.of_labels), "a robust SVM"
 

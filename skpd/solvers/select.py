@@ -1,10 +1,10 @@
 """Which methods are tried for a problem, in which order and with which budgets (`select`, `auto`).
 
-`select` finds the rule for the form of a problem, and a rule lists attempts with their reasons.
+`select` takes the first of `RULES` that applies, which lists attempts with their reasons.
 `METHODS` holds those of `skpd.solvers.methods` and methods that solve other problems by `auto`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -71,37 +71,30 @@ class Attempt(NamedTuple):
         METHODS[self.key].run(context, **limits, **self.options)
 
 
+class Rule(NamedTuple):
+    """The attempts for problems of some form, with the reason why these have a rule."""
+
+    applies: Callable[[Problem], bool]
+    attempts: Callable[[Problem, bool], list[Attempt]]
+    reason: str
+
+
 def select(problem: Problem, warm: bool = False) -> list[Attempt]:
-    """The methods that `auto` tries, in this order; ``warm`` is whether there is a start."""
-    rows, structure = problem.rows, problem.penalty.structure
-    if problem.loss.has_radius:  # a loss of its own
-        return _robust_svm(problem)
-    if structure is Structure.PER_ROW:
-        return [Attempt("pair-descent", "one kernel and a squared norm")]
-    if problem.constraints is not None:  # additional terms of one method
-        return _linear_constraints(problem)
-    if not rows.in_memory:  # passes over the rows cost most
-        return _shards(problem)
-    if rows.of_entries:  # coefficients are factors
-        return _entries(problem)
-    if rows.of_scores:  # a loss of all rows together
-        return _soft_maxima(problem) if problem.loss.is_smooth else _maxima(problem)
-    cost = expected_cost(problem)
-    if rows.of_outputs:  # Newton steps couple what the loss and the penalty do
-        return _several_outputs(problem, cost, warm)
-    if structure.is_block_separable:  # Newton steps on a working set
-        return _parts(problem, cost, warm)
-    return [*_whole_penalty(problem, cost, warm), *_cones(problem, cost)]
+    """The methods that `auto` tries, in this order, by the first of `RULES` that applies.
+
+    ``warm`` is whether there is a start.
+    """
+    return next(rule for rule in RULES if rule.applies(problem)).attempts(problem, warm)
 
 
-def _parts(problem: Any, cost: float, warm: bool) -> list[Attempt]:
+def _parts(problem: Problem, warm: bool) -> list[Attempt]:
     """Penalties of single coefficients or groups: dual descent, Newton steps, then cones.
 
-    ``cost`` is that of the interior-point method, of which others first take a share. It comes
-    first where it takes milliseconds and Newton steps would have to identify kinks without a
-    start, or where features are far from 0 without an intercept.
+    Others first take a share of the cost of the interior-point method. It comes first where it
+    takes milliseconds and Newton steps would have to identify kinks without a start, or where
+    features are far from 0 without an intercept.
     """
-    loss, penalty = problem.loss, problem.penalty
+    loss, penalty, cost = problem.loss, problem.penalty, expected_cost(problem)
     step = newton_cost(problem.design, *problem.design.shape)
     budget = SETTINGS.trial_budget(cost, warm)
     few_features = problem.n_coefficients <= NEWTON.largest_working_set
@@ -124,18 +117,21 @@ def _parts(problem: Any, cost: float, warm: bool) -> list[Attempt]:
     return [*trials, *_cones(problem, cost, again)]
 
 
-def _whole_penalty(problem: Any, cost: float, warm: bool) -> list[Attempt]:
-    """Other penalties: what comes before cones, or without them before the hybrid gradient."""
-    structure = problem.penalty.structure
+def _whole_penalty(problem: Problem, warm: bool) -> list[Attempt]:
+    """Other penalties: what is faster for one of them, then cones or the hybrid gradient."""
+    structure, cost = problem.penalty.structure, expected_cost(problem)
+    last = _cones(problem, cost)
     if structure is Structure.OF_NORM:
-        return [Attempt("slopes-of-norm", "models with the norm itself are faster to find")]
+        reason = "models with the norm itself are faster to find"
+        return [Attempt("slopes-of-norm", reason), *last]
     if structure is Structure.MAXIMUM and problem.loss.has_cones and cost == inf:
-        return [Attempt("interior-point-faces", "free features are a working set, of many")]
+        reason = "free features are a working set, of many"
+        return [Attempt("interior-point-faces", reason), *last]
     trials = _l1_ball(problem, cost) if structure is Structure.BALL else []
-    return trials or _gradients_before_cones(cost, warm)
+    return [*(trials or _gradients_before_cones(cost, warm)), *last]
 
 
-def _l1_ball(problem: Any, cost: float) -> list[Attempt]:
+def _l1_ball(problem: Problem, cost: float) -> list[Attempt]:
     """An l1 ball, or half a squared norm on it: what is faster than methods for every penalty.
 
     The passes of block Frank-Wolfe grow with the ratio of the norms of rows to the squared l2
@@ -177,8 +173,9 @@ def _is_far_without_intercept(problem: Problem) -> bool:
     return not problem.fit_intercept and rows.shift_of_features(problem.penalty) is not None
 
 
-def _several_outputs(problem: Any, cost: float, warm: bool) -> list[Attempt]:
+def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
     """Several outputs: by the penalty that couples them, then cones and the hybrid gradient."""
+    cost = expected_cost(problem)
     last = [Attempt("hybrid-gradient", LAST)]
     if cost < inf:
         last.insert(0, Attempt("interior-point", BY_CONES))
@@ -198,7 +195,7 @@ def _several_outputs(problem: Any, cost: float, warm: bool) -> list[Attempt]:
     return [*_gradients_before_cones(cost, warm), *last]
 
 
-def _outputs_in_parts(problem: Any, cost: float, warm: bool, last: list[Attempt]) -> list[Attempt]:
+def _outputs_in_parts(problem: Problem, cost: float, warm: bool, last: list[Attempt]) -> list[Attempt]:
     """Sums over coefficients or groups: Newton steps, and dual descent for classes before them.
 
     With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual
@@ -216,7 +213,7 @@ def _outputs_in_parts(problem: Any, cost: float, warm: bool, last: list[Attempt]
     return attempts
 
 
-def _quantiles(problem: Any, cost: float) -> list[Attempt]:
+def _quantiles(problem: Problem, cost: float) -> list[Attempt]:
     """Quantiles that do not cross: separate problems take a fraction of the time."""
     trials = []
     if has_separate_outputs(problem):
@@ -231,7 +228,7 @@ def _quantiles(problem: Any, cost: float) -> list[Attempt]:
     return trials
 
 
-def _linear_constraints(problem: Any) -> list[Attempt]:
+def _linear_constraints(problem: Problem, _: bool) -> list[Attempt]:
     """The interior-point method, in which a constraint is an additional term, or a ValueError."""
     n, d = problem.design.shape
     if not problem.loss.has_cones:
@@ -252,7 +249,7 @@ def _linear_constraints(problem: Any) -> list[Attempt]:
     return [first, precise] if has_decompositions(problem) else [first]
 
 
-def _shards(problem: Problem) -> list[Attempt]:
+def _shards(problem: Problem, _: bool) -> list[Attempt]:
     """X in blocks or with workers: methods of few passes that use only sums, or a ValueError."""
     structure = problem.penalty.structure
     if structure is Structure.BALL:
@@ -268,7 +265,7 @@ def _shards(problem: Problem) -> list[Attempt]:
     )
 
 
-def _entries(problem: Problem) -> list[Attempt]:
+def _entries(problem: Problem, _: bool) -> list[Attempt]:
     """Entries of a matrix: gradients for smooth losses, otherwise by the size of the matrix."""
     if problem.loss.smoothness < inf:
         return [Attempt("soft-impute", "a smooth loss, and the trace norm has a prox")]
@@ -282,7 +279,7 @@ def _entries(problem: Problem) -> list[Attempt]:
     return [first, *last] if in_memory else [first]
 
 
-def _soft_maxima(problem: Any) -> list[Attempt]:
+def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
     """Smooth losses of all scores: Newton steps for those with a bound on the Hessian."""
     loss, n_features = problem.loss, problem.n_coefficients
     last = [Attempt("smooth", "a soft maximum over labelings")]
@@ -298,14 +295,14 @@ def _soft_maxima(problem: Any) -> list[Attempt]:
     return [trial, *newton] if loss.hessian_by_table else newton
 
 
-def _maxima(problem: Problem) -> list[Attempt]:
+def _maxima(problem: Problem, _: bool) -> list[Attempt]:
     """Maxima over labelings: cutting planes, unless the loss is a sum of margin losses."""
     last = [Attempt("cutting-planes", "a maximum over labelings")]
     first = Attempt("threshold-rows", "a sum of margin losses of thresholds")
     return [first, *last] if has_threshold_rows(problem) else last
 
 
-def _robust_svm(problem: Any) -> list[Attempt]:
+def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
     """The robust SVM: two methods for a share of the cost, cones, then the hybrid gradient.
 
     The interior-point method needs memory for a system of the smaller side of X. For many rows, or
@@ -331,6 +328,25 @@ def _robust_svm(problem: Any) -> list[Attempt]:
     last_budget = SETTINGS.last_budget(cost) if has_system else inf
     last = Attempt("hybrid-gradient of the robust SVM", LAST, last_budget)
     return [*trials, by_cones, last] if has_system else [*trials, last]
+
+
+# The rules by the form of a problem; the first that applies is taken
+RULES = [
+    Rule(lambda p: p.loss.has_radius, _robust_svm, "the loss of a row has a radius"),
+    Rule(
+        lambda p: p.penalty.structure is Structure.PER_ROW,
+        lambda p, warm: [Attempt("pair-descent", "one kernel and a squared norm")],
+        "coefficients are weights of the rows",
+    ),
+    Rule(lambda p: p.constraints is not None, _linear_constraints, "one method has such terms"),
+    Rule(lambda p: not p.rows.in_memory, _shards, "passes over the rows cost most"),
+    Rule(lambda p: p.rows.of_entries, _entries, "coefficients are factors"),
+    Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
+    Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
+    Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
+    Rule(lambda p: p.penalty.structure.is_block_separable, _parts, "a working set of features"),
+    Rule(lambda p: True, _whole_penalty, "a penalty of all features together"),
+]  # fmt: skip
 
 
 def auto(context: SolverContext) -> None:
@@ -378,24 +394,3 @@ REDUCTIONS = {
 }
 METHODS = ENGINES | REDUCTIONS | PUBLISHED
 METHODS["auto"] = Method("auto", auto, lambda problem: True, "any problem")
-
-
-def method_named(name: str, problem: Problem) -> Method:
-    """The method of a name that supports a problem.
-
-    Raises
-    ------
-    ValueError
-        If there is no such method, or if it does not support the problem.
-    """
-    named = [method for method in METHODS.values() if method.name == name]
-    for method in named:
-        if method.supports(problem):
-            return method
-    if not named:
-        names = ", ".join(sorted({repr(method.name) for method in METHODS.values()}))
-        raise ValueError(f"solver must be one of {names}, got {name!r}.")
-    raise ValueError(
-        f"solver {name!r} needs {named[0].requires}, got {problem.loss!r} with "
-        f"{problem.penalty!r}."
-    )

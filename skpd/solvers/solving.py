@@ -11,8 +11,29 @@ from ..problems.shards.shards import RowsLostError
 from .methods import Method
 from .monitor import Monitor
 from .options import declared_options
-from .select import method_named
+from .select import METHODS
 from .solver_context import SolverContext
+
+
+def method_named(name: str, problem: Problem) -> Method:
+    """The method of a name that supports a problem.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, or if it does not support the problem.
+    """
+    named = [method for method in METHODS.values() if method.name == name]
+    for method in named:
+        if method.supports(problem):
+            return method
+    if not named:
+        names = ", ".join(sorted({repr(method.name) for method in METHODS.values()}))
+        raise ValueError(f"solver must be one of {names}, got {name!r}.")
+    raise ValueError(
+        f"solver {name!r} needs {named[0].requires}, got {problem.loss!r} with "
+        f"{problem.penalty!r}."
+    )
 
 
 def check_solver_options(method: Method, options: dict[str, Any] | None) -> dict[str, Any]:

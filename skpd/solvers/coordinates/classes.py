@@ -54,14 +54,9 @@ class _ClassDescent(DualDescent):
         if self.constant > 0.0:
             offsets += context.first.intercept / self.constant
         return rows.class_descent(
-            problem.y,
-            weights,
-            context.first_theta,
-            self.ridge,
-            self.constant,
-            offsets,
+            problem.y, weights, context.first_theta, self.ridge, self.constant, offsets,
             context.seed(),
-        )
+        )  # fmt: skip
 
     @property
     def intercept(self) -> Any:
