@@ -7,7 +7,7 @@ from ..certificates import relative_gap
 from .solver_context import SolverContext
 
 # The estimated gap at which a method certifies its iterate, as a share of the requested gap
-NEAR = 0.9
+CERTIFY_AT = 0.9
 # and the factor of that gap after a certificate that was not good enough
 FINER = 0.5
 # The share of the requested gap below which a smaller estimate is no progress, as the certified
@@ -15,8 +15,8 @@ FINER = 0.5
 NEGLIGIBLE = 1e-3
 # Entries of X in steps between two checks for Ctrl-C, at most a second
 PAUSE_ENTRIES = 2e8
-# A gap below this times the least one before counts as progress
-PROGRESS = 0.9
+# A gap below this share of the least one before counts as progress
+SUFFICIENT_DECREASE = 0.9
 
 
 class StallDetector:
@@ -24,7 +24,7 @@ class StallDetector:
 
     Parameters
     ----------
-    most : float
+    limit : float
         The largest number of iterations without progress.
     first : int, default=0
         The number of iterations before this one.
@@ -33,16 +33,16 @@ class StallDetector:
         progress, so that slow methods do not end before rounding errors limit the gap.
     """
 
-    def __init__(self, most: float, first: int = 0, share: float = 0.0) -> None:
-        self.most, self.first, self.share = most, first, share
-        self.least_gap, self.improved_at = inf, first
+    def __init__(self, limit: float, first: int = 0, share: float = 0.0) -> None:
+        self.limit, self.first, self.share = limit, first, share
+        self.min_gap, self.improved_at = inf, first
 
     def is_over(self, n_iter: int, gap: float) -> bool:
         """Whether there was no progress for too long, with a gap at this iteration."""
-        if gap < PROGRESS * self.least_gap:
-            self.least_gap, self.improved_at = gap, n_iter
-        most = max(self.most, self.share * (self.improved_at - self.first))
-        return n_iter - self.improved_at > most
+        if gap < SUFFICIENT_DECREASE * self.min_gap:
+            self.min_gap, self.improved_at = gap, n_iter
+        limit = max(self.limit, self.share * (self.improved_at - self.first))
+        return n_iter - self.improved_at > limit
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ScheduleSettings:
     """
 
     # The estimated gap, in units of the requested one, at which the certified one may suffice
-    near: float = NEAR
+    certify_at: float = CERTIFY_AT
     # or, as a share of that at the last certificate, at which there is another
     decrease: float = 0.0
     # After a certificate, wait for this share of all iterations even if the gap is small
@@ -78,7 +78,7 @@ class CertificateSchedule:
     ----------
     context : SolverContext
     settings : ScheduleSettings
-    most : int, default=None
+    max_iter : int, default=None
         The largest number of iterations; by default that of the run.
 
     Attributes
@@ -92,12 +92,12 @@ class CertificateSchedule:
     """
 
     def __init__(
-        self, context: SolverContext, settings: ScheduleSettings, most: int | None = None
+        self, context: SolverContext, settings: ScheduleSettings, max_iter: int | None = None
     ) -> None:
         self.context, self.settings = context, settings
-        self.most = context.max_iter if most is None else most
+        self.max_iter = context.max_iter if max_iter is None else max_iter
         self.first = self.checked_at = context.monitor.n_iter
-        self.checked_gap, self.is_last = nan, self.first >= self.most
+        self.checked_gap, self.is_last = nan, self.first >= self.max_iter
         self.next = self.first + settings.every
         self.patience = StallDetector(settings.patience, self.first, settings.share)
 
@@ -107,12 +107,14 @@ class CertificateSchedule:
         gap = relative_gap(self.context.problem, gap)
         if not done:
             self.checked_gap = gap
-        least = NEGLIGIBLE * self.context.monitor.tol
-        self.is_last = self.patience.is_over(n_iter, max(gap, least)) or n_iter >= self.most
-        near = gap <= settings.near * self.context.monitor.tol
-        near |= gap < settings.decrease * self.checked_gap
-        near &= n_iter - self.checked_at >= settings.wait * done
-        due = near or self.is_last or n_iter >= self.next
+        negligible = NEGLIGIBLE * self.context.monitor.tol
+        self.is_last = (
+            self.patience.is_over(n_iter, max(gap, negligible)) or n_iter >= self.max_iter
+        )
+        is_small = gap <= settings.certify_at * self.context.monitor.tol
+        is_small |= gap < settings.decrease * self.checked_gap
+        is_small &= n_iter - self.checked_at >= settings.wait * done
+        due = is_small or self.is_last or n_iter >= self.next
         if due:
             self.checked_at, self.checked_gap = n_iter, gap
             self.next = n_iter + max(settings.every, int(settings.share * done))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..problems import Point, Problem
-from .certificate_schedule import FINER, NEAR
+from .certificate_schedule import CERTIFY_AT, FINER
 from .solver_context import SolverContext
 
 
@@ -91,7 +91,7 @@ def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
     problem, monitor, free = context.problem, context.monitor, method.constant > 0.0
     goal = max(context.goal, np.finfo(float).tiny)
-    last = (SETTINGS.gap_factor if free else NEAR) * goal
+    last = (SETTINGS.gap_factor if free else CERTIFY_AT) * goal
     inner = SETTINGS.first_gap * problem.objective_unit if free else last
     n_iter = monitor.n_iter
     while not (context.is_over(n_iter) or method.exhausted):

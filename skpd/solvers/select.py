@@ -195,7 +195,9 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
     return [*_gradients_before_cones(cost, warm), *last]
 
 
-def _outputs_in_parts(problem: Problem, cost: float, warm: bool, last: list[Attempt]) -> list[Attempt]:
+def _outputs_in_parts(
+    problem: Problem, cost: float, warm: bool, last: list[Attempt]
+) -> list[Attempt]:
     """Sums over coefficients or groups: Newton steps, and dual descent for classes before them.
 
     With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual

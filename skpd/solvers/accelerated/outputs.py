@@ -14,7 +14,7 @@ from ...certificates import dual_estimate
 from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
-from .progress import Result, within
+from .estimate_schedule import Result, within
 from .proximal_gradient import SmoothModel, proximal_gradients
 from .settings import GRADIENTS as SETTINGS
 
@@ -62,12 +62,12 @@ class VectorModel(SmoothModel):
         return self.problem.rmatvec(self.weights * theta)
 
     def first_curvature(self) -> float:
-        towards = self.scale * self.slope
-        along, size = self.problem.matvec(towards), float(self.slope @ towards)
-        most = float(self.weights @ along**2)
-        return most / size if size > 0.0 and most > 0.0 else 1.0
+        direction = self.scale * self.slope
+        along, size = self.problem.matvec(direction), float(self.slope @ direction)
+        curvature = float(self.weights @ along**2)
+        return curvature / size if size > 0.0 and curvature > 0.0 else 1.0
 
-    def near(self, y: Array, curvature: float) -> Array:
+    def proximal_step(self, y: Array, curvature: float) -> Array:
         step = self.scale / curvature
         return self.problem.prox(y - step * self.slope, step)
 

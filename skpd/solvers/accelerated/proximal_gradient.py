@@ -19,7 +19,7 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point
 from ..solver_context import SolverContext
-from .progress import Progress, Result
+from .estimate_schedule import EstimateSchedule, Result
 from .settings import GRADIENTS as SETTINGS
 
 
@@ -67,7 +67,7 @@ class SmoothModel(ABC):
         """The start of the search for L, after the gradient at the start."""
 
     @abstractmethod
-    def near(self, y: Any, curvature: float) -> Any:
+    def proximal_step(self, y: Any, curvature: float) -> Any:
         """The prox of R / curvature at y - gradient / curvature."""
 
     @abstractmethod
@@ -111,17 +111,17 @@ class SmoothModel(ABC):
 
 def proximal_gradients(model: SmoothModel, context: SolverContext) -> None:
     """Iterate until the tolerance or a limit is reached, or the gap no longer decreases."""
-    progress = Progress(context)
+    schedule = EstimateSchedule(context)
     iterate = _Iterate(model, context.first)
     try:
-        while not progress.is_over:
+        while not schedule.is_over:
             iterate.step()
-            progress.n_iter += 1
-            if progress.is_estimated:
-                progress.report(model.result(iterate.x, iterate.of_x))
+            schedule.n_iter += 1
+            if schedule.is_estimated:
+                schedule.report(model.result(iterate.x, iterate.of_x))
     except KeyboardInterrupt:
         point = model.result(iterate.x, iterate.of_x).point()
-        context.monitor.check(progress.n_iter, point)
+        context.monitor.check(schedule.n_iter, point)
         raise
 
 
@@ -145,7 +145,7 @@ class _Iterate:
         if self.bend > SETTINGS.measurable * noise:
             self.curvature /= SETTINGS.curvature_decrease
         while True:
-            x = model.near(self.y, self.curvature)
+            x = model.proximal_step(self.y, self.curvature)
             of_x, step = model.image(x), x - self.y
             self.bend = 0.5 * self.curvature * model.inner(step, step)
             if model.above_tangent(of_x, step) <= self.bend + noise or not np.isfinite(

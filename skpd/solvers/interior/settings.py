@@ -7,7 +7,7 @@ from ..monitor import Monitor
 
 # Rounding limits the products after so many iterations without progress. An iteration that
 # decreases the gap by a large factor may be the last that rounding allows.
-SCHEDULE = ScheduleSettings(near=10.0, decrease=1.0 / 30.0, patience=20)
+SCHEDULE = ScheduleSettings(certify_at=10.0, decrease=1.0 / 30.0, patience=20)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point, Problem
 from ...problems.free_groups import Smooth
-from ..accelerated.progress import Progress
+from ..accelerated.estimate_schedule import EstimateSchedule
 from ..solver_context import SolverContext
 from .factors import Sum
 from .models import EntriesModel
@@ -29,7 +29,7 @@ def alternating_multipliers(context: SolverContext, *, patience: float = inf) ->
     after so many iterations without progress.
     """
     problem, model = context.problem, EntriesModel(context)
-    progress = Progress(context, replace(SCHEDULE, patience=patience))
+    schedule = EstimateSchedule(context, replace(SCHEDULE, patience=patience))
     c, null = problem.weights, problem.null_point
     theta = problem.loss.project_dual(problem.y, context.first.dual_coef)
     M, free = model.start(context.first), context.first.intercept
@@ -58,10 +58,10 @@ def alternating_multipliers(context: SolverContext, *, patience: float = inf) ->
 
     free, (after, loss) = fitted()
     try:
-        while not progress.is_over:
+        while not schedule.is_over:
             move, theta = after - theta, after
             change = sqrt(float(c @ move**2))
-            if progress.n_iter - progress.first == balanced_at:
+            if schedule.n_iter - schedule.first == balanced_at:
                 beside = problem.rows.spread(free - null.intercept)
                 square = problem.rows.largest_weight * M.dot(M) + float(np.sum(c * beside**2))
                 far = float(c @ (theta - null.dual_coef) ** 2)
@@ -71,11 +71,11 @@ def alternating_multipliers(context: SolverContext, *, patience: float = inf) ->
             slope = model.gradient(theta + move)
             M = model.threshold.truncated(Sum(M, -step, slope), step * problem.alpha)
             free, (after, loss) = fitted()
-            progress.n_iter += 1
-            if progress.is_estimated:
-                progress.report(model.result_of(M, free, loss, after))
+            schedule.n_iter += 1
+            if schedule.is_estimated:
+                schedule.report(model.result_of(M, free, loss, after))
     except KeyboardInterrupt:
-        context.monitor.check(progress.n_iter, Point(M.coef, free, after))
+        context.monitor.check(schedule.n_iter, Point(M.coef, free, after))
         raise
 
 

@@ -13,7 +13,7 @@ from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...designs.largest_singular import estimated_largest_singular_value
 from ...problems import Point
-from ..accelerated.progress import Result
+from ..accelerated.estimate_schedule import Result
 from ..accelerated.proximal_gradient import SmoothModel
 from ..solver_context import SolverContext
 from .factors import Factors, SingularThreshold, Sum
@@ -70,7 +70,7 @@ class LowRankModel(SmoothModel):
             free = free - self.free_step(theta) / loss.smoothness
         return free
 
-    def near(self, y: Factors, curvature: float) -> Factors:
+    def proximal_step(self, y: Factors, curvature: float) -> Factors:
         towards = Sum(y, -1.0 / curvature, self.slope)
         return self.threshold.truncated(towards, self.problem.alpha / curvature)
 

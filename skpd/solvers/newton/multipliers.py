@@ -157,7 +157,7 @@ class _Rounds:
 
     def rounds(self) -> None:
         """Iterate multiplier steps, with sigma such that each takes a few Newton steps."""
-        envelope, most = self.envelope, self.schedule.most
+        envelope, most = self.envelope, self.schedule.max_iter
         while self.n_iter < most and not self.is_over:
             before = self.n_iter
             self.minimise(most)

@@ -207,7 +207,7 @@ class ConeSettings:
 
 SETTINGS = MultiplierSettings()
 CONE = ConeSettings()
-SCHEDULE = ScheduleSettings(near=1.0, every=30, patience=200)
+SCHEDULE = ScheduleSettings(certify_at=1.0, every=30, patience=200)
 QUADRATIC = QuadraticSettings()
 SCALE = ScaleSettings()
 

@@ -105,13 +105,13 @@ class _Between:
             return None
         (s, first), (t, second) = self.below, self.above
         a, b = self.norm.value(first.coef), self.norm.value(second.coef)
-        least, most = 0.0, 1.0
+        lower, upper = 0.0, 1.0
         for _ in range(SETTINGS.halvings):
-            share = 0.5 * (least + most)
+            share = 0.5 * (lower + upper)
             found = self.function.slope(share * a + (1.0 - share) * b)
             too_large = found > share * s + (1.0 - share) * t
-            least, most = (least, share) if too_large else (share, most)
-        share = 0.5 * (least + most)
+            lower, upper = (lower, share) if too_large else (share, upper)
+        share = 0.5 * (lower + upper)
         numbers = [
             share * np.asarray(x) + (1.0 - share) * np.asarray(y)
             for x, y in (
@@ -123,32 +123,35 @@ class _Between:
 
 
 class _Search:
-    """The search for the root of the increasing function slope - found(slope)."""
+    """The search for the slope s that is the slope of V at the model for s.
 
-    def __init__(self, least: float, most: float) -> None:
-        self.least, self.most = least, most
-        self.excess: list[tuple[float, float]] = []  # (slope, slope - found) of the last two
+    The excess of s over that slope of V increases with s.
+    """
+
+    def __init__(self, lower: float, upper: float) -> None:
+        self.lower, self.upper = lower, upper
+        self.excess: list[tuple[float, float]] = []  # the last two slopes and their excesses
 
     def within(self, slope: float) -> float:
         """The slope, moved away from the ends of the interval if necessary."""
-        room = SETTINGS.least_share * (self.most - self.least)
-        return min(max(slope, self.least + room), self.most - room)
+        margin = SETTINGS.least_share * (self.upper - self.lower)
+        return min(max(slope, self.lower + margin), self.upper - margin)
 
-    def next(self, slope: float, found: float) -> float:
-        excess = slope - found
+    def next(self, slope: float, slope_of_model: float) -> float:
+        excess = slope - slope_of_model
         if excess > 0.0:
-            self.most = min(self.most, slope)
+            self.upper = min(self.upper, slope)
         else:
-            self.least = max(self.least, slope)
+            self.lower = max(self.lower, slope)
         self.excess = [*self.excess[-1:], (slope, excess)]
         if len(self.excess) < 2:
             # exact for a norm proportional to 1 / s and a quadratic V
-            return self._inside(sqrt(slope * found) if found > 0.0 else 0.0)
-        if self.most - self.least <= SETTINGS.narrow * self.most:  # by errors of the norms
-            self.least, self.most = 0.5 * self.least, 2.0 * self.most
+            return self._inside(sqrt(slope * slope_of_model) if slope_of_model > 0.0 else 0.0)
+        if self.upper - self.lower <= SETTINGS.narrow * self.upper:  # by errors of the norms
+            self.lower, self.upper = 0.5 * self.lower, 2.0 * self.upper
         (s, e), (t, f) = self.excess
         return self._inside(t - f * (t - s) / (f - e) if f != e else inf)
 
     def _inside(self, slope: float) -> float:
-        inside = isfinite(slope) and self.least < slope < self.most
-        return slope if inside else 0.5 * (self.least + self.most)
+        inside = isfinite(slope) and self.lower < slope < self.upper
+        return slope if inside else 0.5 * (self.lower + self.upper)

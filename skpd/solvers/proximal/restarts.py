@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point
-from ..accelerated.progress import within
+from ..accelerated.estimate_schedule import within
 from ..accelerated.settings import SCHEDULE
 from ..certificate_schedule import StallDetector
 from ..solver_context import SolverContext
@@ -137,7 +137,7 @@ def iterate_with_restarts(
 
 def balanced_weight(primal_weight: float, distance: float, dual_distance: float) -> float:
     """The primal weight moved half way, on a log scale, to the ratio of distances."""
-    near, far = min(distance, dual_distance), max(distance, dual_distance)
-    if near > SETTINGS.distance_rounding * far:
+    smaller, larger = min(distance, dual_distance), max(distance, dual_distance)
+    if smaller > SETTINGS.distance_rounding * larger:
         return np.sqrt(primal_weight * dual_distance / distance)
     return primal_weight

@@ -149,7 +149,7 @@ class _Objectives(PrimalObjectives):
             # averages of points of a set are in it up to rounding, outside of which R is infinite
             return 0.0 if psi is None else psi_alpha * psi.value(penalty.feasible(w))
 
-        def near(v: Array, step: float) -> Array:
+        def prox(v: Array, step: float) -> Array:
             return v if psi is None else psi.prox(v, step * psi_alpha)
 
         if self.adaptive:
@@ -163,7 +163,7 @@ class _Objectives(PrimalObjectives):
                 design.shape, self.context.random_state,
             ) ** 2  # fmt: skip
         return Composite(
-            loss, design.matvec, design.rmatvec, value, Euclidean(near),
+            loss, design.matvec, design.rmatvec, value, Euclidean(prox),
             lipschitz=max(lipschitz, 1e-300) + in_loss, in_loss=in_loss,
             in_penalty=ridge - in_loss, adaptive=self.adaptive, n_gradients=int(self.adaptive),
         )  # fmt: skip

@@ -32,8 +32,8 @@ from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
+from ..accelerated.estimate_schedule import Result
 from ..accelerated.geometry import Euclidean
-from ..accelerated.progress import Result
 from ..solver_context import SolverContext
 from .smoothed_objectives import SmoothedObjectives
 from .smoothing import SmoothedLoss
@@ -86,7 +86,7 @@ class DualObjectives(SmoothedObjectives):
             squares = 0.5 * mu * float(problem.weights @ (self.squares * theta**2))
             return float(problem.weights @ loss.conjugate(problem.y, theta)) + squares
 
-        def near(v: Array, step: float) -> Array:
+        def prox(v: Array, step: float) -> Array:
             # l* + (mu b^2 + 1 / step) theta^2 / 2, at the linear predictions theta_0 / step
             added = mu * self.squares + 1.0 / step
             return roots * SmoothedLoss(problem, 1.0, added).best(self.inverse_roots * v / step)[1]
@@ -100,7 +100,7 @@ class DualObjectives(SmoothedObjectives):
             norm = spectral_norm_bound(rmatvec, matvec, design.shape, self.context.random_state)
             lipschitz = norm**2 / self.ridge
         return Composite(
-            smooth, matvec, rmatvec, psi, Euclidean(near), lipschitz=max(lipschitz, 1e-300),
+            smooth, matvec, rmatvec, psi, Euclidean(prox), lipschitz=max(lipschitz, 1e-300),
             in_penalty=1.0 / loss.smoothness + mu * float(np.min(self.squares)),
             adaptive=self.adaptive, n_gradients=int(self.adaptive),
         )  # fmt: skip

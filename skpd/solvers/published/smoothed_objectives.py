@@ -8,7 +8,7 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
-from ..accelerated.progress import Progress, Result
+from ..accelerated.estimate_schedule import EstimateSchedule, Result
 from ..accelerated.settings import PUBLISHED, SETTINGS
 from ..solver_context import SolverContext
 
@@ -28,7 +28,7 @@ class SmoothedObjectives(ABC):
     def __init__(self, context: SolverContext, memory: str, adaptive: bool) -> None:
         self.context, self.problem, self.adaptive = context, context.problem, adaptive
         self.method = infinite_memory if memory == "infinite" else one_memory
-        self.progress = Progress(context, PUBLISHED)
+        self.schedule = EstimateSchedule(context, PUBLISHED)
 
     @abstractmethod
     def composite(self, w: Array, mu: float) -> Composite:
@@ -56,19 +56,19 @@ class SmoothedObjectives(ABC):
         last = SETTINGS.last_level * tol * problem.objective_unit / largest
         gap = monitor.primal - monitor.dual
         mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
-        while not self.progress.is_over:
+        while not self.schedule.is_over:
             final = mu <= last
             w = self.minimise(w, mu, 0.0 if final else SETTINGS.level_gap * mu * largest)
             mu = mu / SETTINGS.level_factor if final else max(mu / SETTINGS.level_factor, last)
 
     def minimise(self, w: Array, mu: float, error: float) -> Array:
         """Iterate until the gap of the unsmoothed loss is at most ``error``, or the run ends."""
-        progress, composite = self.progress, self.composite(w, mu)
-        before = progress.n_iter
+        schedule, composite = self.schedule, self.composite(w, mu)
+        before = schedule.n_iter
         for n_averaged, iterate in enumerate(self.method(composite, self.variables(w))):
-            progress.n_iter = before + composite.n_gradients
-            gap = progress.report(self.result(iterate, n_averaged), error)
-            if progress.is_over or gap <= error != 0.0:
+            schedule.n_iter = before + composite.n_gradients
+            gap = schedule.report(self.result(iterate, n_averaged), error)
+            if schedule.is_over or gap <= error != 0.0:
                 break
         return self.coef(iterate.x)
 

@@ -5,7 +5,7 @@ from math import inf
 
 from ...problems import Point
 from ...problems.robust import certain_problem
-from ..certificate_schedule import NEAR
+from ..certificate_schedule import CERTIFY_AT
 from ..monitor import interrupted
 from ..newton.multipliers import method_of_multipliers
 from ..solver_context import SolverContext
@@ -30,7 +30,7 @@ def certain_labels(context: SolverContext, *, budget: float = inf) -> None:
     if start is not None:
         p, r = start.dual_coef
         start = Point(problem.project(start.coef), start.intercept, problem.y * (r - p))
-    tol = NEAR * monitor.tol * problem.objective_unit / own.objective_unit
+    tol = CERTIFY_AT * monitor.tol * problem.objective_unit / own.objective_unit
     found = context._replace(start=start, max_iter=context.left).solved(
         own, tol, partial(method_of_multipliers, budget=budget), lambda _: interrupted(monitor)
     )

@@ -38,7 +38,7 @@ class Cuts:
         self.n_variables = problem.n_coefficients + problem.fit_intercept
         self.mixtures: list[Any] = [problem.loss.truth]
         self.losses = np.zeros(1)
-        self._room = np.zeros((16, self.n_variables))
+        self._rows = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
 
     def __len__(self) -> int:
@@ -46,16 +46,16 @@ class Cuts:
 
     @property
     def slopes(self) -> Array:
-        return self._room[: len(self)]
+        return self._rows[: len(self)]
 
     def add(self, mixture: Any) -> None:
         problem, k = self.problem, len(self)
-        if k == len(self._room):
-            self._room = np.vstack([self._room, np.zeros_like(self._room)])
+        if k == len(self._rows):
+            self._rows = np.vstack([self._rows, np.zeros_like(self._rows)])
         weighted = problem.loss.weights * mixture.theta
-        self._room[k, : problem.n_coefficients] = problem.design.rmatvec(weighted)
+        self._rows[k, : problem.n_coefficients] = problem.design.rmatvec(weighted)
         if problem.fit_intercept:
-            self._room[k, -1] = float(np.sum(weighted))
+            self._rows[k, -1] = float(np.sum(weighted))
         self.mixtures.append(mixture)
         self.losses = np.append(self.losses, mixture.mean_loss)
         self._unused = np.append(self._unused, 0)
@@ -67,7 +67,7 @@ class Cuts:
         kept = np.flatnonzero(self._unused <= patience)
         if len(kept) == len(self):
             return
-        self._room[: len(kept)] = self._room[kept]
+        self._rows[: len(kept)] = self._rows[kept]
         self.mixtures = [self.mixtures[k] for k in kept]
         self.losses, self._unused = self.losses[kept], self._unused[kept]
 

@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...problems import Point, Problem
+from ..accelerated.estimate_schedule import EstimateSchedule, Result, within
 from ..accelerated.outputs import ModelByRows, VectorModel
-from ..accelerated.progress import Progress, Result, within
 from ..accelerated.proximal_gradient import proximal_gradients
 from ..accelerated.settings import GRADIENTS as STEPS
 from ..solver_context import SolverContext
@@ -92,7 +92,7 @@ class _Done(Exception):
 
 def _quasi_newton(context: SolverContext, model: VectorModel, ridge: float) -> None:
     """Minimise by L-BFGS in scaled variables, restarted while restarts decrease the objective."""
-    problem, progress = context.problem, Progress(context)
+    problem, schedule = context.problem, EstimateSchedule(context)
     x = problem.join(np.array(context.first.coef), context.first.intercept)
     penalised = problem.join(np.full(problem.n_coefficients, ridge), 0.0)
     value, gradient_at = 0.0, np.zeros_like(x)
@@ -116,9 +116,9 @@ def _quasi_newton(context: SolverContext, model: VectorModel, ridge: float) -> N
     def after_step(x: Array) -> None:
         # the last gradient of a line search is that of the point it accepts
         gap = float(gradient_at @ gradient_at) / (2.0 * ridge)
-        progress.n_iter += 1
-        progress.report(Result(value, value - gap, lambda: point(x * units)))
-        if progress.is_over:
+        schedule.n_iter += 1
+        schedule.report(Result(value, value - gap, lambda: point(x * units)))
+        if schedule.is_over:
             raise _Done
 
     options = {
@@ -126,10 +126,10 @@ def _quasi_newton(context: SolverContext, model: VectorModel, ridge: float) -> N
         "maxfun": 20 * context.max_iter,
     }  # fmt: skip
     for _ in range(GRADIENTS.restarts):
-        before = progress.n_iter
+        before = schedule.n_iter
         x = minimize(
             objective, x, jac=True, method="L-BFGS-B", callback=after_step, options=options
         ).x
-        if progress.n_iter == before:
+        if schedule.n_iter == before:
             break
-    context.monitor.check(progress.n_iter, point(x * units))
+    context.monitor.check(schedule.n_iter, point(x * units))

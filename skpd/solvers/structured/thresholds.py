@@ -7,7 +7,7 @@ import numpy as np
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ...problems.thresholds import threshold_rows
-from ..certificate_schedule import NEAR
+from ..certificate_schedule import CERTIFY_AT
 from ..monitor import Monitor, interrupted
 from ..solver_context import SolverContext
 from .settings import ROWS
@@ -41,7 +41,12 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         coef = np.append(start.coef, t[1:] - t[0])
         z = own.matvec(own.join(coef, -t[0]))
         start = Point(coef, -t[0], own.loss.gradient(own.y, z))
-    tol = NEAR * monitor.tol * problem.objective_unit / (loss.n_thresholds * own.objective_unit)
+    tol = (
+        CERTIFY_AT
+        * monitor.tol
+        * problem.objective_unit
+        / (loss.n_thresholds * own.objective_unit)
+    )
     seen: list[Monitor] = []
 
     def on_check(found: Monitor) -> bool:

@@ -25,8 +25,8 @@ class Result(NamedTuple):
     point: Callable[[], Point]
 
 
-class Progress(CertificateSchedule):
-    """The iterations of a run, with a certificate where the gap is estimated to be small enough.
+class EstimateSchedule(CertificateSchedule):
+    """The iterations of a run, with a certificate where the gap is estimated to be small.
 
     Attributes
     ----------
@@ -41,15 +41,15 @@ class Progress(CertificateSchedule):
     @property
     def is_estimated(self) -> bool:
         """Whether the gap should be estimated, where an estimate costs a part of an iteration."""
-        return self.n_iter % GRADIENTS.estimate_every == 0 or self.n_iter >= self.most
+        return self.n_iter % GRADIENTS.estimate_every == 0 or self.n_iter >= self.max_iter
 
-    def report(self, result: Result, enough: float = 0.0) -> float:
+    def report(self, result: Result, sufficient_gap: float = 0.0) -> float:
         """Certify a point if its estimated gap is small, or the last certificate is long ago.
 
         Parameters
         ----------
         result : Result
-        enough : float, default=0.0
+        sufficient_gap : float, default=0.0
             A gap at which the method ends, if it is larger than the requested one.
 
         Returns
@@ -59,7 +59,7 @@ class Progress(CertificateSchedule):
         """
         monitor = self.context.monitor
         gap = min(result.primal, monitor.primal) - max(result.dual, monitor.dual)
-        if self.is_due(self.n_iter, gap if gap > enough else 0.0):
+        if self.is_due(self.n_iter, gap if gap > sufficient_gap else 0.0):
             monitor.check(self.n_iter, result.point())
         return gap
 
