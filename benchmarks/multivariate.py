@@ -99,7 +99,7 @@ def random_problem(rng):
     if np.sum(y > 0.0) * np.sum(y < 0.0) <= 10:
         losses.append(RocAuc(y))
     loss = losses[rng.integers(len(losses))]
-    intercept = bool(loss.opposed) and rng.random() < 0.5
+    intercept = bool(loss.points_of_both_signs) and rng.random() < 0.5
     penalty = PENALTIES[rng.integers(len(PENALTIES))]
     return scores_problem(Design(X), loss, penalty, 10.0 ** rng.uniform(-3, 0), intercept), X
 

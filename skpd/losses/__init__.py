@@ -1,6 +1,10 @@
-"""Losses: convex functions of a target and a prediction, and their conjugates.
+"""Losses: convex functions of targets and predictions, and their conjugates.
 
-Every loss here is a convex function ``phi`` of one number ``t``:
+There are two kinds. A `Loss` is a loss l(y, z) of each row by itself, and the objective has the
+weighted mean. A `skpd.losses.structured.StructuredLoss` is one loss of all scores together, as F1,
+chains and partial likelihoods are. `LossProperties` lists what both declare of their structure.
+
+Most losses of rows are a convex function ``phi`` of one number ``t``:
 
 ================  =================  ==================  ==================
 kind              t                  l(y, z)             l*(y, theta)
@@ -16,7 +20,8 @@ subgradient; the base class turns these into functions of y and z. The proximal 
 conjugates are compiled (``skpd/kernels/maths/losses.hpp``), or, for a class of your own, found
 numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
 predictions at once are in `skpd.losses.coupled`, `skpd.losses.classes` and
-`skpd.losses.quantiles`, those of all samples at once in `skpd.losses.multivariate`.
+`skpd.losses.quantiles`, structured losses in `skpd.losses.multivariate`, `skpd.losses.chains`,
+`skpd.losses.ordinal`, `skpd.losses.survival` and `skpd.losses.scaled_huber`.
 """
 
 from .base import Loss
@@ -35,6 +40,7 @@ from .margin import (
     SquaredHinge,
 )
 from .multivariate import FBeta, PrecisionAtK, RecallAtK, RocAuc
+from .properties import LossProperties
 from .quantiles import NonCrossingPinball
 from .residual import Absolute, Huber, Pinball, ResidualLoss, Squared
 from .tubes import EpsilonInsensitive, SquaredEpsilonInsensitive
@@ -53,6 +59,7 @@ __all__ = [
     "LabelLoss",
     "Logistic",
     "Loss",
+    "LossProperties",
     "MarginLoss",
     "ModifiedHuber",
     "NegativeBinomial",

@@ -1,9 +1,9 @@
-"""The interface of all losses (`Loss`), and of losses of a single prediction (`ScalarLoss`)."""
+"""The interface of losses of rows (`Loss`), and of a single prediction (`ScalarLoss`)."""
 
 from abc import ABC, abstractmethod
 from copy import copy
 from math import inf, isfinite, log2, sqrt
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .._values import Value
 from .cones import LossCones
 from .multipliers import Multipliers
 from .numerical import NumericalEvaluator, constant_between
+from .properties import LossProperties
 from .row_groups import RowGroups
 
 
@@ -39,91 +40,12 @@ class LinearPiece(NamedTuple):
     curvature: float = 0.0
 
 
-class Loss(Value, ABC):
-    """A convex loss l(y, z), non-negative, with 0 in the domain of its conjugate.
+class Loss(LossProperties, Value, ABC):
+    """A loss l(y, z) of each row by itself, of its target y and its prediction z.
 
-    Attributes
-    ----------
-    conjugate_domain : tuple of float
-        The interval on which phi* is finite.
-    lipschitz : float
-        The Lipschitz constant of l(y, .), which may be inf.
-    smoothness : float
-        The Lipschitz constant of the derivative of l(y, .), which may be inf.
-    has_kinks : bool
-        Whether the derivative of l(y, .) jumps.
-    dual_is_free : bool
-        Whether l*(y, .) is finite everywhere.
-    linear_conjugate : bool
-        Whether l*(y, .) is linear along every segment [0, theta] of its domain.
-    quadratic_conjugate : bool
-        Whether l*(y, .) is a parabola along every segment [0, theta] of its domain.
-    linear_tails : bool
-        Whether l(y, .) is linear with a slope other than 0 on an interval, where it has
-        a gradient but no curvature.
-    constant_curvature : bool
-        Whether l(y, .) is a parabola.
-    conjugate_curvature : float or None
-        The q with l*(y, theta) = y theta + q theta^2 / 2 on its domain, where there is one.
-    piecewise_quadratic : bool
-        Whether l(y, .) is linear or a parabola in pieces, as a loss with `pieces` is.
-    groups_have_weights : bool
-        Whether every row is in one of the `row_groups`, with its own weight.
-    of_labels : bool
-        Whether y are labels, -1 and 1, and l(y, z) does not increase with y z.
-    of_residuals : bool
-        Whether l(y, z) is a function of z - y, whose least value, at 0, is 0.
-    is_log_likelihood : bool
-        Whether exp(-l(y, z)) is the probability of y, so that its sum over all labels or classes
-        y is 1.
-    couples_outputs : bool
-        Whether the loss of a sample depends on several predictions, ``n_outputs`` of them, which
-        are side by side in z.
-    of_classes : bool
-        Whether the predictions of a sample are the scores of classes, and y is 1 for its own
-        class and 0 for the others. The loss then stays the same if a number is added to all
-        scores of a sample.
-    of_quantiles : bool
-        Whether the predictions of a sample are quantiles of one target: the loss is inf where
-        they are not in order.
-    has_decisions : bool
-        Whether the sign or the largest of the predictions of a row decides for a class.
-    has_log_link : bool
-        Whether the targets are not negative and exp(z) is a prediction of their mean.
-    has_offset : bool
-        Whether the targets have a second column, of offsets that are added to the predictions.
-    target_error : float
-        The largest relative error of the targets of a loss of residuals, which bounds include.
-    has_radius : bool
-        Whether the losses depend on a radius, a number shared by all rows (`at_radius`).
-    is_compiled : bool
-        Whether methods that update one row after the other are compiled for the loss.
-    has_cones : bool
-        Whether the loss has a representation by cones, for the interior-point method
-        (`add_cones`). Every loss that is quadratic in pieces has one.
+    A row may have several predictions, ``n_outputs`` of them. `LossProperties` lists the
+    attributes by which a loss declares its structure.
     """
-
-    # a class may override these by constants, or by properties that depend on its parameters
-    smoothness: ClassVar[float] = inf
-    linear_conjugate: ClassVar[bool] = False
-    quadratic_conjugate: ClassVar[bool] = False
-    linear_tails: ClassVar[bool] = True
-    constant_curvature: ClassVar[bool] = False
-    conjugate_curvature: ClassVar[float | None] = None
-    groups_have_weights: ClassVar[bool] = True
-    of_labels: ClassVar[bool] = False
-    of_residuals: ClassVar[bool] = False
-    is_log_likelihood: ClassVar[bool] = False
-    couples_outputs: ClassVar[bool] = False
-    of_classes: ClassVar[bool] = False
-    of_quantiles: ClassVar[bool] = False
-    has_decisions: ClassVar[bool] = False
-    has_log_link: ClassVar[bool] = False
-    has_offset: ClassVar[bool] = False
-    has_radius: ClassVar[bool] = False
-    is_compiled: ClassVar[bool] = False
-    n_outputs: int = 1
-    target_error = 0.0
 
     @property
     @abstractmethod
@@ -132,10 +54,6 @@ class Loss(Value, ABC):
     @property
     def lipschitz(self) -> float:
         return max(abs(bound) for bound in self.conjugate_domain)
-
-    @property
-    def has_kinks(self) -> bool:
-        return not self.smoothness < inf
 
     @property
     def dual_is_free(self) -> bool:

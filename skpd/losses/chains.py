@@ -22,7 +22,7 @@ from scipy.special import xlogy
 from .._floats import EPSILON
 from .._typing import Array, Indices, Sum
 from .chain_recursions import NEGLIGIBLE, Beliefs, Chains, best_labels, log_partition, sum_product
-from .structured import Mixture, StructuredLoss
+from .structured import StructuredDual, StructuredLoss
 
 PAIRWISE = 64.0 * EPSILON  # above the relative error of NumPy's sums of numbers of one sign
 
@@ -112,7 +112,7 @@ class ChainLoss(_LossOfChains):
         total, _ = best_labels(self.chains, nodes, transitions)
         return self._mean(total, transitions), self._rounding(nodes, transitions)
 
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
         nodes, transitions = self._augmented(z)
         if smoothing > 0.0:
             return self._smoothed(nodes, transitions, smoothing)
@@ -121,23 +121,25 @@ class ChainLoss(_LossOfChains):
         found[np.arange(len(found)), labels] = 1.0
         theta = self._theta(found, self._counts_of(labels))
         mean_loss = float(np.sum(labels != self.labels)) / self.chains.n_chains
-        mixture = Mixture(theta, mean_loss, EPSILON, EPSILON * mean_loss)
-        return self._mean(total, transitions), mixture
+        dual = StructuredDual(theta, mean_loss, EPSILON, EPSILON * mean_loss)
+        return self._mean(total, transitions), dual
 
-    def _smoothed(self, nodes: Array, transitions: Array, mu: float) -> tuple[float, Mixture]:
+    def _smoothed(
+        self, nodes: Array, transitions: Array, mu: float
+    ) -> tuple[float, StructuredDual]:
         beliefs = sum_product(self.chains, nodes / mu, transitions / mu)
         value = mu * log_partition(self.chains, nodes / mu, transitions / mu)
         mean_loss = float(np.sum(beliefs.nodes * (1.0 - self.true_nodes))) / self.chains.n_chains
         tokens = self.chains.n_tokens / self.chains.n_chains
         error = (beliefs.relative_error + PAIRWISE) * mean_loss + NEGLIGIBLE * tokens
         theta = self._theta(beliefs.nodes, beliefs.counts)
-        mixture = Mixture(theta, mean_loss, self._theta_error(beliefs), error)
-        return self._mean(value, transitions) - mu * self.entropy_range, mixture
+        dual = StructuredDual(theta, mean_loss, self._theta_error(beliefs), error)
+        return self._mean(value, transitions) - mu * self.entropy_range, dual
 
 
 @dataclass(frozen=True, eq=False)
-class ChainLogMixture(Mixture):
-    """A mixture of labelings of chains with the marginals that determine its entropy.
+class ChainDual(StructuredDual):
+    """A distribution over labelings of chains, with the marginals that determine its entropy.
 
     Among all distributions with the given marginals of pairs of neighbours it is the one with the
     largest entropy, which is a concave function of the marginals ::
@@ -160,8 +162,8 @@ class ChainLogMixture(Mixture):
 
     is_linear: ClassVar[bool] = False
 
-    def _with_truth(self, scale: float) -> tuple[Array, Array]:
-        """The marginals of the mixture with the true labeling."""
+    def _with_true_labeling(self, scale: float) -> tuple[Array, Array]:
+        """The marginals of the convex combination with the true labeling."""
         nodes = scale * self.nodes + (1.0 - scale) * self.loss.true_nodes
         edges = scale * self.edges
         edges[self.loss.true_edges] += 1.0 - scale
@@ -170,9 +172,9 @@ class ChainLogMixture(Mixture):
     def value(self, scale: float) -> Sum:
         """The mean entropy of the chains, and a bound on its rounding error.
 
-        The mixture has the probability ``scale``, the true labeling the rest.
+        This distribution has the probability ``scale``, the true labeling the remaining one.
         """
-        chains, (nodes, edges) = self.loss.chains, self._with_truth(scale)
+        chains, (nodes, edges) = self.loss.chains, self._with_true_labeling(scale)
         of_tokens = np.sum(xlogy(nodes, nodes), axis=1)
         of_edges = float(np.sum(xlogy(edges, edges)))
         entropy = -of_edges + float(np.sum((chains.n_neighbours - 1.0) * of_tokens))
@@ -183,10 +185,10 @@ class ChainLogMixture(Mixture):
         error = 1.1 * relative * sizes + 1e3 * count * NEGLIGIBLE
         return entropy / chains.n_chains, error / chains.n_chains
 
-    def __rmul__(self, scale: float) -> "ChainLogMixture":
-        shrunk = scale * Mixture(self.theta, 0.0, self.theta_error)
+    def __rmul__(self, scale: float) -> "ChainDual":
+        shrunk = scale * StructuredDual(self.theta, 0.0, self.theta_error)
         relative = self.relative_error + 4.0 * EPSILON
-        return self.loss.mixture_of(shrunk, *self._with_truth(scale), relative)
+        return self.loss.dual_of_marginals(shrunk, *self._with_true_labeling(scale), relative)
 
 
 class ChainLogLoss(_LossOfChains):
@@ -199,19 +201,19 @@ class ChainLogLoss(_LossOfChains):
     n_labels : int
     """
 
-    is_smooth: ClassVar[bool] = True
+    is_smooth = True
 
     def __init__(self, labels: Indices, lengths: Indices, n_labels: int) -> None:
         super().__init__(labels, lengths, n_labels)
         first = self.chains.edges
         self.true_edges = np.arange(len(first)), self.labels[first], self.labels[first + 1]
 
-    def mixture_of(
-        self, plain: Mixture, nodes: Array, edges: Array, relative_error: float = 0.0
-    ) -> ChainLogMixture:
-        """The mixture with these means and marginals."""
+    def dual_of_marginals(
+        self, plain: StructuredDual, nodes: Array, edges: Array, relative_error: float = 0.0
+    ) -> ChainDual:
+        """The dual point with these means and marginals."""
         means = plain.theta, 0.0, plain.theta_error, 0.0
-        return ChainLogMixture(*means, self, nodes, edges, relative_error)
+        return ChainDual(*means, self, nodes, edges, relative_error)
 
     def value(self, z: Array) -> Sum:
         nodes, transitions = self._relative(z)
@@ -225,7 +227,7 @@ class ChainLogLoss(_LossOfChains):
         theta = self._theta(beliefs.nodes, beliefs.counts)
         return self._mean(beliefs.log_partition, transitions), theta
 
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, ChainLogMixture]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, ChainDual]:
         """The loss at z and the probabilities there.
 
         Raises
@@ -238,14 +240,16 @@ class ChainLogLoss(_LossOfChains):
         nodes, transitions = self._relative(z)
         beliefs = sum_product(self.chains, nodes, transitions)
         theta = self._theta(beliefs.nodes, beliefs.counts)
-        plain = Mixture(theta, 0.0, self._theta_error(beliefs))
-        mixture = self.mixture_of(plain, beliefs.nodes, beliefs.edges(), beliefs.relative_error)
-        return self._mean(beliefs.log_partition, transitions), mixture
+        plain = StructuredDual(theta, 0.0, self._theta_error(beliefs))
+        dual = self.dual_of_marginals(
+            plain, beliefs.nodes, beliefs.edges(), beliefs.relative_error
+        )
+        return self._mean(beliefs.log_partition, transitions), dual
 
     @property
-    def truth(self) -> ChainLogMixture:
+    def true_labeling(self) -> ChainDual:
         """The true labeling."""
-        return self.mixture_of(super().truth, self.true_nodes, self._true_part(1.0))
+        return self.dual_of_marginals(super().true_labeling, self.true_nodes, self._true_part(1.0))
 
     def _true_part(self, share: float) -> Array:
         """The probabilities of pairs of labels of the true labeling, times its share."""
@@ -253,15 +257,15 @@ class ChainLogLoss(_LossOfChains):
         edges[self.true_edges] = share
         return edges
 
-    def mixed(self, shares: Array, mixtures: Sequence[Any]) -> ChainLogMixture:
-        """The mixture of several (see `Mixture.mixed`), whose marginals are averages too."""
-        plain = Mixture.mixed(shares, mixtures)
+    def convex_combination(self, shares: Array, duals: Sequence[Any]) -> ChainDual:
+        """See `StructuredDual.convex_combination`; the marginals are combined as the means are."""
+        plain = StructuredDual.convex_combination(shares, duals)
         shares = np.maximum(shares, 0.0)
         shares = shares / max(float(np.sum(shares)), 1.0)
         rest = max(1.0 - float(np.sum(shares)), 0.0)
         nodes, edges = rest * self.true_nodes, self._true_part(rest)
-        for share, mixture in zip(shares, mixtures, strict=True):
-            nodes += share * mixture.nodes
-            edges += share * mixture.edges
-        relative = max(m.relative_error for m in mixtures) + 4.0 * (len(mixtures) + 2) * EPSILON
-        return self.mixture_of(plain, nodes, edges, relative)
+        for share, dual in zip(shares, duals, strict=True):
+            nodes += share * dual.nodes
+            edges += share * dual.edges
+        relative = max(m.relative_error for m in duals) + 4.0 * (len(duals) + 2) * EPSILON
+        return self.dual_of_marginals(plain, nodes, edges, relative)

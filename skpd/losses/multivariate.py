@@ -15,7 +15,6 @@ the maximum, and the recursions of `skpd.losses.labelings` find its smooth count
 """
 
 from abc import abstractmethod
-from functools import cached_property
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -26,7 +25,7 @@ from .._floats import EPSILON
 from .._typing import Array, Mask, Numbers, Sum
 from .._values import attribute_of_part
 from .labelings import best_flips, marginals
-from .structured import Mixture, StructuredLoss
+from .structured import StructuredDual, StructuredLoss
 
 LARGEST_TABLE = 30_000_000  # most entries of the tables of a smoothed maximum, 240 MB
 
@@ -106,15 +105,15 @@ class ContingencyLoss(MultivariateLoss):
         b, c = self.best_counts(gains, (_prefix_sums(gains[0]), _prefix_sums(gains[1])))
         return int(b), int(c)
 
-    def _labeling(self, z: Array, b: int, c: int) -> Mixture:
+    def _labeling(self, z: Array, b: int, c: int) -> StructuredDual:
         theta = np.zeros(len(z))
         theta[self.positives[best_flips(-z[self.positives], b)]] = -2.0
         theta[self.negatives[best_flips(z[self.negatives], c)]] = 2.0
-        return Mixture(theta, float(self.delta(b, c)), 0.0, 4.0 * EPSILON)
+        return StructuredDual(theta, float(self.delta(b, c)), 0.0, 4.0 * EPSILON)
 
-    def _value_of(self, z: Array, mixture: Mixture) -> Sum:
-        linear, error = kernels.compensated_dot(self.weights, mixture.theta, z)
-        value = mixture.mean_loss + linear
+    def _value_of(self, z: Array, dual: StructuredDual) -> Sum:
+        linear, error = kernels.compensated_dot(self.weights, dual.theta, z)
+        value = dual.mean_loss + linear
         # the rounding error of the weights 1 / n is a relative error of the whole sum
         return value, error + EPSILON * (5.0 + abs(value) + 2.0 * abs(linear))
 
@@ -126,7 +125,7 @@ class ContingencyLoss(MultivariateLoss):
         total = 2.0 * float(np.mean(np.abs(z))) * (1.0 + 1e-9)
         return value, error + EPSILON * ((2.0 * sqrt(len(z)) + 20.0) * total + 40.0)
 
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
         z = np.ascontiguousarray(z, dtype=np.float64)
         b, c = self._worst(z)
         if smoothing == 0.0:
@@ -142,7 +141,7 @@ class ContingencyLoss(MultivariateLoss):
         theta = self._theta(-2.0 * q.flips[0], 2.0 * q.flips[1])
         mean_loss = float(np.sum(q.cells * np.where(q.cells > 0.0, delta, 0.0)))
         error = min(q.error, 1.0)
-        mixed = Mixture(
+        mixed = StructuredDual(
             theta,
             mean_loss,
             2.0 * error + 2.0 * EPSILON,
@@ -180,6 +179,11 @@ class FBeta(ContingencyLoss):
         super().__init__(y)
         self.beta = float(beta)
         self.entropy_range = len(self.y) * log(2.0)
+        all_positive = float(self.delta(0, len(self.negatives)))
+        self.points_of_both_signs = (
+            StructuredDual(1.0 - self.y, all_positive, 0.0, 4.0 * EPSILON),
+            StructuredDual(-1.0 - self.y, 1.0, 0.0, 4.0 * EPSILON),
+        )
 
     def delta(self, b: np.ndarray | float, c: np.ndarray | float) -> Numbers:
         squared, n_pos = self.beta**2, len(self.positives)
@@ -187,14 +191,6 @@ class FBeta(ContingencyLoss):
 
     def allowed(self, b: np.ndarray | float, c: np.ndarray | float) -> Mask | bool:
         return True
-
-    @cached_property
-    def opposed(self) -> tuple[Mixture, ...]:  # type: ignore[override]
-        all_positive = float(self.delta(0, len(self.negatives)))
-        return (
-            Mixture(1.0 - self.y, all_positive, 0.0, 4.0 * EPSILON),
-            Mixture(-1.0 - self.y, 1.0, 0.0, 4.0 * EPSILON),
-        )
 
     def best_counts(self, gains: tuple[Array, Array], sums: tuple[Array, Array]) -> tuple:
         n_pos, n_neg = len(gains[0]), len(gains[1])
@@ -303,18 +299,18 @@ class RocAuc(MultivariateLoss):
         self.n_pairs = n_pos * n_neg
         self.entropy_range = self.n_pairs * log(2.0)
 
-    def _worst(self, z: Array) -> Mixture:
+    def _worst(self, z: Array) -> StructuredDual:
         ends, highs = z[self.positives] - 1.0, z[self.negatives]
         n_pos, n_neg = len(ends), len(highs)
         above = n_neg - np.searchsorted(np.sort(highs), ends, side="right")
         below = np.searchsorted(np.sort(ends), highs, side="left")
         theta = self._theta(-(above / n_neg), below / n_pos)
-        return Mixture(theta, int(np.sum(above)) / self.n_pairs, EPSILON, 2.0 * EPSILON)
+        return StructuredDual(theta, int(np.sum(above)) / self.n_pairs, EPSILON, 2.0 * EPSILON)
 
-    def _value_of(self, z: Array, mixture: Mixture) -> Sum:
-        linear, error = kernels.compensated_dot(self.weights, mixture.theta, z)
-        sizes = float(np.sum(self.weights * np.abs(mixture.theta * z)))
-        return mixture.mean_loss + linear, error + EPSILON * (4.0 + 4.0 * sizes)
+    def _value_of(self, z: Array, dual: StructuredDual) -> Sum:
+        linear, error = kernels.compensated_dot(self.weights, dual.theta, z)
+        sizes = float(np.sum(self.weights * np.abs(dual.theta * z)))
+        return dual.mean_loss + linear, error + EPSILON * (4.0 + 4.0 * sizes)
 
     def value(self, z: Array) -> Sum:
         z = np.ascontiguousarray(z, dtype=np.float64)
@@ -322,7 +318,7 @@ class RocAuc(MultivariateLoss):
         # the rounding of z_i - 1 may put a pair into the set, or leave it out
         return value, error + EPSILON * (1.0 + float(np.max(np.abs(z))))
 
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
         z = np.ascontiguousarray(z, dtype=np.float64)
         if smoothing == 0.0:
             found = self._worst(z)
@@ -333,7 +329,7 @@ class RocAuc(MultivariateLoss):
         shares = expit(hinges / width)
         theta = self._theta(-np.mean(shares, axis=1), np.mean(shares, axis=0))
         error = max(shares.shape) * EPSILON
-        mixed = Mixture(theta, float(np.mean(shares)), error, sum(shares.shape) * EPSILON)
+        mixed = StructuredDual(theta, float(np.mean(shares)), error, sum(shares.shape) * EPSILON)
         value = float(np.mean(np.logaddexp(0.0, hinges / width)))
         return width * (value - log(2.0)), mixed
 

@@ -17,7 +17,6 @@ rows of the larger of both sides.
 
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import inf, log, sqrt
 from typing import ClassVar, cast
 
@@ -29,7 +28,7 @@ from .._typing import Array, Indices, Sum
 from ..designs import Design
 from .base import _depth
 from .margin import MarginLoss
-from .structured import LossOfRows, Mixture
+from .structured import StructuredDual, StructuredLossOfRows
 
 NEGLIGIBLE = 1e-8  # a step for a threshold whose square is a rounding error, relative to it
 FLAT = 1e-18  # a slope of the mean loss that is a rounding error
@@ -39,7 +38,7 @@ ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjug
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdMixture(Mixture):
+class ThresholdDual(StructuredDual):
     """Derivatives theta_ik for all thresholds, whose weighted sums over the rows vanish.
 
     Attributes
@@ -57,11 +56,11 @@ class ThresholdMixture(Mixture):
     def value(self, scale: float) -> Sum:
         return self.loss.dual_value(self.table, scale)
 
-    def __rmul__(self, scale: float) -> "ThresholdMixture":
+    def __rmul__(self, scale: float) -> "ThresholdDual":
         return replace(super().__rmul__(scale), table=scale * self.table)
 
 
-class OrdinalLoss(LossOfRows):
+class OrdinalLoss(StructuredLossOfRows):
     """The loss of ordered classes.
 
     Parameters
@@ -85,9 +84,7 @@ class OrdinalLoss(LossOfRows):
         n, self.n_thresholds = len(labels), int(np.max(labels))
         self.inner, self._given = inner, (labels, sample_weight, offset)
         self.thresholds: Array | None = None  # given ones, in place of the best
-        kinks = inner.has_kinks
-        self.is_smooth = self.has_curvature = not kinks  # type: ignore[misc]
-        self.has_kinks = kinks  # type: ignore[misc]
+        self.is_smooth = self.has_curvature = not inner.has_kinks
         self.weights = np.full(n, 1.0 / n)
         self.places = np.flatnonzero(sample_weight > 0.0)
         self.n_exchangeable = len(self.places)
@@ -109,6 +106,10 @@ class OrdinalLoss(LossOfRows):
         at_null = np.array([-inner._best_constant(*own) for own in self.masses])
         self._last = np.empty(0), at_null
         self._expanded: tuple[Array, Array | None, list] = self._last[0], None, []
+
+    @property
+    def has_kinks(self) -> bool:
+        return self.inner.has_kinks
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"
@@ -256,7 +257,7 @@ class OrdinalLoss(LossOfRows):
         norms: Array = design.column_norms(weights)
         return sqrt(2.0 * self.inner.smoothness * self.n_thresholds) * (1.0 + 1e-9) * norms
 
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
         if smoothing > 0.0:
             raise ValueError(f"smoothing must be 0 for ordered classes, got {smoothing!r}.")
         u = self._shifted(z)
@@ -265,7 +266,7 @@ class OrdinalLoss(LossOfRows):
         table = np.array([
             self._balanced(signs, u - t) for signs, t in zip(self.signs, thresholds, strict=True)
         ])  # fmt: skip
-        return value, self.mixture_of(table)
+        return value, self.balanced_dual(table)
 
     def _balanced(self, signs: Array, z: Array) -> Array:
         """Derivatives of the margin losses at z whose sums on both sides are about equal."""
@@ -281,8 +282,8 @@ class OrdinalLoss(LossOfRows):
             theta = signs * point if np.isfinite(point).all() else theta
         return theta
 
-    def mixture_of(self, table: Array) -> Mixture:
-        """The mixture of numbers s_ik theta_ik, scaled so that sums on both sides are equal.
+    def balanced_dual(self, table: Array) -> StructuredDual:
+        """The dual point of s_ik theta_ik, scaled so that sums on both sides are equal.
 
         Parameters
         ----------
@@ -298,8 +299,8 @@ class OrdinalLoss(LossOfRows):
                     theta[side] *= larger / total
         return self._of_table(table)
 
-    def _of_table(self, table: Array) -> Mixture:
-        """The mixture of s_ik theta_ik, compared with one whose sums are exactly 0.
+    def _of_table(self, table: Array) -> StructuredDual:
+        """The dual point of s_ik theta_ik, compared with one whose sums are exactly 0.
 
         Where the conjugates are linear, as those of the hinge loss, its two means are enough.
         """
@@ -310,8 +311,8 @@ class OrdinalLoss(LossOfRows):
         root = float(np.sqrt(len(self.weights) * np.sum((error * sizes) ** 2)))
         if self.inner.linear_conjugate:
             value, rounding = self.dual_value(table, 1.0)
-            return Mixture(theta, value, root, rounding)
-        return ThresholdMixture(theta, 0.0, root, 0.0, self, table)
+            return StructuredDual(theta, value, root, rounding)
+        return ThresholdDual(theta, 0.0, root, 0.0, self, table)
 
     def dual_value(self, table: Array, scale: float) -> Sum:
         """Minus the conjugates of scaled theta_ik, plus the part of the offsets."""
@@ -329,8 +330,8 @@ class OrdinalLoss(LossOfRows):
             rounding += error + 2.0 * (_depth(n) + ROUNDINGS) * EPSILON * size
         return value, rounding
 
-    @cached_property
-    def truth(self) -> Mixture:  # type: ignore[override]
+    @property
+    def true_labeling(self) -> StructuredDual:
         return self._of_table(np.zeros_like(self.signs))
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Sum
-from .structured import Mixture, StructuredLoss
+from .structured import StructuredDual, StructuredLoss
 
 TINY = float(np.finfo(float).tiny)
 
@@ -44,18 +44,16 @@ class ScaledHuber(StructuredLoss):
     epsilon: float
     scale: float | None = None
 
-    @property
-    def largest_theta(self) -> Array:  # type: ignore[override]
-        return np.full(len(self.y), self.epsilon)
-
-    @property
-    def largest_target(self) -> float:  # type: ignore[override]
-        return float(np.max(np.abs(self.y), initial=0.0))
-
-    @property
-    def opposed(self) -> tuple[Mixture, ...]:  # type: ignore[override]
-        # as epsilon is at least 1, all theta_i may be 1
-        return self.dual_point(np.ones(len(self.y))), self.dual_point(-np.ones(len(self.y)))
+    def __post_init__(self) -> None:
+        ones = np.ones(len(self.y))
+        derived = {
+            "largest_theta": self.epsilon * ones,
+            "largest_target": float(np.max(np.abs(self.y), initial=0.0)),
+            # as epsilon is at least 1, all theta_i may be 1
+            "points_of_both_signs": (self.dual_point(ones), self.dual_point(-ones)),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     def best_scale(self, residuals: Array, least: float = TINY) -> float:
         """The sigma >= least that minimises the loss, where sum_i c_i clip(r_i / sigma)^2 = 1.
@@ -86,16 +84,16 @@ class ScaledHuber(StructuredLoss):
         rounding = self.sensitivity(4.0 * EPSILON * (np.abs(z) + np.abs(self.y)))
         return value, rounding + 64.0 * EPSILON * value
 
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
         r = z - self.y
         with np.errstate(over="ignore"):
             theta = np.clip(r / self.best_scale(r), -self.epsilon, self.epsilon)
         return self.value(z)[0], self.dual_point(theta)
 
-    def dual_point(self, theta: Array) -> Mixture:
+    def dual_point(self, theta: Array) -> StructuredDual:
         """The dual point of the feasible theta nearest in direction to the given one."""
         theta = np.clip(np.nan_to_num(theta), -self.epsilon, self.epsilon)
         size = sqrt(kernels.dot(self.weights * theta, theta)) * (1.0 + len(theta) * EPSILON)
         theta = theta / max(size, 1.0)
         value, rounding = kernels.compensated_dot(self.weights, theta, self.y)
-        return Mixture(theta, -value, 0.0, rounding)
+        return StructuredDual(theta, -value, 0.0, rounding)

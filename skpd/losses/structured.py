@@ -3,15 +3,15 @@
     L(z) = max over labelings y' of   loss(y') + sum_i c_i z_i (F(y')_i - F(y)_i)
 
 with y the true labeling, whose loss is 0, so that L >= 0. L is not a sum over the rows. Its
-conjugate is finite at the means of distributions q over the labelings (mixtures) ::
+conjugate is finite at the means of distributions q over the labelings ::
 
     theta = E_q[F(y')] - F(y),    - L*(theta) >= E_q[loss(y')]
 
-A mixture is stored as these two means. The means of an average of mixtures are averages, and those
-of a mixture with the true labeling are multiples, as both means of the true labeling are 0
-(Joachims, 2005, A support vector method for multivariate performance measures; Zhang, Saha and
-Vishwanathan, Regularized risk minimization by Nesterov's accelerated gradient methods, Examples 3
-and 4).
+A dual point is stored as these two means. The means of a convex combination of distributions are
+convex combinations, and those of one with the true labeling are multiples, as both means of the
+true labeling are 0 (Joachims, 2005, A support vector method for multivariate performance measures;
+Zhang, Saha and Vishwanathan, Regularized risk minimization by Nesterov's accelerated gradient
+methods, Examples 3 and 4).
 
 A soft maximum in place of the largest adds the entropy of q, as in conditional random fields.
 """
@@ -19,7 +19,7 @@ A soft maximum in place of the largest adds the entropy of q, as in conditional 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import fsum, inf
+from math import fsum
 from typing import ClassVar, Self
 
 import numpy as np
@@ -27,13 +27,12 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array, Indices, Sum
 from ..designs import Design
+from .properties import LossProperties
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class StructuredDual:
     """A dual point: the means of a distribution over labelings, with bounds on their errors.
-
-    Losses create mixtures, and averages of mixtures are mixtures.
 
     Attributes
     ----------
@@ -61,7 +60,7 @@ class Mixture:
         return value, scale * self.mean_loss_error + 2.0 * EPSILON * abs(value)
 
     def __rmul__(self, scale: float) -> Self:
-        """The mixture of this one, with the probability ``scale``, and the true labeling."""
+        """The distribution with the probability ``scale``, else the true labeling."""
         error = EPSILON * float(np.max(np.abs(self.theta), initial=0.0))
         return replace(
             self,
@@ -72,35 +71,36 @@ class Mixture:
         )
 
     @classmethod
-    def mixed(cls, shares: Array, mixtures: "Sequence[Mixture]") -> "Mixture":
-        """The mixture of several, and of the true labeling with the rest of the probability.
+    def convex_combination(cls, shares: Array, duals: "Sequence[StructuredDual]") -> Self:
+        """The means of several distributions, and of the true labeling with the remaining share.
 
         Parameters
         ----------
-        shares : ndarray of shape (n_mixtures,)
-            Probabilities of the mixtures. If rounding makes their sum larger than 1, they are
-            divided by it.
+        shares : ndarray of shape (n_duals,)
+            Probabilities of the distributions. If rounding makes their sum larger than 1, they
+            are divided by it.
+        duals : sequence of StructuredDual
         """
         shares = np.maximum(shares, 0.0)
         total = fsum(shares)
         shares = shares / total if total > 1.0 else shares
-        theta, size = np.zeros_like(mixtures[0].theta), 0.0
-        for share, mixture in zip(shares, mixtures, strict=True):
+        theta, size = np.zeros_like(duals[0].theta), 0.0
+        for share, dual in zip(shares, duals, strict=True):
             if share > 0.0:
-                theta += share * mixture.theta
-                size = max(size, float(np.max(np.abs(mixture.theta), initial=0.0)))
-        losses = [m.mean_loss for m in mixtures]
+                theta += share * dual.theta
+                size = max(size, float(np.max(np.abs(dual.theta), initial=0.0)))
+        losses = [dual.mean_loss for dual in duals]
         mean_loss = float(shares @ losses)
-        rounding = (len(mixtures) + 4) * EPSILON
-        return Mixture(
+        rounding = (len(duals) + 4) * EPSILON
+        return cls(
             theta,
             mean_loss,
-            rounding * size + max(m.theta_error for m in mixtures),
-            rounding * float(shares @ np.abs(losses)) + max(m.mean_loss_error for m in mixtures),
+            rounding * size + max(dual.theta_error for dual in duals),
+            rounding * float(shares @ np.abs(losses)) + max(d.mean_loss_error for d in duals),
         )
 
 
-class StructuredLoss(ABC):
+class StructuredLoss(LossProperties, ABC):
     """A loss of all scores together.
 
     Attributes
@@ -109,6 +109,8 @@ class StructuredLoss(ABC):
         The c_i > 0: the gradient in the scores is weights * theta.
     largest_theta : ndarray of shape (n_scores,)
         The largest abs(theta_i) of any labeling.
+    entropy_range : float
+        D: the maximum smoothed by mu is below the maximum by at most mu D.
     is_smooth : bool
         Whether it is a soft maximum, with a gradient everywhere.
     has_curvature : bool
@@ -119,11 +121,9 @@ class StructuredLoss(ABC):
         Whether the loss is a sum of margin losses of scores less thresholds, which minimise it.
     ignores_constants : bool
         Whether a constant added to all scores does not change the loss.
-    entropy_range : float
-        D: the maximum smoothed by mu is below the maximum by at most mu D.
-    opposed : tuple of Mixture
-        Mixtures whose theta have sums of both signs, which bound an intercept; empty for losses of
-        models without an intercept.
+    points_of_both_signs : tuple of StructuredDual
+        Dual points whose theta have sums of both signs, which bound an intercept; empty for losses
+        of models without an intercept.
     n_exchangeable : int
         The number of scores of which a sample could stand for the others, or 0 if none could.
     largest_target : float
@@ -132,24 +132,15 @@ class StructuredLoss(ABC):
 
     weights: Array
     largest_theta: Array
-    is_smooth: ClassVar[bool] = False
-    has_curvature: ClassVar[bool] = False
-    hessian_by_table: ClassVar[bool] = False
-    ignores_constants: ClassVar[bool] = False
     entropy_range: float
-    linear_tails: ClassVar[bool] = True  # this and the next ones are said by every loss
-    has_radius: ClassVar[bool] = False
-    has_cones: ClassVar[bool] = False
-    of_labels: ClassVar[bool] = False
-    of_classes: ClassVar[bool] = False
+    is_smooth: bool = False
+    has_curvature: bool = False
+    hessian_by_table: ClassVar[bool] = False
     has_thresholds: ClassVar[bool] = False
-    has_kinks: ClassVar[bool] = True
-    constant_curvature: ClassVar[bool] = False
-    smoothness: ClassVar[float] = inf
-    is_log_likelihood: ClassVar[bool] = False
-    opposed: ClassVar[tuple[Mixture, ...]] = ()
+    ignores_constants: ClassVar[bool] = False
+    points_of_both_signs: tuple[StructuredDual, ...] = ()
     n_exchangeable: int = 0
-    largest_target: ClassVar[float] = 1.0
+    largest_target: float = 1.0
 
     @property
     def n_scores(self) -> int:
@@ -160,31 +151,31 @@ class StructuredLoss(ABC):
         """The loss L(z) and a bound on its rounding error."""
 
     @abstractmethod
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, Mixture]:
-        """The maximum at z and where it is attained.
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
+        """The maximum at z and the dual point where it is attained.
 
         Parameters
         ----------
         z : ndarray of shape (n_scores,)
         smoothing : float
-            mu >= 0. The maximum is over mixtures q of their mean loss plus mu times (the entropy
-            of q minus the largest entropy). With 0 the result is one of the best labelings.
+            mu >= 0. The maximum is over distributions q of their mean loss plus mu times (the
+            entropy of q minus the largest entropy). With 0 it is attained at a labeling.
 
         Returns
         -------
         value : float
             The smoothed loss, without a bound on rounding.
-        mixture : Mixture
+        dual : StructuredDual
         """
 
     @property
-    def truth(self) -> Mixture:
+    def true_labeling(self) -> StructuredDual:
         """The true labeling."""
-        return Mixture(np.zeros(self.n_scores), 0.0)
+        return StructuredDual(np.zeros(self.n_scores), 0.0)
 
-    def mixed(self, shares: Array, mixtures: Sequence[Mixture]) -> Mixture:
-        """The mixture of several: `Mixture.mixed` for the class of mixtures of this loss."""
-        return Mixture.mixed(shares, mixtures)
+    def convex_combination(self, shares: Array, duals: Sequence[StructuredDual]) -> StructuredDual:
+        """`StructuredDual.convex_combination` for the class of dual points of this loss."""
+        return StructuredDual.convex_combination(shares, duals)
 
     def sample(self, rows: Indices) -> "tuple[Indices, StructuredLoss]":
         """The indices of some rows, perhaps with a few others, and the loss of these rows."""
@@ -203,8 +194,8 @@ class StructuredLoss(ABC):
         return float(self.weights @ (self.largest_theta * error)) * (1.0 + 1e-9)
 
 
-class LossOfRows(StructuredLoss):
-    """A smooth or piecewise linear loss with a score for each row.
+class StructuredLossOfRows(StructuredLoss):
+    """A structured loss that is smooth or piecewise linear, with one score for each row.
 
     Attributes
     ----------
@@ -228,12 +219,12 @@ class LossOfRows(StructuredLoss):
 
     def _shifted(self, z: Array) -> Array:
         """The scores of the rows with weights, with their offsets."""
-        own: Array = np.ascontiguousarray(z[self.places])
-        return own if self.offset is None else own + self.offset
+        scores: Array = np.ascontiguousarray(z[self.places])
+        return scores if self.offset is None else scores + self.offset
 
     def _rows(self, values: Array) -> Array:
         """Values of the rows with weights, as those of all rows over their weights 1 / n."""
-        found = np.zeros(len(self.weights))
-        found[self.places] = values
-        found *= len(found)
-        return found
+        per_row = np.zeros(len(self.weights))
+        per_row[self.places] = values
+        per_row *= len(per_row)
+        return per_row

@@ -33,13 +33,13 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Indices, Numbers, Sum
 from ..designs import Design
-from .structured import LossOfRows, Mixture
+from .structured import StructuredDual, StructuredLossOfRows
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
 
 
 @dataclass(frozen=True, eq=False)
-class RiskMixture(Mixture):
+class RiskDual(StructuredDual):
     """The distributions on all risk sets at a vector of scores, mixed with the events.
 
     Attributes
@@ -67,11 +67,11 @@ class RiskMixture(Mixture):
     def value(self, scale: float) -> Sum:
         return self.loss.entropy(self, scale * self.share)
 
-    def __rmul__(self, scale: float) -> "RiskMixture":
+    def __rmul__(self, scale: float) -> "RiskDual":
         return replace(super().__rmul__(scale), share=scale * self.share)
 
 
-class PartialLikelihood(LossOfRows):
+class PartialLikelihood(StructuredLossOfRows):
     """The negative log partial likelihood of Cox's proportional hazards.
 
     Parameters
@@ -89,10 +89,10 @@ class PartialLikelihood(LossOfRows):
         How ties are treated; by Breslow's method otherwise.
     """
 
-    is_smooth: ClassVar[bool] = True
+    is_smooth = True
     linear_tails: ClassVar[bool] = False
     has_kinks: ClassVar[bool] = False
-    has_curvature: ClassVar[bool] = True
+    has_curvature = True
     hessian_by_table: ClassVar[bool] = True
     ignores_constants: ClassVar[bool] = True
 
@@ -252,7 +252,7 @@ class PartialLikelihood(LossOfRows):
         half_ranges: Array = design.half_ranges(self.places)
         return sqrt(2.0 * self.total) * (1.0 + 1e-9) * half_ranges
 
-    def mixture(self, z: Array, smoothing: float) -> tuple[float, RiskMixture]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, RiskDual]:
         u = self._shifted(z)
         value, _, log_sums = self._value_of(u)
         marginals = self.sets.marginals(u, log_sums)
@@ -272,22 +272,22 @@ class PartialLikelihood(LossOfRows):
             missed += kernels.dot(marginals + self.shares, np.abs(self._offset_low))
             of_offsets = shift, missed * (1.0 + 1e-9)
         means = theta, 0.0, error, 0.0
-        return value, RiskMixture(*means, self, u, log_sums, entropies, of_offsets)
+        return value, RiskDual(*means, self, u, log_sums, entropies, of_offsets)
 
-    def entropy(self, mixture: RiskMixture, share: float) -> Sum:
-        """The constant of the linear function of z that a share of a mixture stands for."""
-        (value, rounding), (shift, error) = mixture.entropies, mixture.of_offsets
-        of_events, size = self.sets.entropy_of_events(mixture.scores, mixture.log_sums, share)
+    def entropy(self, dual: RiskDual, share: float) -> Sum:
+        """The constant of the linear function of z that a share of a dual point stands for."""
+        (value, rounding), (shift, error) = dual.entropies, dual.of_offsets
+        of_events, size = self.sets.entropy_of_events(dual.scores, dual.log_sums, share)
         value = share * (value + shift) - float(xlogy(share, share)) * self.total
         rounding = share * (rounding + error)
-        rounding += self._error_of_exponents(mixture.scores) * (size + self.total)
+        rounding += self._error_of_exponents(dual.scores) * (size + self.total)
         size += abs(value) + abs(share * shift) + self._constant_size + self.total
         rounding += self._roundings * size
         return (value + of_events) - self.constant, rounding
 
     @property
-    def truth(self) -> RiskMixture:
-        return 0.0 * self.mixture(np.zeros(len(self.weights)), 0.0)[1]
+    def true_labeling(self) -> RiskDual:
+        return 0.0 * self.loss_augmented(np.zeros(len(self.weights)), 0.0)[1]
 
     # The baseline
 

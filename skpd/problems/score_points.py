@@ -8,7 +8,7 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
-from ..losses.structured import Mixture
+from ..losses.structured import StructuredDual
 from .free_directions import FreeDirections, proven
 from .interfaces import ProblemParts
 
@@ -36,11 +36,13 @@ class FreeConstant(FreeDirections):
         if not rows.fit_intercept or cast(StructuredPoint, point).is_balanced:
             return point
         slope, _ = rows.slope_of(point.theta)
-        for other in rows.loss.opposed:
+        for other in rows.loss.points_of_both_signs:
             beyond, _ = rows.slope_of(other)
             if slope * beyond < 0.0:
                 share = slope / (slope - beyond)
-                mixed = rows.loss.mixed(np.array([1.0 - share, share]), [point.theta, other])
+                mixed = rows.loss.convex_combination(
+                    np.array([1.0 - share, share]), [point.theta, other]
+                )
                 return StructuredPoint(rows, mixed, abs(beyond))
         return point
 
@@ -54,16 +56,16 @@ class StructuredPoint(DualPoint):
     Parameters
     ----------
     rows : RowsOfScores
-    mixture : Mixture
+    mixture : StructuredDual
     beyond : float, default=0.0
         For a mixture that is balanced by another, the sum sum_i c_i theta_i of the other one.
         Shares that differ by at most 4 units in the last place give a sum of exactly 0.
     """
 
-    theta: Mixture
+    theta: StructuredDual
     quadratic = False
 
-    def __init__(self, rows: Any, mixture: Mixture, beyond: float = 0.0) -> None:
+    def __init__(self, rows: Any, mixture: StructuredDual, beyond: float = 0.0) -> None:
         self.rows, self.theta, self.is_balanced = rows, mixture, beyond > 0.0
         self.linear = mixture.is_linear
         # a bound on the difference of the other mixture's share from that with a sum of 0

@@ -28,7 +28,7 @@ from ..certificates import dual_estimate
 from ..certificates.objective import DualPoint, Sum
 from ..designs import Design, WeightedGram
 from ..designs.sampling import uniform_by_place
-from ..losses.structured import Mixture, StructuredLoss
+from ..losses.structured import StructuredDual, StructuredLoss
 from ..penalties import Penalty
 from .interfaces import MARGIN, Free, ProblemParts, Rows
 from .null_model import NullModel
@@ -69,7 +69,7 @@ class RowsOfScores(Rows):
     weights = attribute_of_part("loss.weights")
 
     def __post_init__(self) -> None:
-        if self.fit_intercept and not self.loss.opposed:
+        if self.fit_intercept and not self.loss.points_of_both_signs:
             raise ValueError(
                 "fit_intercept must be False for this loss: a constant added to all scores is "
                 "of no use to it."
@@ -173,7 +173,9 @@ class RowsOfScores(Rows):
             return Point(coef, 0.0, self._mixture_at(0.0))
         at_zero = self.loss.value(np.zeros(self.loss.n_scores))[0]
         # outside of this interval constants have larger losses than the constant 0
-        bounds = [(at_zero - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.opposed]
+        bounds = [
+            (at_zero - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.points_of_both_signs
+        ]
         low, high = float(min(bounds) - 1.0), float(max(bounds) + 1.0)
         left, right = self._mixture_at(low), self._mixture_at(high)
         for _ in range(HALVINGS):
@@ -189,11 +191,11 @@ class RowsOfScores(Rows):
         slopes = self.slope_of(left)[0], self.slope_of(right)[0]
         share = slopes[1] / (slopes[1] - slopes[0]) if slopes[1] > slopes[0] else 0.5
         share = min(max(share, 0.0), 1.0)
-        mixed = self.loss.mixed(np.array([share, 1.0 - share]), [left, right])
+        mixed = self.loss.convex_combination(np.array([share, 1.0 - share]), [left, right])
         return Point(coef, (low, high)[int(np.argmin(values))], mixed)
 
-    def _mixture_at(self, constant: float) -> Mixture:
-        return self.loss.mixture(np.full(self.loss.n_scores, constant), 0.0)[1]
+    def _mixture_at(self, constant: float) -> StructuredDual:
+        return self.loss.loss_augmented(np.full(self.loss.n_scores, constant), 0.0)[1]
 
     def null_may_be_optimal(self, problem: ProblemParts) -> bool:
         return True
@@ -225,37 +227,37 @@ class RowsOfScores(Rows):
     def _distances(self) -> Array | None:
         return self.loss.distances_of_slopes(self.design)
 
-    def dual_point_of(self, coef: Array, intercept: Numbers) -> Mixture:
-        return self.loss.mixture(self.scores(coef, float(intercept)), 0.0)[1]
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> StructuredDual:
+        return self.loss.loss_augmented(self.scores(coef, float(intercept)), 0.0)[1]
 
     # Dual points
 
-    def dual_table(self, dual_coef: Mixture) -> Array:
+    def dual_table(self, dual_coef: StructuredDual) -> Array:
         return dual_coef.theta
 
-    def plain_dual(self, theta: Mixture) -> Mixture:
+    def plain_dual(self, theta: StructuredDual) -> StructuredDual:
         return theta
 
-    def zero_dual(self, theta: Mixture) -> Mixture:
-        return self.loss.truth
+    def zero_dual(self, theta: StructuredDual) -> StructuredDual:
+        return self.loss.true_labeling
 
-    def feasible_point(self, problem: ProblemParts, theta: Mixture) -> DualPoint | None:
+    def feasible_point(self, problem: ProblemParts, theta: StructuredDual) -> DualPoint | None:
         return StructuredPoint(self, theta)
 
-    def slope_of(self, mixture: Mixture) -> Sum:
+    def slope_of(self, mixture: StructuredDual) -> Sum:
         """The sum of c_i theta_i, and a bound on its error."""
         weights = self.loss.weights
         value, error = kernels.compensated_dot(weights, mixture.theta)
         return value, error + mixture.theta_error * float(np.sum(weights)) * (1.0 + MARGIN)
 
     @cached_property
-    def bounding(self) -> list[tuple[Mixture, tuple[Array, Array], Sum]]:
-        """The mixtures `StructuredLoss.opposed` with -A' diag(c) theta and sum_i c_i theta_i.
+    def bounding(self) -> list[tuple[StructuredDual, tuple[Array, Array], Sum]]:
+        """The `StructuredLoss.points_of_both_signs` with -A' diag(c) theta and sum_i c_i theta_i.
 
         Both come with bounds on their errors.
         """
         bounds = []
-        for mixture in self.loss.opposed:
+        for mixture in self.loss.points_of_both_signs:
             v, error = StructuredPoint(self, mixture).products(True)
             bounds.append((mixture, (-v, error), self.slope_of(mixture)))
         return bounds

@@ -89,7 +89,7 @@ def test_rows_of_thresholds_are_an_ordinary_problem(penalty, n_classes, data):
         t = loss.best_thresholds(X @ w)
         value = primal_objective(rows, np.append(w, t[1:] - t[0]), -t[0])
         assert_allclose((n_classes - 1) * value, primal_objective(problem, w, 0.0))
-        start = {"start": Point(w, 0.0, loss.mixture(X @ w, 0.0)[1])}
+        start = {"start": Point(w, 0.0, loss.loss_augmented(X @ w, 0.0)[1])}
         for given in ({}, start):
             found = solve(problem, tol=1e-9, max_iter=1000, random_state=rng, **given)
             assert found.method == "threshold-rows"

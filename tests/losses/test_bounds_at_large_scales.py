@@ -182,7 +182,7 @@ def require_linear_bound(loss, z, value, offset=0.0):
     """
     found, rounding = loss.value(z)
     assert value <= mpf(found) + mpf(rounding)
-    mixture = loss.mixture(z, 0.0)[1]
+    mixture = loss.loss_augmented(z, 0.0)[1]
     weights = [mpf(w.numerator) / w.denominator for w in map(as_fraction, loss.weights)]
     products = mpmath.fdot(weights, exact(mixture.theta) * exact(z))
     missed = mixture.theta_error * float(np.sqrt(np.sum(loss.weights)))

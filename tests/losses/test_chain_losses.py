@@ -63,7 +63,7 @@ def test_far_scores_keep_the_partition_function_and_true_mixtures(scale):
         expected += logsumexp(scores_of(nodes, T)[0]) - np.sum(f * nodes) - np.sum(c * T)
     value, error = loss.value(z)
     assert abs(value - expected / len(y)) <= error + 1e-12 * abs(value)
-    _, mixture = loss.mixture(z, 0.0)
+    _, mixture = loss.loss_augmented(z, 0.0)
     entropy, error = mixture.value(1.0)
     # a mixture says that L is at least its entropy plus its mean score
     assert entropy - error + (loss.weights * mixture.theta) @ z <= value * (1.0 + 1e-12)
@@ -92,18 +92,18 @@ def test_probabilities_are_those_over_all_labelings_at_any_scale(scale):
 def test_the_smoothed_margin_loss_has_the_gradient_of_differences(mu):
     _, y, z = generated(4, 1.0)
     loss = ChainLoss(np.concatenate(y), LENGTHS, K)
-    gradient = loss.weights * loss.mixture(z, mu)[1].theta
+    gradient = loss.weights * loss.loss_augmented(z, mu)[1].theta
     step = 1e-6 * mu
     for k, slope in enumerate(gradient):
         e = step * np.eye(len(z))[k]
-        change = loss.mixture(z + e, mu)[0] - loss.mixture(z - e, mu)[0]
+        change = loss.loss_augmented(z + e, mu)[0] - loss.loss_augmented(z - e, mu)[0]
         assert change / (2 * step) == pytest.approx(slope, abs=1e-5)
 
 
 def test_the_dual_value_is_the_entropy_and_minus_the_conjugate():
     _, y, z = generated(3)
     loss = ChainLogLoss(np.concatenate(y), LENGTHS, K)
-    _, mixture = loss.mixture(z, 0.0)
+    _, mixture = loss.loss_augmented(z, 0.0)
     own, T = chain_by_chain(z)
     entropy = 0.0
     for nodes in own:
@@ -119,8 +119,8 @@ def test_the_dual_value_is_the_entropy_and_minus_the_conjugate():
     half, _ = mixture.value(0.5)
     assert (0.5 * mixture).value(1.0)[0] == pytest.approx(half, rel=1e-12)
     assert half >= 0.5 * value
-    other = loss.mixture(-z, 0.0)[1]
-    mixed = loss.mixed(np.array([0.3, 0.5]), [mixture, other])
+    other = loss.loss_augmented(-z, 0.0)[1]
+    mixed = loss.convex_combination(np.array([0.3, 0.5]), [mixture, other])
     np.testing.assert_allclose(mixed.theta, 0.3 * mixture.theta + 0.5 * other.theta, atol=1e-15)
     assert mixed.value(1.0)[0] >= 0.3 * value + 0.5 * other.value(1.0)[0]
     # at most minus the conjugate at its theta: at most L less the product, whatever the scores
@@ -128,7 +128,7 @@ def test_the_dual_value_is_the_entropy_and_minus_the_conjugate():
         point = generated(seed, 3.0)[2]
         bound = loss.value(point)[0] - (loss.weights * mixed.theta) @ point
         assert mixed.value(1.0)[0] <= bound + 1e-12
-    assert loss.truth.value(1.0)[0] == 0.0
+    assert loss.true_labeling.value(1.0)[0] == 0.0
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.5])
@@ -149,7 +149,7 @@ def test_the_margin_loss_is_that_of_the_worst_labeling(mu):
             log_sum = logsumexp(margins / mu)
             expected += mu * (log_sum - len(true) * np.log(K)) / len(y)
             mean_loss += np.exp(margins / mu - log_sum) @ hamming / len(y)
-    value, mixture = loss.mixture(z, mu)
+    value, mixture = loss.loss_augmented(z, mu)
     assert value == pytest.approx(expected, rel=1e-12)
     assert mixture.mean_loss == pytest.approx(mean_loss, rel=1e-12)
     assert value <= loss.value(z)[0] + 1e-12 <= value + mu * loss.entropy_range + 1e-11
@@ -219,17 +219,17 @@ def test_a_chain_of_one_token_has_no_pairs(kind):
 def test_roundings_of_mixtures_of_labelings():
     _, y, z = generated(4)
     loss, soft = (kind(np.concatenate(y), LENGTHS, K) for kind in (ChainLoss, ChainLogLoss))
-    hard = loss.mixture(z, 0.0)[1]
+    hard = loss.loss_augmented(z, 0.0)[1]
     assert (hard.theta_error, hard.mean_loss_error) == (EPSILON, EPSILON * hard.mean_loss)
     of_probabilities, sums = 4.0 * 5 * (K + 8) * EPSILON, (4 + 5 + 16) * EPSILON
-    smoothed, mixture = loss.mixture(z, 0.5)[1], soft.mixture(z, 0.0)[1]
+    smoothed, mixture = loss.loss_augmented(z, 0.5)[1], soft.loss_augmented(z, 0.0)[1]
     assert_allclose(smoothed.theta_error, of_probabilities + sums, rtol=1e-13)
     assert_allclose(mixture.theta_error, of_probabilities + sums, rtol=1e-13)
     expected = (of_probabilities + 64 * EPSILON) * smoothed.mean_loss
     assert_allclose(smoothed.mean_loss_error, expected, rtol=1e-13)
     assert mixture.relative_error == of_probabilities
     # nothing but underflow is left where all other labelings are out of reach
-    far = loss.mixture(np.append(1e4 * np.ravel(loss.true_nodes), np.zeros(9)), 1.0)[1]
+    far = loss.loss_augmented(np.append(1e4 * np.ravel(loss.true_nodes), np.zeros(9)), 1.0)[1]
     assert (far.mean_loss, far.mean_loss_error) == (0.0, 1e-100 * 12 / 4)
     for scale in (1.0, 0.25):
         nodes = scale * mixture.nodes + (1.0 - scale) * soft.true_nodes
@@ -244,10 +244,10 @@ def test_roundings_of_mixtures_of_labelings():
         assert_allclose(shrunk.theta_error, expected, rtol=1e-13)
         assert (shrunk.mean_loss, shrunk.mean_loss_error) == (0.0, 0.0)
         assert_allclose(shrunk.nodes, nodes)
-    mixed = soft.mixed(np.array([0.2, 0.3]), [mixture, 0.5 * mixture])
+    mixed = soft.convex_combination(np.array([0.2, 0.3]), [mixture, 0.5 * mixture])
     expected = of_probabilities + 4 * EPSILON + 4 * (2 + 2) * EPSILON
     assert_allclose(mixed.relative_error, expected, rtol=1e-13)
-    assert soft.truth.relative_error == 0.0
+    assert soft.true_labeling.relative_error == 0.0
 
 
 @pytest.mark.parametrize("shares", [[0.3, 0.5], [0.9, 0.6], [-1e-17, 1.0], [-0.5, 0.5]])
@@ -255,10 +255,10 @@ def test_mixtures_of_random_fields_are_averages(shares):
     """Shares below 0 are 0, and shares of more than 1 together are divided by their sum."""
     _, y, z = generated(3)
     loss = ChainLogLoss(np.concatenate(y), LENGTHS, K)
-    mixtures = [loss.mixture(x, 0.0)[1] for x in (z, -z)]
-    found = loss.mixed(np.array(shares), mixtures)
+    mixtures = [loss.loss_augmented(x, 0.0)[1] for x in (z, -z)]
+    found = loss.convex_combination(np.array(shares), mixtures)
     shares = np.maximum(shares, 0.0) / max(np.maximum(shares, 0.0).sum(), 1.0)
-    parts = [(1.0 - shares.sum(), loss.truth), *zip(shares, mixtures, strict=True)]
+    parts = [(1.0 - shares.sum(), loss.true_labeling), *zip(shares, mixtures, strict=True)]
     for name in ("nodes", "edges", "theta"):
         expected = sum(share * getattr(mixture, name) for share, mixture in parts)
         assert_allclose(getattr(found, name), expected, atol=1e-15)
@@ -267,11 +267,11 @@ def test_mixtures_of_random_fields_are_averages(shares):
 def test_the_true_labeling_and_values_with_gradients():
     _, y, z = generated(3)
     loss = ChainLogLoss(np.concatenate(y), LENGTHS, K)
-    assert_array_equal(loss.truth.theta, 0.0)
-    assert_array_equal(np.argmax(loss.truth.nodes, axis=1), np.concatenate(y))
-    assert_array_equal(loss.truth.edges.sum(axis=0), loss.true_counts)
+    assert_array_equal(loss.true_labeling.theta, 0.0)
+    assert_array_equal(np.argmax(loss.true_labeling.nodes, axis=1), np.concatenate(y))
+    assert_array_equal(loss.true_labeling.edges.sum(axis=0), loss.true_counts)
     value, theta = loss.value_and_theta(z)
     assert_allclose(value, loss.value(z)[0], rtol=1e-13)
-    assert_allclose(theta, loss.mixture(z, 0.0)[1].theta, atol=1e-15)
+    assert_allclose(theta, loss.loss_augmented(z, 0.0)[1].theta, atol=1e-15)
     with pytest.raises(ValueError, match=r"smoothing must be 0 for a soft maximum, got 0.1"):
-        loss.mixture(z, 0.1)
+        loss.loss_augmented(z, 0.1)

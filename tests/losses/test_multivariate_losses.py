@@ -47,7 +47,7 @@ def test_values_and_labelings_are_those_of_the_enumeration(seed):
         value, error = loss.value(z)
         assert abs(value - expected) <= error < 1e-12
         assert loss.entropy_range == pytest.approx(np.log(len(deltas)), rel=1e-12)
-        value, mixture = loss.mixture(z, 0.0)
+        value, mixture = loss.loss_augmented(z, 0.0)
         assert value == pytest.approx(expected, abs=1e-12)
         own = np.all(np.isclose(thetas, mixture.theta), axis=1)
         assert np.min(np.abs(deltas[own] - mixture.mean_loss)) < 1e-14
@@ -64,7 +64,7 @@ def test_marginals_are_those_of_the_enumeration(n, smoothing):
         exponents = (deltas + thetas @ (loss.weights * z)) / smoothing
         log_sum = logsumexp(exponents)
         shares = np.exp(exponents - log_sum)
-        value, mixture = loss.mixture(z, smoothing)
+        value, mixture = loss.loss_augmented(z, smoothing)
         assert value == pytest.approx(smoothing * (log_sum - np.log(len(deltas))), abs=1e-12)
         assert_allclose(mixture.theta, shares @ thetas, atol=1e-12)
         assert mixture.mean_loss == pytest.approx(shares @ deltas, abs=1e-12)
@@ -78,7 +78,7 @@ def test_marginals_of_many_samples_are_a_mixture_at_any_level():
     for loss in (FBeta(y), PrecisionAtK(y, 20), RocAuc(y)):
         exact = loss.value(z)[0]
         for level in (1.0, 1e-3, 1e-6):
-            value, mixture = loss.mixture(z, level / loss.entropy_range)
+            value, mixture = loss.loss_augmented(z, level / loss.entropy_range)
             assert exact - level - 1e-12 <= value <= exact + 1e-12
             assert np.max(np.abs(mixture.theta) - loss.largest_theta) <= mixture.theta_error
             # what the mixture says of z is at most the maximum, and at most the level less
@@ -120,7 +120,7 @@ def test_the_ranking_loss_is_the_mean_hinge_of_pairs():
     y = labels(rng, 50)
     z = rng.standard_normal(50)
     differences = z[y > 0.0][:, None] - z[y < 0.0][None, :]
-    value, mixture = RocAuc(y).mixture(z, 0.0)
+    value, mixture = RocAuc(y).loss_augmented(z, 0.0)
     assert value == pytest.approx(np.mean(np.maximum(1.0 - differences, 0.0)), abs=1e-14)
     assert mixture.mean_loss == pytest.approx(np.mean(differences < 1.0), abs=1e-15)
     assert value >= 1.0 - roc_auc_score(y, z)
@@ -129,9 +129,9 @@ def test_the_ranking_loss_is_the_mean_hinge_of_pairs():
 def test_too_many_samples_for_smoothing_are_refused():
     y = np.where(np.arange(12_000) % 2, 1.0, -1.0)
     with pytest.raises(ValueError, match=f"at most {LARGEST_TABLE:,} entries, got 108,036,003"):
-        FBeta(y).mixture(np.zeros(12_000), 0.1)
+        FBeta(y).loss_augmented(np.zeros(12_000), 0.1)
     with pytest.raises(ValueError, match="got 36,000,000 for 6,000 positive"):
-        RocAuc(y).mixture(np.zeros(12_000), 0.1)
+        RocAuc(y).loss_augmented(np.zeros(12_000), 0.1)
 
 
 @pytest.mark.parametrize("y", [[1.0, 1.0], [0.0, 1.0], [[1.0, -1.0]]])
@@ -159,7 +159,7 @@ def test_roundings_of_values_and_mixtures(kind, rng):
     loss = {"fbeta": FBeta(y, 2.0), "at k": RecallAtK(y, 7), "auc": RocAuc(y)}[kind]
     P, M = np.sum(y > 0.0), np.sum(y < 0.0)
     value, rounding = loss.value(z)
-    found, mixture = loss.mixture(z, 0.0)
+    found, mixture = loss.loss_augmented(z, 0.0)
     linear, error = kernels.compensated_dot(loss.weights, mixture.theta, z)
     assert found == value
     if kind == "auc":
@@ -176,7 +176,7 @@ def test_roundings_of_values_and_mixtures(kind, rng):
         assert_allclose(loss.weights, 1.0 / 30)
         assert_array_equal(loss.largest_theta, 2.0)
     assert_allclose(rounding, error, rtol=1e-14)
-    mixture = loss.mixture(z, 0.1)[1]
+    mixture = loss.loss_augmented(z, 0.1)[1]
     if kind == "auc":
         expected = max(P, M) * EPSILON, 30 * EPSILON
     else:
@@ -191,7 +191,7 @@ def test_roundings_of_values_and_mixtures(kind, rng):
 
 def test_errors_of_probabilities_are_at_most_1(rng):
     y, z = labels(rng, 9), 1e3 * rng.normal(size=9)
-    mixture = FBeta(y).mixture(z, 1e-15)[1]
+    mixture = FBeta(y).loss_augmented(z, 1e-15)[1]
     assert_allclose(mixture.theta_error, 2.0 + 2.0 * EPSILON, rtol=1e-15)
     assert_allclose(mixture.mean_loss_error, 1.0 + 11 * EPSILON, rtol=1e-15)
 
@@ -202,11 +202,11 @@ def test_labelings_that_bound_an_intercept(rng):
     loss = FBeta(y, 2.0)
     P, M = np.sum(y > 0.0), np.sum(y < 0.0)
     score = fbeta_score(y, np.ones(20), beta=2.0)
-    (positive, negative), close = loss.opposed, {"rtol": 1e-14}
+    (positive, negative), close = loss.points_of_both_signs, {"rtol": 1e-14}
     assert_array_equal(positive.theta, np.where(y > 0.0, 0.0, 2.0))
     assert_array_equal(negative.theta, np.where(y > 0.0, -2.0, 0.0))
     assert_allclose([positive.mean_loss, negative.mean_loss], [1.0 - score, 1.0], **close)
-    for mixture in loss.opposed:
+    for mixture in loss.points_of_both_signs:
         assert (mixture.theta_error, mixture.mean_loss_error) == (0.0, 4.0 * EPSILON)
     assert loss.allowed(1, 1) is True
     assert_allclose(loss.delta(0, M), M / (5.0 * P + M), **close)
@@ -228,17 +228,17 @@ def test_the_largest_tables(monkeypatch, rng):
     sizes = {FBeta(y): (P + 1) ** 2 + (M + 1) ** 2 + (P + 1) * (M + 1), RocAuc(y): P * M}
     for loss, size in sizes.items():
         monkeypatch.setattr(multivariate, "LARGEST_TABLE", size)
-        loss.mixture(z, 0.1)
+        loss.loss_augmented(z, 0.1)
         monkeypatch.setattr(multivariate, "LARGEST_TABLE", size - 1)
         with pytest.raises(ValueError, match=f"got {size} for {P} positive and {M} negative"):
-            loss.mixture(z, 0.1)
+            loss.loss_augmented(z, 0.1)
 
 
 def test_pairs_just_apart():
     """A pair with a difference of 1 is in no set, as its hinge is 0."""
     loss = RocAuc(np.array([1.0, 1.0, -1.0]))
     for score, count in ((1.0, 0), (np.nextafter(1.0, 0.0), 1), (0.5, 1)):
-        mixture = loss.mixture(np.array([score, 9.0, 0.0]), 0.0)[1]
+        mixture = loss.loss_augmented(np.array([score, 9.0, 0.0]), 0.0)[1]
         assert_array_equal(mixture.theta, [-count, 0.0, count / 2])
         assert mixture.mean_loss == count / 2
 

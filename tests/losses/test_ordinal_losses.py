@@ -37,7 +37,7 @@ def test_the_loss_its_thresholds_and_its_dual_points(inner, rng):
             assert values[0] <= min(values) + 1e-12
             total += values[0]
         assert_allclose(value, total)
-        _, mixture = loss.mixture(z, 0.0)
+        _, mixture = loss.loss_augmented(z, 0.0)
         constant, error = mixture.value(1.0)
         theta = mixture.theta / n
         assert abs(constant + theta @ z - value) <= error + rounding + 1e-9 * (1.0 + value)
@@ -97,10 +97,10 @@ def test_what_the_loss_says_of_itself(inner, rng):
     expected = 3.0 * steepest * (c @ error) * (1.0 + 1e-9)
     assert_allclose(loss.sensitivity(error), expected, rtol=1e-13)
     assert_allclose(loss.sensitivity(0.5), 1.5 * steepest * (1.0 + 1e-9), rtol=1e-13)
-    assert_array_equal(loss.truth.theta, 0.0)
-    assert loss.truth.value(1.0)[0] == 0.0
+    assert_array_equal(loss.true_labeling.theta, 0.0)
+    assert loss.true_labeling.value(1.0)[0] == 0.0
     with pytest.raises(ValueError, match=r"smoothing must be 0 for ordered classes, got 0.5"):
-        loss.mixture(np.zeros(40), 0.5)
+        loss.loss_augmented(np.zeros(40), 0.5)
 
 
 @pytest.mark.parametrize("inner", [Logistic(), Hinge()], ids=str)
@@ -152,7 +152,7 @@ def test_roundings(inner, offset, rng):
         assert_allclose(rounding, bound, rtol=1e-12)
 
     # both sides of each threshold have the same sum, that of the smaller one
-    mixture = loss.mixture_of(table)
+    mixture = loss.balanced_dual(table)
     for k, signs in enumerate(loss.signs):
         above = signs > 0.0
         sums = [c[side] @ table[k, side] for side in (above, ~above)]

@@ -57,7 +57,7 @@ def test_the_loss_and_its_dual_points(efron, rng):
         _, theta, _ = loss.derivatives(z)
         gradient = approx_fprime(z, lambda q, loss=loss: loss.value(q)[0], 1e-6)
         assert_allclose(theta / n, gradient, atol=1e-5)
-        _, mixture = loss.mixture(z, 0.0)
+        _, mixture = loss.loss_augmented(z, 0.0)
         at_z, error = mixture.value(1.0)
         assert abs(at_z + theta @ z / n - value) <= error + rounding + 1e-13
         for share in (1.0, 0.7, 1e-3, 0.0):
@@ -168,7 +168,7 @@ def test_roundings(efron, offset, rng):
     assert_allclose(loss.sensitivity(error), change(error[places]), rtol=1e-13)
     assert_allclose(loss.sensitivity(0.25), change(np.full(len(u), 0.25)), rtol=1e-13)
 
-    mixture = loss.mixture(z, 0.0)[1]
+    mixture = loss.loss_augmented(z, 0.0)[1]
     marginals = loss.sets.marginals(u, mixture.log_sums)
     assert_allclose(mixture.theta[places] / n, marginals - loss.shares, atol=1e-15)
     errors = (roundings + of_exponents) * (marginals + loss.shares)
@@ -229,8 +229,8 @@ def test_one_stratum_and_no_event_at_a_time():
     p = 1.0 / (1.0 + np.exp(-1.0))
     assert_allclose([value, *theta], [loss.value(z)[0], -p, p])
     assert_allclose(loss.derivatives(z)[2], [1.0 - p, p])
-    assert (loss.truth.share, abs(loss.truth.value(1.0)[0])) == (0.0, 0.0)
-    assert_array_equal(loss.truth.theta, 0.0)
+    assert (loss.true_labeling.share, abs(loss.true_labeling.value(1.0)[0])) == (0.0, 0.0)
+    assert_array_equal(loss.true_labeling.theta, 0.0)
 
 
 def test_hessians_of_sums_that_underflow_and_distances(rng):

@@ -14,7 +14,7 @@ from skpd.losses.labelings import marginals
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.losses.row_groups import RowGroup
 from skpd.losses.scaled_huber import ScaledHuber
-from skpd.losses.structured import Mixture
+from skpd.losses.structured import StructuredDual
 from skpd.losses.survival import PartialLikelihood
 
 EPSILON = 2.0**-52
@@ -26,15 +26,15 @@ def fields(mixture):
 
 @pytest.mark.parametrize("scale", [1.0, 0.25, 0.0, np.float64(0.5)])
 def test_shares_of_a_mixture(scale):
-    mixture = Mixture(np.array([0.5, -2.0]), 0.75, 1e-14, 3e-14)
+    mixture = StructuredDual(np.array([0.5, -2.0]), 0.75, 1e-14, 3e-14)
     shrunk = scale * mixture
-    assert type(shrunk) is Mixture
+    assert type(shrunk) is StructuredDual
     assert_array_equal(shrunk.theta, scale * mixture.theta)
     errors = scale * 1e-14 + 2.0 * EPSILON, scale * 3e-14 + 0.75 * EPSILON
     assert_allclose(fields(shrunk), [scale * 0.75, *errors], rtol=1e-15)
     rounding = scale * 3e-14 + 2.0 * EPSILON * scale * 0.75
     assert_allclose(mixture.value(scale), [scale * 0.75, rounding], rtol=1e-15)
-    assert fields(Mixture(np.zeros(2), 0.5)) == (0.5, 0.0, 0.0)
+    assert fields(StructuredDual(np.zeros(2), 0.5)) == (0.5, 0.0, 0.0)
     assert mixture.is_linear
 
 
@@ -44,11 +44,11 @@ def test_shares_of_a_mixture(scale):
 def test_averages_of_mixtures(shares):
     """Shares below 0 are 0, and more than 1 in all are divided by their sum."""
     mixtures = [
-        Mixture(np.array([4.0, -1.0]), 0.75, 1e-14, 3e-14),
-        Mixture(np.array([0.5, -2.0]), 1.25, 2e-14, 1e-14),
+        StructuredDual(np.array([4.0, -1.0]), 0.75, 1e-14, 3e-14),
+        StructuredDual(np.array([0.5, -2.0]), 1.25, 2e-14, 1e-14),
     ]
     p, q = np.maximum(shares, 0.0) / max(np.maximum(shares, 0.0).sum(), 1.0)
-    found = Mixture.mixed(np.array(shares), mixtures)
+    found = StructuredDual.convex_combination(np.array(shares), mixtures)
     assert_allclose(found.theta, [p * 4.0 + q * 0.5, -p - q * 2.0], rtol=1e-15)
     size, mean = (4.0 if p > 0.0 else 2.0 if q > 0.0 else 0.0), p * 0.75 + q * 1.25
     errors = 6 * EPSILON * size + 2e-14, 6 * EPSILON * mean + 3e-14
@@ -93,10 +93,10 @@ def test_what_losses_of_all_scores_say(flags):
     assert loss.n_scores == len(loss.weights) == (18 if chains else 3)
     assert loss.n_exchangeable == (3 if isinstance(loss, OrdinalLoss) else 0)
     assert loss.largest_target == 1.0
-    assert len(loss.opposed) == (2 if isinstance(loss, L.FBeta | ScaledHuber) else 0)
-    assert_array_equal(loss.truth.theta, 0.0)
-    assert loss.truth.mean_loss == 0.0
-    assert loss.mixture(np.zeros(loss.n_scores), 0.0)[1].is_linear == (
+    assert len(loss.points_of_both_signs) == (2 if isinstance(loss, L.FBeta | ScaledHuber) else 0)
+    assert_array_equal(loss.true_labeling.theta, 0.0)
+    assert loss.true_labeling.mean_loss == 0.0
+    assert loss.loss_augmented(np.zeros(loss.n_scores), 0.0)[1].is_linear == (
         not isinstance(loss, PartialLikelihood | ChainLogLoss | OrdinalLoss)
         or (loss.has_kinks and not chains)
     )
@@ -144,7 +144,7 @@ def test_the_best_scale(epsilon, size, rng):
     assert_allclose(given.value(z)[0], objective(0.7 * size), rtol=1e-13)
     assert loss.best_scale(r, 2.0 * scale) == 2.0 * scale
     # theta.z + the mean loss is at most the loss anywhere, and equal here
-    found, mixture = loss.mixture(z, 0.0)
+    found, mixture = loss.loss_augmented(z, 0.0)
     assert found == value
     assert_allclose(mixture.mean_loss + (weights * mixture.theta) @ z, value, rtol=1e-10)
     assert weights @ mixture.theta**2 <= 1.0 and np.abs(mixture.theta).max() <= epsilon
@@ -185,7 +185,7 @@ def test_dual_points_of_the_scaled_huber_loss(rng):
     assert_allclose(large.theta, np.repeat([1.5, 1.2], 10) / size, rtol=1e-15)
     assert weights @ large.theta**2 < 1.0
     assert_array_equal(loss.dual_point(np.full(20, np.nan)).theta, 0.0)
-    for mixture, sign in zip(loss.opposed, (1.0, -1.0), strict=True):
+    for mixture, sign in zip(loss.points_of_both_signs, (1.0, -1.0), strict=True):
         assert_allclose(mixture.theta, sign, rtol=21 * EPSILON)
         assert_allclose(mixture.mean_loss, -sign * y.mean(), rtol=1e-13)
 
@@ -203,8 +203,8 @@ def test_entropy_ranges():
 def test_dual_points_are_immutable_and_themselves_alone(flags):
     """Arrays could not be compared as numbers are."""
     loss = every_loss()[flags]
-    one, other = (loss.mixture(np.zeros(loss.n_scores), 0.0)[1] for _ in range(2))
-    for mixture in (one, loss.truth):
+    one, other = (loss.loss_augmented(np.zeros(loss.n_scores), 0.0)[1] for _ in range(2))
+    for mixture in (one, loss.true_labeling):
         with pytest.raises(AttributeError):
             mixture.mean_loss = 1.0
         assert mixture == mixture and mixture != other

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd.designs import Design
-from skpd.losses.structured import Mixture
+from skpd.losses.structured import StructuredDual
 from skpd.penalties import L1, NonNegativeL1
 from skpd.problems.score_points import StructuredPoint
 from skpd.problems.score_rows import scores_problem
@@ -24,8 +24,8 @@ def problem_of(rng, fit_intercept=True, penalty=None):
     return scores_problem(Design(X), MeanHinge(Y), penalty or L1(), 0.25, fit_intercept), X
 
 
-def mixture_of(theta, mean_loss=0.5):
-    return Mixture(np.asarray(theta), mean_loss, 1e-15, 2e-15)
+def balanced_dual(theta, mean_loss=0.5):
+    return StructuredDual(np.asarray(theta), mean_loss, 1e-15, 2e-15)
 
 
 @pytest.mark.parametrize("upper", [0.1, 0.5, 0.9, 2.0])
@@ -48,8 +48,10 @@ def test_intervals_of_the_intercept(penalty, upper, rng):
 def test_intervals_include_the_errors_of_mean_losses(rng):
     class Rounded(MeanHinge):
         @property
-        def opposed(self):
-            return tuple(replace(mixture, mean_loss_error=0.125) for mixture in super().opposed)
+        def points_of_both_signs(self):
+            return tuple(
+                replace(mixture, mean_loss_error=0.125) for mixture in super().points_of_both_signs
+            )
 
     plain, X = problem_of(rng)
     rounded = scores_problem(Design(X), Rounded(Y), L1(), 0.25, True)
@@ -64,10 +66,10 @@ def test_mixtures_are_balanced_by_labelings(sign, rng):
     """The shares are those at which both sums cancel."""
     problem, _ = problem_of(rng)
     theta = np.where(sign * Y > 0.0, -Y * rng.uniform(0.2, 0.9, 8), 0.0)
-    mixture = mixture_of(theta)
+    mixture = balanced_dual(theta)
     point = StructuredPoint(problem.rows, mixture)
     found = problem.projected(point)
-    other = problem.loss.opposed[1 if sign > 0.0 else 0]
+    other = problem.loss.points_of_both_signs[1 if sign > 0.0 else 0]
     here, there = np.mean(theta), np.mean(other.theta)
     share = here / (here - there)
     assert_allclose(found.theta.theta, (1.0 - share) * theta + share * other.theta, rtol=1e-14)
@@ -84,7 +86,7 @@ def test_mixtures_are_balanced_by_labelings(sign, rng):
 def test_a_mixture_with_a_sum_of_zero_needs_no_other(rng):
     problem, _ = problem_of(rng)
     theta = np.array([-0.5, 0.0, 0.0, 0.5, 0.0, -0.25, 0.0, 0.25])
-    point = StructuredPoint(problem.rows, mixture_of(theta))
+    point = StructuredPoint(problem.rows, balanced_dual(theta))
     assert problem.projected(point) is point
     [(value, error)] = point.sums_without_products()
     assert value == 0.0 and 1e-15 <= error <= 1.1e-15
@@ -97,7 +99,7 @@ def test_sums_of_mixtures(precise, beyond, rng):
     problem, X = problem_of(rng)
     theta = rng.uniform(-1.0, 1.0, 8)
     theta -= np.mean(theta)
-    mixture = mixture_of(theta)
+    mixture = balanced_dual(theta)
     point = StructuredPoint(problem.rows, mixture, beyond)
     slope, error = problem.rows.slope_of(mixture)
     moved = 4.0 * EPSILON + 2.0 * (abs(slope) + error) / beyond if beyond else 0.0

@@ -5,7 +5,7 @@ import pytest
 
 from skpd.designs import Design
 from skpd.losses import Hinge
-from skpd.losses.structured import Mixture, StructuredLoss
+from skpd.losses.structured import StructuredDual, StructuredLoss
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2, TotalVariation
 from skpd.problems import linear_problem
 from skpd.problems.score_rows import scores_problem
@@ -26,13 +26,13 @@ class MeanHinge(StructuredLoss):
 
     def _mixture(self, inside):
         theta = np.where(inside, -self.y, 0.0)
-        return Mixture(theta, float(np.mean(inside)), mean_loss_error=1e-15)
+        return StructuredDual(theta, float(np.mean(inside)), mean_loss_error=1e-15)
 
-    def mixture(self, z, smoothing):
+    def loss_augmented(self, z, smoothing):
         return self.value(z)[0], self._mixture(1.0 - self.y * z > 0.0)
 
     @property
-    def opposed(self):
+    def points_of_both_signs(self):
         return self._mixture(self.y > 0), self._mixture(self.y < 0)
 
 
@@ -88,9 +88,9 @@ def test_bounds_hold_from_the_first_plane_on(intercept):
 
 
 def test_a_mixture_is_scaled_towards_the_true_labeling():
-    first = Mixture(np.array([2.0, 0.0]), 0.5)
-    second = Mixture(np.array([0.0, -2.0]), 1.0)
-    mixed = Mixture.mixed(np.array([0.25, 0.5]), [first, second])
+    first = StructuredDual(np.array([2.0, 0.0]), 0.5)
+    second = StructuredDual(np.array([0.0, -2.0]), 1.0)
+    mixed = StructuredDual.convex_combination(np.array([0.25, 0.5]), [first, second])
     np.testing.assert_allclose(mixed.theta, [0.5, -1.0])
     assert mixed.mean_loss == 0.625
     half = np.float64(0.5) * mixed
@@ -116,7 +116,7 @@ def test_an_intercept_without_meaning_is_refused():
     X, y = generated()
 
     class Differences(MeanHinge):
-        opposed = ()
+        points_of_both_signs = ()
 
     with pytest.raises(ValueError, match="fit_intercept must be False"):
         scores_problem(Design(X), Differences(y), L1(), 0.1, True)

@@ -67,7 +67,7 @@ class ScoreRows(InMemory):
         return found
 
     def dual_point(self) -> Any:
-        return self.evaluator.mixture(self.z, 0.0)[1]
+        return self.evaluator.loss_augmented(self.z, 0.0)[1]
 
     def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None

@@ -15,7 +15,7 @@ from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...certificates.dual_corrections import least_linear
-from ...losses.structured import Mixture
+from ...losses.structured import StructuredDual
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
@@ -83,7 +83,7 @@ class _Objectives(PrimalObjectives):
         loss, penalty, alpha = problem.loss, problem.penalty, problem.alpha
 
         def smooth(z: Array) -> tuple[float, Array, Array]:
-            value, mixture = loss.mixture(z, mu)
+            value, mixture = loss.loss_augmented(z, mu)
             self.theta_error = max(self.theta_error, mixture.theta_error)
             self.loss_error = max(self.loss_error, mixture.mean_loss_error)
             return value, loss.weights * mixture.theta, np.append(mixture.theta, mixture.mean_loss)
@@ -136,13 +136,13 @@ class _Objectives(PrimalObjectives):
         coef = self.problem.penalty.feasible(coef)
         return Point(coef, intercept, self.mixture(theta, n_averaged))
 
-    def mixture(self, theta: Array, n_averaged: int) -> Mixture:
+    def mixture(self, theta: Array, n_averaged: int) -> StructuredDual:
         """The average of ``n_averaged`` mixtures as a mixture, with bounds on its errors.
 
         Every step of the average adds three rounding errors to the errors of the mixtures.
         """
         rounding = 3.0 * (n_averaged + 2) * EPSILON
-        return Mixture(
+        return StructuredDual(
             theta[:-1],
             float(theta[-1]),
             self.theta_error + rounding * float(np.max(self.problem.loss.largest_theta)),

@@ -50,7 +50,7 @@ class _Bundle:
         self.cuts.add(problem.null_point.dual_coef)
         self.best = problem.join(first.coef, first.intercept)
         self.scores = problem.rows.scores(first.coef, float(first.intercept))
-        value, mixture = problem.loss.mixture(self.scores, 0.0)
+        value, mixture = problem.loss.loss_augmented(self.scores, 0.0)
         self.value = value + self._penalty(self.best)
         self.cuts.add(mixture)
         self.lower = 0.0
@@ -129,7 +129,7 @@ class _Bundle:
 
     def _at(self, t: float, step: Array, along: Array) -> tuple[float, Any]:
         """The objective at a share of the step, with a labeling that attains the maximum."""
-        value, mixture = self.problem.loss.mixture(self.scores + t * along, 0.0)
+        value, mixture = self.problem.loss.loss_augmented(self.scores + t * along, 0.0)
         return value + self._penalty(self.best + t * step), mixture
 
     def _best_length(self, found: dict, step: Array, along: Array) -> float:

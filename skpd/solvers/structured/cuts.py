@@ -26,7 +26,7 @@ class Cuts:
 
     Attributes
     ----------
-    mixtures : list of Mixture
+    mixtures : list of StructuredDual
     losses : ndarray of shape (n_cuts,)
         The mean losses e_k.
     slopes : ndarray of shape (n_cuts, n_variables)
@@ -36,7 +36,7 @@ class Cuts:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.n_variables = problem.n_coefficients + problem.fit_intercept
-        self.mixtures: list[Any] = [problem.loss.truth]
+        self.mixtures: list[Any] = [problem.loss.true_labeling]
         self.losses = np.zeros(1)
         self._rows = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
@@ -73,7 +73,7 @@ class Cuts:
 
     def mixed(self, shares: Array) -> Any:
         """The mixture of the mixtures of all planes with the given shares."""
-        return self.problem.loss.mixed(shares, self.mixtures)
+        return self.problem.loss.convex_combination(shares, self.mixtures)
 
     def bound(self, shares: Array, upper: float) -> float:
         """The estimated lower bound of a mixture of the planes, which proves nothing.

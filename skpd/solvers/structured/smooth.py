@@ -76,7 +76,7 @@ class _ScoresModel(VectorModel):
 
     def result(self, x: Array, image: Array) -> Result:
         problem = self.problem
-        loss, mixture = problem.loss.mixture(image, 0.0)
+        loss, mixture = problem.loss.loss_augmented(image, 0.0)
         primal = loss + problem.alpha * problem.penalty.value(x)
         slope = self.gradient(mixture.theta)
         dual = dual_estimate(problem, mixture.value(1.0)[0], slope, primal)

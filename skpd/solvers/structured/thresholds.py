@@ -57,7 +57,7 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         point = seen[0].best
         coef = np.ascontiguousarray(point.coef[: problem.n_coefficients])
         margins = loss.signs * np.reshape(point.dual_coef, loss.signs.shape)
-        return Point(coef, 0.0, loss.mixture_of(margins))
+        return Point(coef, 0.0, loss.balanced_dual(margins))
 
     try:
         limited = context._replace(start=start, max_iter=context.left)
