@@ -23,6 +23,7 @@ import signal
 import threading
 import time
 import warnings
+from functools import partial
 
 import dask.array as da
 import numpy as np
@@ -31,8 +32,7 @@ from distributed import Client, LocalCluster, wait
 import skpd
 import skpd.dask
 from benchmarks.helpers.data import load
-from skpd.dask.team import Team
-from skpd.problems.shards.shards import _of_child
+from skpd.dask.worker_group import WorkerGroup
 from skpd.problems.shards.smoothing import curvature
 
 from .blocks import Peak, anonymous
@@ -128,25 +128,25 @@ class Steps:
     """Counts Newton steps on workers: on all rows, on samples and on some of the rows."""
 
     def __init__(self):
-        self.n_steps, self._ask = 0, Team.ask
+        self.n_steps, self._ask = 0, WorkerGroup.ask
 
     def __enter__(self):
-        def counted(team, method, *arguments):
-            self.n_steps += method == "sums" and innermost(*arguments[2:4]) is curvature
-            return self._ask(team, method, *arguments)
+        def counted(workers, request):
+            self.n_steps += innermost(request) is curvature
+            return self._ask(workers, request)
 
-        Team.ask = counted
+        WorkerGroup.ask = counted
         return self
 
     def __exit__(self, *_):
-        Team.ask = self._ask
+        WorkerGroup.ask = self._ask
 
 
-def innermost(function, arguments):
+def innermost(request):
     """What is asked of shards, perhaps of those of some of the rows."""
-    while function is _of_child:
-        function, arguments = arguments[2:4]
-    return function
+    while isinstance(request, partial):
+        request = request.keywords.get("function", request.func)
+    return request
 
 
 def part_cost(options):

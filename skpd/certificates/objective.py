@@ -32,7 +32,7 @@ class DualPoint(ABC):
 
     Attributes
     ----------
-    theta : ndarray or SharedVector
+    theta : ndarray or RemoteVector
         The vector, or an object that stands for it where the rows are on other machines.
     linear, quadratic : bool
         Whether the conjugate losses at t theta are linear or quadratic in t.

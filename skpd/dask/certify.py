@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn, cast
 
+import numpy as np
 from distributed import Client
+from sklearn.base import BaseEstimator
 
+from .._typing import Array
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import weights_of_classes
-from ..foreign.certify import certified, check_linear, missing_of_objective, unknown_objective
-from ..foreign.data import require_classes, shares, weights_of_outputs
-from ..foreign.objectives import by_hand, objective_of, own_objective
+from ..foreign.certify import GivenObjective, certified, check_linear, fits_of
+from ..foreign.data import Data, require_classes, shares, weights_of_outputs
+from ..foreign.objectives import own_objective
 from ..formulation.offsets import without_none
 from ..losses import Loss
 from ..losses.shifted import posed_with
@@ -21,17 +24,17 @@ from ..problems import Problem
 from ..problems.shards.bounds import target_sums
 from ..problems.shards.build import problem_of_shards
 from . import models
-from .collections import class_weights, client_of, team_of
-from .holder import Task
+from .collections import Collection, PerRow, class_weights, client_of, workers_with
+from .row_store import RowSpecification, RowStore
 from .shards import DaskShards
-from .team import Team
+from .worker_group import WorkerGroup
 
 
 def certify(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    estimator: BaseEstimator,
+    X: Collection,
+    y: PerRow,
+    sample_weight: PerRow = None,
     *,
     client: Client | None = None,
     rigorous: bool = False,
@@ -41,7 +44,7 @@ def certify(
     penalty: str | Penalty | None = None,
     alpha: float | None = None,
     fit_intercept: bool | None = None,
-    offset: Any = None,
+    offset: PerRow = None,
 ) -> Certificate | list[Certificate]:
     """Certify how far a fitted linear model is from optimal, on data that workers hold.
 
@@ -102,58 +105,47 @@ def certify(
     >>> client.close()
     """
     check_linear(estimator)
-    missing = missing_of_objective(loss, penalty, alpha, fit_intercept)
-    options: dict[str, Any] = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
+    objective = GivenObjective.of(loss, penalty, alpha, fit_intercept)
     client = client_of(client)
-    if not missing:
-        assert loss is not None and penalty is not None and alpha is not None
-        data = DaskData.of(client, estimator, X, y, sample_weight, offset)
-        found = by_hand(estimator, data, loss, penalty, float(alpha), fit_intercept)  # type: ignore
-    elif isinstance(estimator, PrimalDualEstimator):
-        rows = without_none(offset=offset)
-        found = own_objective(_on_dask(estimator, client), X, y, sample_weight, **rows)
+    if objective is None and isinstance(estimator, PrimalDualEstimator):
+        remote = _on_dask(estimator, client)
+        fits = own_objective(remote, X, y, sample_weight, **without_none(offset=offset))  # type: ignore[arg-type]
     else:
-        objective = objective_of(estimator)
-        if objective is None:
-            raise TypeError(unknown_objective(estimator))
-        data = DaskData.of(client, estimator, X, y, sample_weight, offset)
-        found = objective(estimator, data)  # type: ignore
-    return certified(found, **options)
+        workers = workers_with(client, X, y, sample_weight, offset)
+        data = DaskData(workers, type(estimator).__name__, offset)
+        # `DaskData` has the members of `Data` that objectives of single outputs ask for
+        fits = fits_of(estimator, cast(Data, data), objective)
+    return certified(fits, rigorous=rigorous, tol=tol, max_iter=max_iter)
 
 
 def _on_dask(estimator: PrimalDualEstimator, client: Client) -> PrimalDualEstimator:
     """The estimator for Dask collections with the parameters and model of an ordinary one."""
     if isinstance(estimator, models.OnDask):
         return estimator
-    kind = getattr(models, type(estimator).__name__, None)
-    if kind is None:
+    kinds = {kind._local: kind for kind in models.ESTIMATORS}
+    if type(estimator) not in kinds:
         raise TypeError(
             f"skpd.dask takes {', '.join(models.__all__)} of this package, got "
             f"{type(estimator).__name__}."
         )
-    other = kind(**estimator.get_params(deep=False), client=client)
-    for name, value in vars(estimator).items():
-        if name in ("coef_", "intercept_"):
-            setattr(other, name, value)
-    return other
+    remote = kinds[type(estimator)](**estimator.get_params(deep=False), client=client)
+    remote.coef_, remote.intercept_ = estimator.coef_, estimator.intercept_
+    return remote
+
+
+RowsOfLoss = Callable[..., RowSpecification]  # of the loss and a constant column
 
 
 @dataclass(frozen=True)
 class DaskData:
     """Data that workers hold, with the interface of `skpd.foreign.data.Data`."""
 
-    X: Team  # which has the shape of the data
+    X: WorkerGroup  # which has the shape of the data
     name: str
-    offset: Any = None
-
-    @classmethod
-    def of(
-        cls, client: Client, estimator: Any, X: Any, y: Any, sample_weight: Any, offset: Any
-    ) -> "DaskData":
-        return cls(team_of(client, X, y, sample_weight, offset), type(estimator).__name__, offset)
+    offset: PerRow = None
 
     @property
-    def y(self) -> Any:
+    def y(self) -> np.ndarray:
         """The sorted distinct labels."""
         return class_weights(self.X)[0]
 
@@ -163,18 +155,20 @@ class DaskData:
             "all rows together."
         )
 
-    def outputs(self) -> list[dict[str, Any]]:
-        self.X.ask_anew("require_numbers")
-        return [{}]
+    def outputs(self) -> list[RowsOfLoss]:
+        self.X.ask_anew(RowStore.require_numbers)
+        return [RowSpecification]
 
-    def one_vs_rest(self, estimator: Any, class_weight: Any = None) -> Iterator[dict[str, Any]]:
-        """The arguments of `Task` for each output: the positive class and class weights."""
+    def one_vs_rest(
+        self, estimator: BaseEstimator, class_weight: Array | None = None
+    ) -> Iterator[RowsOfLoss]:
+        """The rows of each output: its positive class and class weights."""
         classes = estimator.classes_
         require_classes(self.y, classes, self.name)
         for k, factors in weights_of_outputs(len(classes), class_weight):
-            yield {"positive": classes[k], "class_weight": (classes, factors)}
+            yield partial(RowSpecification, positive=classes[k], class_weight=(classes, factors))
 
-    def class_weight(self, estimator: Any, *, weighted: bool) -> Any:
+    def class_weight(self, estimator: BaseEstimator, *, weighted: bool) -> Array:
         """The weight of each class; "balanced" uses the sums of the weights of rows."""
         labels, sums = class_weights(self.X)
         if not weighted and estimator.class_weight == "balanced" and self.X.has_weights:
@@ -185,10 +179,10 @@ class DaskData:
         return weights_of_classes(estimator.class_weight, labels, labels, sums)
 
     def rows_of(
-        self, output: dict[str, Any], loss: Loss, column: float | None
+        self, output: RowsOfLoss, loss: Loss, column: float | None
     ) -> tuple[float, Callable[..., Problem]]:
         """See `skpd.foreign.data.Data.rows_of`; the workers hold the rows."""
-        shards = DaskShards(self.X, Task(loss, column=column, **output))
+        shards = DaskShards(self.X, output(loss, column=column))
         _, total = shares(shards.sums(target_sums)["weight"].bounded[0], self.name)
-        posed = posed_with(loss, self.offset)
+        posed = posed_with(loss, cast(Array | None, self.offset))
         return total, partial(problem_of_shards, shards, posed, name=self.name)

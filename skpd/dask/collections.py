@@ -1,19 +1,30 @@
 """Checks of Dask collections that need no data, and the chunks of rows as futures."""
 
 from functools import partial
-from typing import Any
+from typing import Protocol, TypeGuard
 
 import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, Future, default_client
 
-from .._typing import Array
+from .._typing import Array, ArrayLike
 from .._warn import warn
-from .team import Team
+from .row_store import RowStore
+from .worker_group import Column, WorkerGroup, merged
 
 
-def client_of(given: Client | None) -> Client:
+class Frame(Protocol):
+    """A dataframe or a series of Dask, whose library is optional."""
+
+    def to_dask_array(self) -> da.Array: ...
+
+
+Collection = da.Array | Frame
+PerRow = Collection | ArrayLike | None  # numbers for the rows, or the default
+
+
+def client_of(client: Client | None) -> Client:
     """The given client, or the current one, or the client of a new local cluster.
 
     Warns
@@ -21,8 +32,8 @@ def client_of(given: Client | None) -> Client:
     UserWarning
         If a cluster is started.
     """
-    if given is not None:
-        return given
+    if client is not None:
+        return client
     try:
         return default_client()
     except ValueError:
@@ -33,7 +44,11 @@ def client_of(given: Client | None) -> Client:
         return Client()
 
 
-def as_array(X: Any, name: str) -> da.Array:
+def is_frame(X: Collection | ArrayLike | None) -> TypeGuard[Frame]:
+    return hasattr(X, "to_dask_array")
+
+
+def as_array(X: Collection | ArrayLike | None, name: str) -> da.Array:
     """The collection as a dask array.
 
     Raises
@@ -41,12 +56,12 @@ def as_array(X: Any, name: str) -> da.Array:
     ValueError
         If X is not a Dask collection, or if a column does not hold numbers.
     """
-    if hasattr(X, "to_dask_array"):  # a dataframe or a series
+    if is_frame(X):
         if name == "X":
             import pandas
 
-            wrong = [str(t) for t in X.dtypes if not pandas.api.types.is_numeric_dtype(t)]
-            if wrong:
+            dtypes = getattr(X, "dtypes", ())
+            if wrong := [str(t) for t in dtypes if not pandas.api.types.is_numeric_dtype(t)]:
                 raise ValueError(f"X must hold numbers, got columns of the types {wrong}.")
         return X.to_dask_array()
     if isinstance(X, da.Array):
@@ -54,7 +69,7 @@ def as_array(X: Any, name: str) -> da.Array:
     raise ValueError(f"{name} must be a dask array or dataframe, got {type(X).__name__}.")
 
 
-def feature_names(X: Any) -> np.ndarray | None:
+def feature_names(X: Collection) -> np.ndarray | None:
     """The names of the columns of a dataframe if all of them are strings, else None."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
@@ -62,8 +77,10 @@ def feature_names(X: Any) -> np.ndarray | None:
     return np.asarray(columns, dtype=object)
 
 
-def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Team:
-    """The `Team` of workers of a client that hold the chunks of the rows.
+def workers_with(
+    client: Client, X: Collection, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None
+) -> WorkerGroup:
+    """The workers of a client that hold the chunks of the rows.
 
     Parameters
     ----------
@@ -89,68 +106,69 @@ def team_of(client: Client, X: Any, y: Any, sample_weight: Any = None, offset: A
             "X.rechunk({1: -1}) makes them one."
         )
     with client.as_current():
-        columns = [X, beside(y, X, "y"), None, None]
-        for place, name, given in ((2, "sample_weight", sample_weight), (3, "offset", offset)):
-            if given is not None:
-                columns[place] = beside(given, X, name)
-    return Team(client, partial(_computed, client, columns))
+        columns = [
+            X, chunked_like(X, y, "y"),
+            None if sample_weight is None else chunked_like(X, sample_weight, "sample_weight"),
+            None if offset is None else chunked_like(X, offset, "offset"),
+        ]  # fmt: skip
+    return WorkerGroup(client, partial(_computed, client, columns))
 
 
-def _computed(client: Client, columns: list[Any], in_ranges: bool) -> list:
+def _computed(client: Client, columns: list[da.Array | None], in_ranges: bool) -> list[Column]:
     """Futures of the chunks of X, y, sample_weight and offset; the last two may be None.
 
     With ``in_ranges``, chunks that are not yet computed are assigned to workers in contiguous
     ranges, so that each worker sends few partial sums (`DaskShards`).
     """
-    used = [column for column in columns if column is not None]
-    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in used]
+    present = [column for column in columns if column is not None]
+    delayed = [list(np.ravel(column.to_delayed(optimize_graph=False))) for column in present]
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"]) if in_ranges else []
-    futures: list[list[Future]] = [[] for _ in used]
-    for k, some in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
-        own = [blocks[j] for blocks in delayed for j in some]
+    futures: list[list[Future]] = [[] for _ in present]
+    for k, part in enumerate(np.array_split(np.arange(len(delayed[0])), max(len(workers), 1))):
+        chunks = [blocks[j] for blocks in delayed for j in part]
         placed = {"workers": workers[k : k + 1], "allow_other_workers": True} if workers else {}
-        found = client.compute(own, optimize_graph=False, **placed)
-        for column, first in zip(futures, range(0, len(own), max(len(some), 1)), strict=False):
-            column += found[first : first + len(some)]
-    found = iter(futures)
-    return [None if column is None else next(found) for column in columns]
+        computed = client.compute(chunks, optimize_graph=False, **placed)
+        for column, first in zip(futures, range(0, len(chunks), max(len(part), 1)), strict=False):
+            column += computed[first : first + len(part)]
+    remaining = iter(futures)
+    return [None if column is None else next(remaining) for column in columns]
 
 
-def beside(y: Any, X: da.Array, name: str) -> da.Array:
-    """Targets or weights, chunked as X is.
+def chunked_like(X: da.Array, y: PerRow, name: str) -> da.Array:
+    """Targets, weights or offsets, chunked as X is.
 
     If the lengths of chunks are not known and the numbers of chunks differ, all rows are counted
     first. This occurs for columns of a dataframe that are read from files separately.
     """
-    if not dask.is_dask_collection(y):
-        y = np.asarray(y)
-        if y.ndim == 0:
-            raise ValueError(f"{name} must be a dask array or series, got {y}.")
+    if dask.is_dask_collection(y):
+        rows = as_array(y, name)
+    else:
+        values = np.asarray(y)
+        if values.ndim == 0:
+            raise ValueError(f"{name} must be a dask array or series, got {y!r}.")
         if not _are_known(X):
             raise ValueError(
                 f"{name} must be a dask collection, as the lengths of the chunks of X are not "
                 f"known, got {type(y).__name__}."
             )
-        y = da.from_array(y, chunks=(len(y), *y.shape[1:]))
-    else:
-        y = as_array(y, name)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise ValueError(f"{name} must have the shape (n_samples,), got {y.ndim} dimensions.")
-    given = X.chunks[:1]
-    if y.numblocks[0] != X.numblocks[0]:
-        X, y = _counted(X), _counted(y)
-    if not (_are_known(X) and _are_known(y)):
-        return y
-    if y.shape[0] != X.shape[0]:
+        rows = da.from_array(values, chunks=(len(values), *values.shape[1:]))
+    if rows.ndim == 2 and rows.shape[1] == 1:
+        rows = rows[:, 0]
+    if rows.ndim != 1:
+        raise ValueError(f"{name} must have the shape (n_samples,), got {rows.ndim} dimensions.")
+    chunks = X.chunks[:1]
+    if rows.numblocks[0] != X.numblocks[0]:
+        X, rows = _counted(X), _counted(rows)
+    if not (_are_known(X) and _are_known(rows)):
+        return rows
+    if rows.shape[0] != X.shape[0]:
         raise ValueError(
-            f"{name} must have one entry for each row of X, got {y.shape[0]} for "
+            f"{name} must have one entry for each row of X, got {rows.shape[0]} for "
             f"{X.shape[0]} rows."
         )
-    if y.chunks != X.chunks[:1]:
-        y = y.rechunk(X.chunks[:1])
-    return da.Array(y.dask, y.name, given, dtype=y.dtype, meta=y._meta)
+    if rows.chunks != X.chunks[:1]:
+        rows = rows.rechunk(X.chunks[:1])
+    return da.Array(rows.dask, rows.name, chunks, dtype=rows.dtype, meta=rows._meta)
 
 
 def _are_known(X: da.Array) -> bool:
@@ -168,11 +186,11 @@ def _counted(X: da.Array) -> da.Array:
     return da.Array(X.dask, X.name, chunks, dtype=X.dtype, meta=X._meta)
 
 
-def class_weights(team: Team) -> tuple[np.ndarray, Array]:
+def class_weights(workers: WorkerGroup) -> tuple[np.ndarray, Array]:
     """The sorted distinct labels, and the sum of the weights of the rows of each."""
-    found = [part for answer in team.ask_anew("class_weights") for part in answer.values()]
-    classes = np.unique(np.concatenate([labels for labels, _ in found]))
+    chunks = merged(workers.ask_anew(RowStore.class_weights)).values()
+    classes = np.unique(np.concatenate([labels for labels, _ in chunks]))
     weights = np.zeros(len(classes))
-    for labels, own in found:
-        weights[np.searchsorted(classes, labels)] += own
+    for labels, sums in chunks:
+        weights[np.searchsorted(classes, labels)] += sums
     return classes, weights

@@ -1,6 +1,7 @@
 """The communication of a fit with the workers: rounds, bytes and seconds."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from dask.sizeof import sizeof
 
@@ -31,10 +32,15 @@ class Communication:
 
 
 @sizeof.register(BoundedSum)
-def _(found: BoundedSum) -> int:
-    return sum(map(sizeof, (found.high, found.low, found.error)))
+def _(number: BoundedSum) -> int:
+    return sum(map(sizeof, (number.high, number.low, number.error)))
 
 
 @sizeof.register(Largest)
-def _(found: Largest) -> int:
-    return int(sizeof(found.value))
+def _(number: Largest) -> int:
+    return int(sizeof(number.value))
+
+
+@sizeof.register(partial)
+def _(request: partial) -> int:
+    return int(sizeof(request.keywords))

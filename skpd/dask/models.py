@@ -1,7 +1,8 @@
 """Estimators of the package for Dask collections, whose rows the workers of a cluster hold."""
 
+from collections.abc import Callable
 from inspect import get_annotations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import dask.array as da
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods
-from .._typing import Array, Matrix
+from .._typing import Array, ArrayLike, Matrix
 from ..estimators import elastic_net, group_lasso, lasso, regression, svm
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
@@ -25,11 +26,22 @@ from ..formulation.formulate import (
 )
 from ..losses.shifted import posed_with
 from ..problems import Point
-from .collections import as_array, beside, class_weights, client_of, feature_names, team_of
+from .collections import (
+    Collection,
+    PerRow,
+    as_array,
+    chunked_like,
+    class_weights,
+    client_of,
+    feature_names,
+    workers_with,
+)
 from .communication import Communication
-from .holder import Task
+from .row_store import RowSpecification, RowStore
 from .shards import DaskShards
-from .team import Team
+from .worker_group import WorkerGroup
+
+InMemory = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]  # y, sample_weight, offset
 
 __all__ = [
     "ElasticNetPD", "ElasticNetPDClassifier", "GroupLassoSVC", "LassoPDCertified",
@@ -44,7 +56,7 @@ class OnDask(PrimalDualEstimator):
     the subclass.
     """
 
-    _local: ClassVar[type]
+    _local: ClassVar[type[PrimalDualEstimator]]
     _own_constraints: ClassVar[dict] = {"client": [HasMethods(["submit", "who_has"]), None]}
     classes_: np.ndarray
     communication_: Communication
@@ -75,21 +87,23 @@ class OnDask(PrimalDualEstimator):
 
     # Fits
 
-    def _team(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Team:
+    def _workers(
+        self, X: Collection, y: PerRow, sample_weight: PerRow, offset: PerRow
+    ) -> WorkerGroup:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        team = team_of(client_of(self.client), X, y, sample_weight, offset)
+        workers = workers_with(client_of(self.client), X, y, sample_weight, offset)
         single = getattr(X, "dtype", None) == np.float32
         self._precision = np.float32 if single else np.float64
-        names, self.n_features_in_ = feature_names(X), team.shape[1]
+        names, self.n_features_in_ = feature_names(X), workers.shape[1]
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.communication_ = team.cost
-        return team
+        self.communication_ = workers.cost
+        return workers
 
     def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
         """The last model, whose dual points are the gradients of the losses there."""
@@ -104,14 +118,15 @@ class OnDask(PrimalDualEstimator):
     # Predictions
 
     def _of_chunks(
-        self, method: str, X: Any, n_columns: int | None, dtype: Any, offset: Any = None
-    ) -> Any:
+        self, method: Callable[[Any], Callable], X: Any, n_columns: int | None, dtype: Any,
+        offset: PerRow = None,
+    ) -> Any:  # fmt: skip
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
         local = self._model_alone()
-        given = getattr(local, method)
+        of_rows = method(local)
         if not is_dask_collection(X):
-            return given(X, offset)
+            return of_rows(X, offset)
         names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and not np.array_equal(names, fitted):
             raise ValueError(
@@ -123,20 +138,18 @@ class OnDask(PrimalDualEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
         if offset is None:
-            return X.map_blocks(given, dtype=dtype, **shape)
+            return X.map_blocks(of_rows, dtype=dtype, **shape)
 
-        def of_both(rows: Matrix, own: Array) -> Array:
-            return given(rows, own[:, 0])
+        def with_offsets(rows: Matrix, offsets: Array) -> Array:
+            return of_rows(rows, offsets[:, 0])
 
-        return da.map_blocks(
-            of_both, X, beside(offset, X, "offset")[:, None], dtype=dtype, **shape
-        )
+        offsets = chunked_like(X, offset, "offset")[:, None]
+        return da.map_blocks(with_offsets, X, offsets, dtype=dtype, **shape)
 
     def _model_alone(self) -> PrimalDualEstimator:
         """The ordinary estimator with the attributes that predictions need."""
         without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
-        kind: Any = self._local
-        local = kind.__new__(kind)
+        local = self._local.__new__(self._local)
         for name, value in vars(self).items():
             if name not in without:
                 setattr(local, name, value)
@@ -147,10 +160,10 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     """The base class of classifiers, one-vs-rest for more than two classes."""
 
     def _problems(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+        self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
-        team = self._team(X, y, sample_weight, offset)
-        classes, weights = class_weights(team)
+        workers = self._workers(X, y, sample_weight, offset)
+        classes, weights = class_weights(workers)
         check_classification_targets(classes)
         class_weight = None
         if self.class_weight is not None:
@@ -164,64 +177,74 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
             )
 
         def shards_of(place: int, positive: np.generic) -> DaskShards:
-            return DaskShards(team, Task(loss, positive, class_weight))
+            return DaskShards(workers, RowSpecification(loss, positive, class_weight))
 
-        posed = posed_with(loss, offset)
+        posed = posed_with(loss, cast(Array | None, offset))
         problems = formulate_shards_of_classes(self._specification(), classes, posed, shards_of)
-        return problems_of_classes(team, y, problems, classes)
+        return problems_of_classes(workers, cast(ArrayLike, y), problems, classes)
 
-    def decision_function(self, X: Any, offset: Any = None) -> Any:
+    def decision_function(self, X: Any, offset: PerRow = None) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
         n_columns = None if n_classes == 2 else n_classes
-        return self._of_chunks("decision_function", X, n_columns, None, offset)
+        return self._of_chunks(lambda local: local.decision_function, X, n_columns, None, offset)
 
-    def predict(self, X: Any, offset: Any = None) -> Any:
+    def predict(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
-        return self._of_chunks("predict", X, None, self.classes_.dtype, offset)
+        dtype = self.classes_.dtype
+        return self._of_chunks(lambda local: local.predict, X, None, dtype, offset)
 
-    def _log_probabilities(self, X: Any, offset: Any = None) -> Any:
+    def _log_probabilities(self, X: Any, offset: PerRow = None) -> Any:
         check_is_fitted(self)
-        return self._of_chunks("predict_log_proba", X, len(self.classes_), np.float64, offset)
+        n_columns = len(self.classes_)
+        return self._of_chunks(
+            lambda local: local.predict_log_proba, X, n_columns, np.float64, offset
+        )
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
+    def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
         """The accuracy, as a lazy number if X is a collection."""
         if not is_dask_collection(X):
-            return super().score(X, y, sample_weight, offset)
-        y, weights = beside_rows(X, y, sample_weight)
-        return mean_of(y == self.predict(X, offset), weights)
+            return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
+        labels, weights = targets_and_weights(X, y, sample_weight)
+        return mean_of(labels == self.predict(X, offset), weights)
 
 
 class RegressorOnDask(OnDask, PrimalDualRegressor):
     """The base class of regressors of one target."""
 
     def _problems(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+        self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
-        team = self._team(X, y, sample_weight, offset)
-        team.ask_anew("require_numbers")
+        workers = self._workers(X, y, sample_weight, offset)
+        workers.ask_anew(RowStore.require_numbers)
         loss = self._get_loss()
-        shards = DaskShards(team, Task(loss))
-        problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))
-        return FormulatedProblems(team, np.empty(0), [problem])
+        shards = DaskShards(workers, RowSpecification(loss))
+        problem = formulate_shards(
+            self._specification(), shards, posed_with(loss, cast(Array | None, offset))
+        )
+        return FormulatedProblems(workers, np.empty(0), [problem])
 
-    def predict(self, X: Any, offset: Any = None) -> Any:
-        return self._of_chunks("predict", X, None, None, offset)
+    def predict(self, X: Any, offset: PerRow = None) -> Any:
+        return self._of_chunks(lambda local: local.predict, X, None, None, offset)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
+    def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
         """The coefficient of determination, as a lazy number if X is a collection."""
         if not is_dask_collection(X):
-            return super().score(X, y, sample_weight, offset)
-        y, weights = beside_rows(X, y, sample_weight)
-        mean = mean_of(y, weights)
-        left = mean_of((y - self.predict(X, offset)) ** 2, weights)
-        return 1.0 - left / mean_of((y - mean) ** 2, weights)
+            return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
+        targets, weights = targets_and_weights(X, y, sample_weight)
+        mean = mean_of(targets, weights)
+        residual = mean_of((targets - self.predict(X, offset)) ** 2, weights)
+        return 1.0 - residual / mean_of((targets - mean) ** 2, weights)
 
 
-def beside_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+def targets_and_weights(
+    X: Collection, y: PerRow, sample_weight: PerRow
+) -> tuple[da.Array, da.Array | None]:
     """Targets and weights, which may be None, chunked as X is."""
     X = as_array(X, "X")
-    weights = None if sample_weight is None else beside(sample_weight, X, "sample_weight")
-    return beside(y, X, "y"), weights
+    targets = chunked_like(X, y, "y")
+    if sample_weight is None:
+        return targets, None
+    return targets, chunked_like(X, sample_weight, "sample_weight")
 
 
 def mean_of(values: da.Array, weights: da.Array | None) -> da.Array:
@@ -335,3 +358,9 @@ class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     """
 
     _local = elastic_net.ElasticNetPD
+
+
+ESTIMATORS: tuple[type[OnDask], ...] = (
+    ElasticNetPD, ElasticNetPDClassifier, GroupLassoSVC, LassoPDCertified, PdproxRegressor,
+    PdproxSVC,
+)  # fmt: skip

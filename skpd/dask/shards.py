@@ -1,110 +1,105 @@
 """Sums over the rows of one problem that workers hold (`DaskShards`)."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar, cast
+from weakref import finalize
 
 import dask.array as da
 import numpy as np
 
-from ..designs.sums import halves
-from ..problems.shards.recipes import Kept
+from .._typing import Array
+from ..designs.sums import Sums, halves
+from ..problems.shards.remote_dual import RemoteKey
+from ..problems.shards.shard import Shard
 from ..problems.shards.shards import RowsLostError, Shards
-from .holder import Task, added_or_none
-from .team import Team, WorkersLostError
+from .row_store import RowSpecification, RowStore, added_or_none
+from .worker_group import WorkerGroup, WorkersLostError, merged
+
+T = TypeVar("T")
 
 
 class DaskShards(Shards):
-    """The rows that a team of workers holds, as the shards of one problem.
+    """The rows that a group of workers holds, as the shards of one problem.
 
     Partial sums are added in an order that depends only on the number of chunks. So the results
     are the same to the last bit whichever worker has which chunk, and whichever is faster.
 
     Parameters
     ----------
-    team : Team
-    task : Task
+    workers : WorkerGroup
+    specification : RowSpecification
     """
 
-    most_gathered = 1 << 25  # 32 MB, whatever the number of rows
-
-    def __init__(self, team: Team, task: Task) -> None:
+    def __init__(self, workers: WorkerGroup, specification: RowSpecification) -> None:
         super().__init__()
-        self._problem: int | None = None  # the number that `Team.pose` returns
-        self.team, self._generation = team, team.generation
-        self._problem = team.pose(task)
+        self.workers, self._generation = workers, workers.generation
+        self._problem = workers.new_problem(specification)
+        finalize(self, workers.drop, self._problem)
         self._n_keys = 0  # number of keys in use
-        extra = 0 if task.column is None else 1
-        self.shape, self.dense = (team.shape[0], team.shape[1] + extra), team.dense
-        self.n_shards = len(team.filled)
+        n_samples, n_features = workers.shape
+        extra = 0 if specification.column is None else 1
+        self.shape, self.dense = (n_samples, n_features + extra), workers.dense
+        self.n_shards = len(workers.filled)
 
-    def __del__(self) -> None:
-        if self._problem is not None:
-            self.team.drop(self._problem)
-
-    def new(self) -> Kept:
+    def new_key(self) -> RemoteKey:
         self._n_keys += 1
-        return super().new()
+        return super().new_key()
 
     def released(self) -> list[int]:
-        found = super().released()
-        self._n_keys -= len(found)
-        return found
+        keys = super().released()
+        self._n_keys -= len(keys)
+        return keys
 
-    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        found = self._ask("each", function, arguments)
-        parts = {number: part for answer in found for number, part in answer.items()}
-        return [parts[number] for number in self.team.filled]
+    def each(self, function: Callable[[Shard], T]) -> list[T]:
+        return list(merged(self._ask(partial(RowStore.each, function=function))).values())
 
-    def sums(self, function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-        n_parts = self.team.n_parts
-        found = self._ask("sums", function, arguments, n_parts)
-        known = {ends: part for answer in found for ends, part in answer.items()}
+    def sums(self, function: Callable[[Shard], Sums | None]) -> dict[str, Any]:
+        n_chunks = self.workers.n_chunks
+        request = partial(RowStore.sums, function=function, n_chunks=n_chunks)
+        parts = merged(self._ask(request))
 
-        def of(first: int, last: int) -> Any:
-            if (first, last) in known:
-                return known[first, last]
+        def of(first: int, last: int) -> Sums | None:
+            if (first, last) in parts:
+                return parts[first, last]
             return added_or_none(*(of(*half) for half in halves(first, last)))
 
-        return of(0, n_parts)
+        sums = of(0, n_chunks)
+        assert sums is not None  # as some chunk has rows
+        return sums
 
-    def _ask(
-        self, method: str, function: Callable[..., Any], arguments: tuple, *more: Any
-    ) -> list[Any]:
-        """The answers of all holders.
+    def _ask(self, request: Callable[..., T]) -> list[T]:
+        """The results of all workers for a request about the shards of this problem.
 
         Raises
         ------
         RowsLostError
             If workers were lost and vectors were kept with them.
         """
-        team = self.team
         while True:
-            released = self.released()
+            of_problem = partial(request, problem=self._problem, released=self.released())
             try:
-                if self._generation == team.generation:
-                    return team.ask(method, self._problem, released, function, arguments, *more)
+                if self._generation == self.workers.generation:
+                    return self.workers.ask(of_problem)
             except WorkersLostError:
                 pass
-            self._generation = team.generation
+            self._generation = self.workers.generation
             if self._n_keys:
                 raise RowsLostError
 
     def divide_weights(self, total: float) -> None:
         super().divide_weights(total)
-        assert self._problem is not None
-        self.team.divide_weights(self._problem, total)
+        self.workers.divide_weights(self._problem, total)
 
-    def gathered(self, parts: Callable[..., Any], *arguments: Any) -> Any:
+    def gathered(self, part: Callable[[Shard], Array]) -> Array:
         """A vector of all rows, as a dask array whose chunks stay with the workers."""
-        assert self._problem is not None
         try:
-            futures = self.team.parts(self._problem, parts, arguments)
+            futures = self.workers.parts(self._problem, part)
         except WorkersLostError:
-            self._generation = self.team.generation
+            self._generation = self.workers.generation
             raise RowsLostError from None
-        lengths = self.team.of_filled("n_rows")
         chunks = [
-            da.from_delayed(future, shape=(n,), dtype=np.float64)
-            for future, n in zip(futures, lengths, strict=True)
+            da.from_delayed(future, shape=(size.n_rows,), dtype=np.float64)
+            for future, size in zip(futures, self.workers.filled.values(), strict=True)
         ]
-        return da.concatenate(chunks)
+        return cast(Array, da.concatenate(chunks))

@@ -1,7 +1,8 @@
 """Certificates for fitted linear models of this package and of other libraries (`certify`)."""
 
 from copy import copy
-from typing import Any
+from dataclasses import dataclass
+from typing import Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
@@ -22,6 +23,7 @@ from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand
 from .data import Data, coef_name
+from .fits import LinearFit
 from .objectives import by_hand, known_objectives, minimiser, objective_of, own_objective
 
 
@@ -202,40 +204,56 @@ def certify(
         raise ValueError("certify requires y to be passed, but the target y is None.")
     if not tol >= 0.0:
         raise ValueError(f"tol must be at least 0, got {tol!r}.")
-    options: dict[str, Any] = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
-    fits = hasattr(estimator, "fit")  # results of statsmodels do not
-    if strata is not None and not (fits and has_fit_parameter(estimator, "strata")):
+    has_fit = hasattr(estimator, "fit")  # results of statsmodels have none
+    if strata is not None and not (has_fit and has_fit_parameter(estimator, "strata")):
         raise ValueError(f"strata must be None for {full_name(estimator)}, whose fit has none.")
-    missing = missing_of_objective(loss, penalty, alpha, fit_intercept)
-    if isinstance(estimator, OneVsRestClassifier) and missing:
-        return _one_vs_rest(estimator, X, y, sample_weight, offset, options)
+    objective = GivenObjective.of(loss, penalty, alpha, fit_intercept)
+    if isinstance(estimator, OneVsRestClassifier) and objective is None:
+        return _one_vs_rest(
+            estimator, X, y, sample_weight, offset=offset, rigorous=rigorous, tol=tol,
+            max_iter=max_iter,
+        )  # fmt: skip
     check_linear(estimator)
-    rows: dict[str, Any] = {"sample_weight": sample_weight, **without_none(offset=offset)}
-    if strata is not None:
-        rows["strata"] = strata
     if hasattr(estimator, "feature_names_in_"):
         _check_feature_names(estimator, X, reset=False)
-    if missing:
-        models = _own_models(estimator, X, y, rows)
+    if isinstance(estimator, MatrixCompletionPD) and objective is not None:
+        estimator = completion_by_hand(
+            estimator, objective.loss, objective.penalty, objective.alpha
+        )
+        objective = None
+    if isinstance(estimator, PrimalDualEstimator) and objective is None:
+        more = without_none(offset=offset, strata=strata)
+        models = own_objective(copy(estimator), X, y, sample_weight, **more)
     else:
-        assert loss is not None and penalty is not None and alpha is not None
-        objective = loss, penalty, float(alpha)
-        models = _models_by_hand(estimator, X, y, rows, objective, fit_intercept)
-    return certified(models, **options)
+        data = Data.of(estimator, X, y, sample_weight, offset, strata)
+        models = fits_of(estimator, data, objective)
+    return certified(models, rigorous=rigorous, tol=tol, max_iter=max_iter)
+
+
+def fits_of(
+    estimator: BaseEstimator, data: Data, given_objective: "GivenObjective | None"
+) -> list[LinearFit]:
+    """The fits of an estimator, for a given objective or for that which its library defines."""
+    if given_objective is not None:
+        return given_objective.fits(estimator, data)
+    objective = objective_of(estimator)
+    if objective is None:
+        raise TypeError(unknown_objective(estimator))
+    return objective(estimator, data)
 
 
 def certified(
-    models: list, *, rigorous: bool, tol: float, max_iter: int
+    models: list[LinearFit], *, rigorous: bool, tol: float, max_iter: int
 ) -> Certificate | list[Certificate]:
     """The certificates of fits, with a warning where the lower bound is not within ``tol``."""
     # numbers that overflow become infinite, with which a certificate is valid but not tight
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        options = {"rigorous": rigorous, "tol": tol, "max_iter": max_iter}
-        certificates, reached = zip(*(model.certify(**options) for model in models), strict=True)
-    if max(reached) > tol:
-        worst = int(np.argmax(reached))
+        pairs = [model.certify(tol, max_iter, rigorous) for model in models]
+        certificates, gaps = zip(*pairs, strict=True)
+    if max(gaps) > tol:
+        worst = int(np.argmax(gaps))
         warn(
-            f"certify: the lower bound is within a relative gap of {reached[worst]:.1e} of the "
+            f"certify: the lower bound is within a relative gap of {gaps[worst]:.1e} of the "
             f"optimum, not within tol={tol:.1e}. So much of the model's relative gap of "
             f"{certificates[worst].relative_gap:.1e} may be the bound's own. Increase max_iter "
             f"(now {max_iter}) or tol, or bring the features to a common scale.",
@@ -244,49 +262,41 @@ def certified(
     return certificates[0] if len(certificates) == 1 else list(certificates)
 
 
-def missing_of_objective(
-    loss: str | Loss | None, penalty: str | Penalty | None, alpha: float | None,
-    fit_intercept: bool | None,
-) -> list[str]:  # fmt: skip
-    """The names of the missing parts of an objective given by loss, penalty and alpha.
+@dataclass(frozen=True)
+class GivenObjective:
+    """An objective that the user gives: a mean loss plus alpha times a penalty."""
 
-    Raises
-    ------
-    TypeError
-        If some of the parts are given, but not all.
-    """
-    given = {"loss": loss, "penalty": penalty, "alpha": alpha}
-    missing = [name for name, value in given.items() if value is None]
-    if 0 < len(missing) < 3 or (missing and fit_intercept is not None):
-        raise TypeError(
-            "loss, penalty and alpha must be given together (and fit_intercept with them): "
-            f"{', '.join(missing)} is missing."
-        )
-    return missing
+    loss: str | Loss
+    penalty: str | Penalty
+    alpha: float
+    fit_intercept: bool | None
 
+    @classmethod
+    def of(
+        cls, loss: str | Loss | None, penalty: str | Penalty | None, alpha: float | None,
+        fit_intercept: bool | None,
+    ) -> Self | None:  # fmt: skip
+        """The objective of the parts, None if none of them is given.
 
-def _own_models(estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, rows: dict) -> list:
-    """The fits of an estimator for the objective that its parameters define.
+        Raises
+        ------
+        TypeError
+            If some of the parts are given, but not all.
+        """
+        if loss is not None and penalty is not None and alpha is not None:
+            return cls(loss, penalty, float(alpha), fit_intercept)
+        parts = {"loss": loss, "penalty": penalty, "alpha": alpha}
+        missing = [name for name, value in parts.items() if value is None]
+        if len(missing) < 3 or fit_intercept is not None:
+            raise TypeError(
+                "loss, penalty and alpha must be given together (and fit_intercept with them): "
+                f"{', '.join(missing)} is missing."
+            )
+        return None
 
-    ``rows`` are the sample weights, and the offsets and the strata if there are any.
-    """
-    if isinstance(estimator, PrimalDualEstimator):
-        return own_objective(copy(estimator), X, y, **rows)
-    objective = objective_of(estimator)
-    if objective is not None:
-        return objective(estimator, Data.of(estimator, X, y, **rows))
-    raise TypeError(unknown_objective(estimator))
-
-
-def _models_by_hand(
-    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, rows: dict[str, Any],
-    objective: tuple[str | Loss, str | Penalty, float], fit_intercept: bool | None,
-) -> list:  # fmt: skip
-    """The fits of an estimator with coefficients for an objective that the user gives."""
-    if isinstance(estimator, MatrixCompletionPD):
-        return own_objective(completion_by_hand(estimator, *objective), X, y, **rows)
-    data = Data.of(estimator, X, y, **rows)
-    return by_hand(estimator, data, *objective, fit_intercept)
+    def fits(self, estimator: BaseEstimator, data: Data) -> list[LinearFit]:
+        """The fits of an estimator with coefficients."""
+        return by_hand(estimator, data, self.loss, self.penalty, self.alpha, self.fit_intercept)
 
 
 def _known(estimator: BaseEstimator) -> bool:
@@ -331,12 +341,18 @@ def unknown_objective(estimator: BaseEstimator) -> str:
     )
 
 
-def _one_vs_rest(estimator, X, y, sample_weight, offset, options):
+def _one_vs_rest(
+    estimator: OneVsRestClassifier, X: MatrixLike, y: ArrayLike, sample_weight: PerRow,
+    *, offset: PerRow, rigorous: bool, tol: float, max_iter: int,
+) -> Certificate | list[Certificate]:  # fmt: skip
     """The certificates of the classes' own estimators."""
     check_is_fitted(estimator)
-    own = np.asarray(estimator.label_binarizer_.transform(y).toarray())
-    found = [
-        certify(binary, X, own[:, k], sample_weight, offset=offset, **options)
-        for k, binary in enumerate(estimator.estimators_)
-    ]
-    return found[0] if len(found) == 1 else found
+    indicators = np.asarray(estimator.label_binarizer_.transform(y).toarray())
+    certificates = []
+    for k, binary in enumerate(estimator.estimators_):
+        certificate = certify(
+            binary, X, indicators[:, k], sample_weight, offset=offset, rigorous=rigorous, tol=tol,
+            max_iter=max_iter,
+        )  # fmt: skip
+        certificates.append(cast(Certificate, certificate))
+    return certificates[0] if len(certificates) == 1 else certificates

@@ -148,7 +148,7 @@ class Data:
         return weights_of_classes(estimator.class_weight, estimator.classes_, y, sample_weight)
 
 
-Objective = Callable[[BaseEstimator, Data], list]  # makes the fits of an estimator
+Objective = Callable[[BaseEstimator, Data], list[LinearFit]]  # makes the fits of an estimator
 
 
 def require_classes(found: np.ndarray, classes: np.ndarray, name: str) -> None:

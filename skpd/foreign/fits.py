@@ -75,11 +75,9 @@ class LinearFit:
 
 
 @dataclass(frozen=True)
-class ConcomitantFit:
+class ConcomitantFit(LinearFit):
     """Coefficients, an intercept and a scale from any source, for `skpd.losses.scaled_huber`."""
 
-    problem: Problem
-    coef: Array
     intercept: float
     scale: float
 

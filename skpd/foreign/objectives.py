@@ -195,7 +195,7 @@ def _sgd_alpha(estimator: BaseEstimator, total: float, n_rows: int) -> float:
 # Robust and quantile regression
 
 
-def _huber(estimator: BaseEstimator, data: Data) -> list[ConcomitantFit]:
+def _huber(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fit of the objective sum_i s_i (sigma + 2 sigma h(r_i / sigma)) + alpha ||w||^2.
 
     Here h is the Huber loss and sigma > 0 the scale (`skpd.losses.scaled_huber`).

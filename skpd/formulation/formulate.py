@@ -190,7 +190,7 @@ def formulate_shards(specification: Specification, shards: Shards, loss: Loss) -
         specification.fit_intercept, specification.estimator_name,
     )  # fmt: skip
     require_unit(problem)
-    _ = problem.rows.survey  # it raises an error if numbers are not finite
+    _ = problem.rows.design  # which says so if numbers are not finite
     return problem
 
 

@@ -40,7 +40,7 @@ class Workspace:
         another method may be faster.
     solved : object
         The state that the method of multipliers passes from one run to the next.
-    known : KnownSums or None
+    sums : CachedSums or None
         The sums of the last model and dual point of rows in shards.
     """
 
@@ -52,7 +52,7 @@ class Workspace:
         self.centred: Any = None
         self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
-        self.known: Any = None
+        self.sums: Any = None
         # The last predictions, and their model
         self._predictions: tuple[Numbers, Array, tuple[Array, Array]] | None = None
 

@@ -9,13 +9,14 @@ from contextlib import suppress
 from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ..designs import newton_cost
 from ..penalties import Structure
 from ..problems import Problem
+from ..problems.linear_constraints import LinearConstraints
 from .coordinates.dual import takes_few_passes
 from .equivalent import centred, centred_problem
 from .frank_wolfe.l1_ball import is_well_conditioned, search_for_multiplier
@@ -237,7 +238,8 @@ def _linear_constraints(problem: Problem, _: bool) -> list[Attempt]:
         raise ValueError(f"constraints need a loss of skpd.losses, got {problem.loss!r}.")
     if not problem.penalty.has_cones:
         raise ValueError(f"constraints need a penalty of skpd.penalties, got {problem.penalty!r}.")
-    most, n_constraints = INTERIOR.largest_system, len(problem.constraints)
+    most = INTERIOR.largest_system
+    n_constraints = len(cast(LinearConstraints, problem.constraints))
     if expected_cost(problem) == inf or n_constraints > most:
         raise ValueError(
             f"constraints need at most {most} rows, and data of at most {most} samples or "

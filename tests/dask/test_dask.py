@@ -209,9 +209,9 @@ def test_certificates_of_other_models(client, data):
 
 
 def test_ctrl_c_keeps_the_best_model(client, data, monkeypatch):
-    from skpd.dask.team import Team
+    from skpd.dask.worker_group import WorkerGroup
 
-    ask, n_asked = Team.ask, 0
+    ask, n_asked = WorkerGroup.ask, 0
 
     def interrupted(*given):
         nonlocal n_asked
@@ -220,7 +220,7 @@ def test_ctrl_c_keeps_the_best_model(client, data, monkeypatch):
             raise KeyboardInterrupt
         return ask(*given)
 
-    monkeypatch.setattr(Team, "ask", interrupted)
+    monkeypatch.setattr(WorkerGroup, "ask", interrupted)
     X, _, labels, _ = data
     model = skpd_dask.PdproxSVC(1e-4, tol=1e-12)
     with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
@@ -336,9 +336,9 @@ def test_a_lost_worker_is_replaced(data, environment):
         given = [da.from_array(each, chunks=(500, *each.shape[1:])) for each in (X, y)]
         pid = min(client.run(os.getpid).values())
         model = skpd_dask.PdproxSVC(1e-3, tol=1e-9)
-        from skpd.dask.team import Team
+        from skpd.dask.worker_group import WorkerGroup
 
-        ask, n_asked = Team.ask, 0
+        ask, n_asked = WorkerGroup.ask, 0
 
         def ask_and_kill(*arguments):
             nonlocal n_asked
@@ -348,7 +348,7 @@ def test_a_lost_worker_is_replaced(data, environment):
             return ask(*arguments)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Team, "ask", ask_and_kill)
+            patch.setattr(WorkerGroup, "ask", ask_and_kill)
             with pytest.warns(UserWarning, match="A worker was lost that held"):
                 model.fit(*given)
         assert model.communication_.workers_lost >= 1 and model.converged_

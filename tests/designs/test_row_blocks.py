@@ -32,7 +32,7 @@ from skpd import (
 )
 from skpd.designs import block_sources, row_blocks
 from skpd.problems import Problem
-from skpd.problems.shards import known
+from skpd.problems.shards import data_summary
 from tests.oracles.optima import linear_optimum
 
 CUTS = [0, 70, 71, 180, 300]
@@ -214,7 +214,7 @@ def test_the_same_from_run_to_run(data):
 def test_files_are_not_held_in_memory(tmp_path, monkeypatch):
     """Of an X of 32 MB a block of 1 MB and the next one, and vectors of the rows."""
     monkeypatch.setattr(block_sources, "PART_BYTES", 1 << 20)
-    monkeypatch.setattr(known, "COPIED", 1 << 20)
+    monkeypatch.setattr(data_summary, "COPIED", 1 << 20)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000, 400))
     np.savez(tmp_path / "0.npz", X=X[:200])  # read as a whole

@@ -279,7 +279,6 @@ def test_sums_over_blocks_make_the_same_model(loss, n_blocks, data):
     table, posed = with_offset(loss, y, offset)
     blocks = RowBlocks(np.array_split(X + 50.0, n_blocks))  # features far from 0
     shards = LocalShards(Shard(blocks, Targets(y, weights, offset=offset), posed))
-    shards.most_gathered = 0
     problem = problem_of_shards(shards, posed, L1(), 0.02, True)
     assert not problem.rows.in_memory
     found = solve(problem, tol=1e-8, max_iter=1000, random_state=np.random.RandomState(0))

@@ -13,7 +13,7 @@ from skpd.problems.dual_points import BalancedPoint
 from skpd.problems.shards import bounds
 from skpd.problems.shards.balance import _least_singular
 from skpd.problems.shards.build import problem_of_shards
-from skpd.problems.shards.recipes import Change, DualRecipe
+from skpd.problems.shards.remote_dual import BalancingChange, RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards
 from tests.oracles.exact_sums import exact_sum
@@ -41,15 +41,15 @@ def test_sums_of_changes(loss, columns, ones, rng):
     largest = 2.0
     F = np.column_stack([np.ones(N), X[:, columns]][not ones :])
     q = 1e-2 * rng.normal(size=F.shape[1])
-    change = Change(np.array(columns, dtype=int), ones, q, largest, 0.5)
+    change = BalancingChange(np.array(columns, dtype=int), ones, q, largest, 0.5)
     shard, key = shard_of(blocks), 99
-    shard.kept[key] = theta
-    recipe = DualRecipe(key, change=change)
+    shard.vectors[key] = theta
+    remote = RemoteDualPoint(key, change=change)
     room = room_of(local, theta, largest)
     moved = room**2 * (F @ q)
     scaled = (np.sqrt(c) * room)[:, np.newaxis] * F
 
-    found = bounds.box_sums(shard, recipe)
+    found = bounds.box_sums(shard, remote)
     assert_allclose(found["gram"], scaled.T @ scaled, rtol=1e-12, atol=1e-16)
     assert found["n_inside"] == np.count_nonzero(room)
     value, error = found["sums"].bounded
@@ -57,15 +57,15 @@ def test_sums_of_changes(loss, columns, ones, rng):
         assert abs(Fraction(value[k]) - exact_sum(c, theta, f)) <= Fraction(error[k])
         assert error[k] <= 1e-15
 
-    found = bounds.balance_sums(shard, recipe)
-    value, error = found["left"].bounded
+    found = bounds.balance_sums(shard, remote)
+    value, error = found["residual"].bounded
     for k, f in enumerate(F.T):
         exact = exact_sum(c, theta, f) + exact_sum(c, moved, f)
         assert abs(Fraction(value[k]) - exact) <= Fraction(error[k] + 1e-17)
     own = room > 0.0
     assert_allclose(found["share"].value, np.max(np.abs(moved[own]) / room[own]), rtol=1e-12)
     assert_allclose(found["minus_root"].value, -np.sqrt(np.min(c[own])), rtol=1e-14)
-    assert_allclose(found["room"].value, np.max(room), rtol=1e-14)
+    assert_allclose(found["slack"].value, np.max(room), rtol=1e-14)
     here = loss.conjugate(y[own], theta[own])
     chords = [
         np.abs(loss.conjugate(y[own], theta[own] + side * room[own]) - here)
@@ -74,23 +74,23 @@ def test_sums_of_changes(loss, columns, ones, rng):
     steepness = np.sum(c[own] * np.maximum(*chords) ** 2)
     assert_allclose(found["steepness"], steepness, rtol=1e-12)
 
-    found = bounds.point_sums(shard, None, recipe, True)
+    found = bounds.point_sums(shard, None, remote, True)
     towards = theta + moved / 0.5
     for name, point in (("products", theta), ("change_products", moved)):
         value, error = found[name].bounded
         exact = [float(exact_sum(c, point, x)) for x in X.T]
         assert_allclose(value, exact, rtol=1e-12, atol=1e-17)
-    for prefix, point in (("", theta), ("towards_", towards)):
+    for prefix, point in (("", theta), ("boundary_", towards)):
         expected = loss.dual_value(y, c, point)[0]
         assert_allclose(found[f"{prefix}value_0"].bounded[0], expected, rtol=1e-12)
         scale = loss.largest_scale(y, point)
         assert_allclose(found[f"{prefix}minus_scale"].value, -scale, rtol=1e-12)
     assert_allclose(found["square"], c @ theta**2, rtol=1e-13)
-    values = bounds.dual_values(shard, recipe, (0.5, 1.0))
+    values = bounds.dual_values(shard, remote, (0.5, 1.0))
     for k, scale in enumerate((0.5, 1.0)):
         expected = loss.dual_value(y, c, towards, scale)[0]
         assert_allclose(values[str(k)].bounded[0], expected, rtol=1e-12)
-    assert "change_products" not in bounds.point_sums(shard, None, DualRecipe(key), True)
+    assert "change_products" not in bounds.point_sums(shard, None, RemoteDualPoint(key), True)
 
 
 def test_factors_of_columns(rng):
@@ -120,12 +120,12 @@ def test_balanced_points_of_shards(loss, columns, rng):
     found = blocks.balanced(point, None)
     assert isinstance(found, BalancedPoint) and not found.only_precise
     assert blocks.balanced(point, rng.normal(size=3)) is point
-    balance, changed, _ = point.given.balanced
-    given = point.given.balanced
-    assert blocks.balanced(point, None).balance is balance and point.given.balanced is given
+    balance, changed, _ = point.sums.balanced
+    given = point.sums.balanced
+    assert blocks.balanced(point, None).balance is balance and point.sums.balanced is given
     room = room_of(local, theta, np.max(np.abs(theta)))
     F = np.column_stack([np.ones(N), X[:, columns]])
-    moved = room**2 * (F @ changed.recipe.change.q)
+    moved = room**2 * (F @ changed.point.change.q)
     own = room > 0.0
     A = (np.sqrt(c) * room)[:, np.newaxis] * F
     sizes = np.linalg.norm(A, axis=0)
@@ -135,14 +135,14 @@ def test_balanced_points_of_shards(loss, columns, rng):
     assert np.max(np.abs(left)) < 1e-16
     assert_array_equal(balance.columns, columns)
     assert_allclose(balance.share, np.max(np.abs(moved[own]) / room[own]), rtol=1e-12)
-    sums = bounds.balance_sums(shard_of(blocks), point.theta.changed(changed.recipe.change).recipe)
-    values, errors = sums["left"].bounded
+    sums = bounds.balance_sums(shard_of(blocks), point.theta.changed(changed.point.change).point)
+    values, errors = sums["residual"].bounded
     least = np.linalg.svd(A / sizes, compute_uv=False)[-1]
     rest = 2.0 * np.sum((np.abs(values) + errors) / sizes) / least
     assert_allclose(balance.rest, rest * np.max(room), rtol=1e-6)
     cost = 2048.0 * 2.0 * rest * np.sqrt(sums["steepness"])
     assert_allclose(balance.cost, cost, rtol=1e-6)
-    assert changed.recipe.change.share == balance.share
+    assert changed.point.change.share == balance.share
     towards = theta + moved / balance.share
     assert_allclose(found._towards.value(1.0)[0], loss.dual_value(y, c, towards)[0], rtol=1e-12)
     value = (1.0 - balance.share) * loss.dual_value(y, c, theta)[0]
@@ -166,7 +166,7 @@ def test_changes_of_shards_are_at_most_a_quarter_of_the_room(share, balanced):
     assert bool(np.max(change) <= 0.25) is balanced
     assert (problem.balanced(point, None) is not point) is balanced
     if balanced:
-        assert_allclose(point.given.balanced[0].share, np.max(change), rtol=1e-12)
+        assert_allclose(point.sums.balanced[0].share, np.max(change), rtol=1e-12)
 
 
 def test_points_that_shards_do_not_balance(rng):
@@ -185,7 +185,7 @@ def test_points_that_shards_do_not_balance(rng):
     point = problem.feasible_point(problem.plain_dual(-0.5 * y))
     found = problem.balanced(point, None)
     assert problem.left_out.tolist() == [0]
-    balance = point.given.balanced[0]
+    balance = point.sums.balanced[0]
     assert balance.share == 0.0 and len(balance.columns) == 0
     assert_allclose(found.value(1.0)[0], 0.5, rtol=1e-12)
     assert found.products(True)[0] == [0.0]

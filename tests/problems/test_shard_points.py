@@ -13,8 +13,8 @@ from skpd.penalties import L1
 from skpd.problems import linear_problem
 from skpd.problems.shards import bounds
 from skpd.problems.shards.build import problem_of_shards
-from skpd.problems.shards.points import DualSums, gathered_part
-from skpd.problems.shards.recipes import Change, DualRecipe
+from skpd.problems.shards.points import DualSums, entries
+from skpd.problems.shards.remote_dual import BalancingChange, RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards
 from tests.oracles.exact_sums import exact_sum
@@ -65,7 +65,7 @@ def test_sums_before_a_model(fit_intercept, loss, rng):
     blocks, local, X = problems(rng, loss, fit_intercept=fit_intercept)
     targets, y, c = blocks.rows.targets, local.y, local.weights
     heavy = c > 0.0
-    assert targets.n_heavy == N - 2
+    assert targets.n_weighted == N - 2
     assert (targets.least, targets.largest) == (np.min(y[heavy]), np.max(y[heavy]))
     assert targets.offsets == NOTHING
     sums = [targets.above, targets.below, targets.mean]
@@ -103,10 +103,10 @@ def test_rounding_of_row_groups(rng):
     found = bounds.target_sums(shard_of(blocks))
     parts = np.split(np.arange(N), CUTS)
     y, c = local.y, local.weights
-    groups = [local.loss.row_groups(y[p], c[p])[0] for p in parts]
-    moments = np.array([s.centre * s.total for s in groups])
-    errors = sum(s.error * s.total for s in groups) + EPSILON * np.sum(np.abs(moments))
-    assert_allclose(found["moment_0"].error, errors, rtol=1e-3)
+    strata = [local.loss.row_groups(y[p], c[p])[0] for p in parts]
+    moments = np.array([s.centre * s.total for s in strata])
+    errors = sum(s.error * s.total for s in strata) + EPSILON * np.sum(np.abs(moments))
+    assert_allclose(found["group_moments"].error, [errors], rtol=1e-3)
 
 
 def test_sums_over_offsets(rng):
@@ -133,22 +133,22 @@ class CountedBlocks(RowBlocks):
 def test_sums_without_features_read_none(columns, n_reads, rng):
     blocks = CountedBlocks(np.split(rng.normal(size=(8, 2)), [3]))
     shard = Shard(blocks, Targets(np.tile([1.0, -1.0], 4), total=8.0), Hinge())
-    shard.kept[0] = np.tile([-0.5, 0.5], 4)
-    change = Change(np.array(columns, dtype=int), True, np.zeros(1 + len(columns)), 0.5)
-    recipe = DualRecipe(0, change=change)
+    shard.vectors[0] = np.tile([-0.5, 0.5], 4)
+    change = BalancingChange(np.array(columns, dtype=int), True, np.zeros(1 + len(columns)), 0.5)
+    remote = RemoteDualPoint(0, change=change)
     for sums, *arguments in (
         (bounds.target_sums,),
         (bounds.constant_sums, 0.5),
         (bounds.null_sums, 0.5, True),
-        (bounds.dual_values, DualRecipe(0), (1.0,)),
-        (gathered_part, recipe),
+        (bounds.dual_values, RemoteDualPoint(0), (1.0,)),
+        (entries, remote),
     ):
         sums(shard, *arguments)
         assert blocks.n_reads == 0
     for k, sums in enumerate((bounds.box_sums, bounds.balance_sums)):
-        sums(shard, recipe)
+        sums(shard, remote)
         assert blocks.n_reads == (k + 1) * n_reads
-    bounds.dual_values(shard, recipe, (1.0,))
+    bounds.dual_values(shard, remote, (1.0,))
     assert blocks.n_reads == 3 * n_reads
 
 
@@ -202,7 +202,7 @@ def test_values_at_other_scales_are_summed_at_most_once(loss, rng, monkeypatch):
     monkeypatch.setattr(
         type(shards),
         "sums",
-        lambda self, *rest: (calls.append(rest[-1]), original(self, *rest))[1],
+        lambda self, sums: (calls.append(sums.keywords["scales"]), original(self, sums))[1],
     )
     for _ in range(2):
         found, more = point.value(0.25)
@@ -220,14 +220,14 @@ def test_sums_of_points_are_computed_on_demand(rng, monkeypatch):
     monkeypatch.setattr(
         type(shards),
         "sums",
-        lambda self, *rest: (calls.append(rest[-1]), {"precise": rest[-1]})[1],
+        lambda self, sums: (calls.append(sums.keywords["precise"]), sums.keywords)[1],
     )
-    sums = DualSums(shards, theta.recipe)
+    sums = DualSums(shards, theta.point)
     assert calls == [] and sums.balanced is None
     for precise in (True, False, True, False):
-        assert sums(precise) == {"precise": precise}
+        assert sums(precise) == {"dual": theta.point, "precise": precise}
     assert calls == [True, False]
-    plain = DualSums(shards, theta.recipe, {"known": 1.0})
+    plain = DualSums(shards, theta.point, {"known": 1.0})
     assert plain(False) == {"known": 1.0} and calls == [True, False]
 
 
@@ -247,8 +247,8 @@ def test_mean_losses(precise, loss, rng):
     assert_allclose(found["squared_error"], c @ error**2, rtol=0.1)
     assert set(found) == {"loss", "loss_about", "error", "squared_error"}
     bounds.keep_gradient(shard_of(blocks), (w, 0.5), 7)
-    assert_allclose(shard_of(blocks).kept[7], loss.gradient(y, z), atol=1e-13)
+    assert_allclose(shard_of(blocks).vectors[7], loss.gradient(y, z), atol=1e-13)
     bounds.keep_repaired(shard_of(blocks), (w, 0.5), 7, 8)
-    assert_array_equal(shard_of(blocks).kept[8], shard_of(blocks).kept[7])
+    assert_array_equal(shard_of(blocks).vectors[8], shard_of(blocks).vectors[7])
     bounds.keep_repaired(shard_of(blocks), (w, -0.5), 6, 9)
-    assert_allclose(shard_of(blocks).kept[9], loss.gradient(y, z - 1.0), atol=1e-13)
+    assert_allclose(shard_of(blocks).vectors[9], loss.gradient(y, z - 1.0), atol=1e-13)

@@ -15,10 +15,10 @@ from skpd.penalties import L1
 from skpd.problems.shards import balance
 from skpd.problems.shards.bounds import point_sums
 from skpd.problems.shards.build import problem_of_shards
-from skpd.problems.shards.recipes import DualRecipe
+from skpd.problems.shards.remote_dual import RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards
-from skpd.problems.shards.smoothing import At, derivatives, near_rows
+from skpd.problems.shards.smoothing import SmoothingPoint, derivatives, nonlinear_rows
 
 
 def test_sums_are_bounded_in_rational_arithmetic():
@@ -43,8 +43,8 @@ def test_products_are_bounded_in_rational_arithmetic(precise):
     weights, theta = rng.random(120), rng.uniform(-1.0, 1.0, 120)
     weights[60:], theta[60:] = weights[:60][::-1], theta[:60][::-1]
     shard = Shard(RowBlocks(np.array_split(X, 7)), Targets(np.zeros(120), weights), Absolute())
-    shard.kept[0] = theta
-    found = point_sums(shard, None, DualRecipe(0), precise)
+    shard.vectors[0] = theta
+    found = point_sums(shard, None, RemoteDualPoint(0), precise)
     value, error = found["products"].bounded
     for j in range(4):
         products = zip(weights.tolist(), theta.tolist(), X[:, j].tolist(), strict=True)
@@ -77,17 +77,20 @@ class CountedBlocks(RowBlocks):
 def test_rows_that_bend_are_read_once_they_are_few(rng):
     table, variables = rng.normal(size=(300, 3)), np.array([0.5, -1.0, 2.0, 0.1])
     X, y = CountedBlocks(np.array_split(table, 4)), np.sign(rng.normal(size=300))
-    shard, at = Shard(X, Targets(y, total=300.0), Hinge()), At(variables, DualRecipe(), 1.0)
+    shard, at = (
+        Shard(X, Targets(y, total=300.0), Hinge()),
+        SmoothingPoint(variables, RemoteDualPoint(), 1.0),
+    )
     derivatives(shard, at, 0)
     assert X.n_reads == 4
-    assert near_rows(shard, at, 1, 0.2, 10, np.inf)["weight"] == np.inf
-    assert near_rows(shard, at, 1, 0.2, np.inf, 0.01)["weight"] == np.inf
+    assert nonlinear_rows(shard, at, 1, 0.2, 10, np.inf)["weight"] == np.inf
+    assert nonlinear_rows(shard, at, 1, 0.2, np.inf, 0.01)["weight"] == np.inf
     assert X.n_reads == 4
-    assert 1 not in shard.kept
-    found, child = near_rows(shard, at, 1, 0.2, np.inf, np.inf), shard.kept[1]
+    assert 1 not in shard.children
+    found, child = nonlinear_rows(shard, at, 1, 0.2, np.inf, np.inf), shard.children[1]
     margins = y * (table @ variables[:3] + variables[3])  # the envelope is linear beyond [0, 1]
     places = np.flatnonzero((margins > -0.2) & (margins < 1.2))
-    assert_array_equal(child.places, places)
+    assert_array_equal(child.row_indices, places)
     assert_array_equal(child.blocks.gathered(), table[places])
     assert found["n_rows"] == len(places)
     assert X.n_reads == 8

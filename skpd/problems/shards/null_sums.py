@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...losses.numerical import constant_between
 from ...losses.row_groups import RowGroup
 from ...losses.shifted import Shifted
 from .bounds import constant_sums, null_sums, target_sums
-from .recipes import DualRecipe
+from .remote_dual import RemoteDualPoint
 from .shards import Shards
 
 ENOUGH = 1e-7  # accuracy of the best constant, relative to the range of the targets
@@ -25,7 +26,7 @@ class TargetSums:
 
     Attributes
     ----------
-    n_heavy : int
+    n_weighted : int
         The number of rows with a positive weight.
     above, below : float
         The total weights of the rows with positive targets, and of the others.
@@ -35,10 +36,10 @@ class TargetSums:
     offsets : tuple of float
         The least and the largest offset.
     row_groups : list of RowGroup
-        The groups of rows of the loss, without the arrays of weights.
+        The row groups of the loss, without the arrays of weights.
     """
 
-    n_heavy: int
+    n_weighted: int
     above: float
     below: float
     mean: float
@@ -57,47 +58,46 @@ class TargetSums:
             If the total is not positive and finite.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            found = shards.sums(target_sums)
-            total = float(found["weight"].bounded[0])
+            sums = shards.sums(target_sums)
+            total = float(sums["weight"].bounded[0])
         if not 0.0 < total < np.inf:
             raise ValueError(
                 "sample_weight (times class_weight) must have a positive, finite sum, got a sum "
                 f"of {total}."
             )
         return cls(
-            n_heavy=found["n_heavy"],
-            above=found["above"].bounded[0] / total,
-            below=found["below"].bounded[0] / total,
-            mean=found["moment"].bounded[0] / total,
-            least=-found["minus_least"].value,
-            largest=found["largest"].value,
-            offsets=(-found["minus_least_offset"].value, found["largest_offset"].value),
-            row_groups=[
-                _row_group(found, k, total) for k in range(len(found)) if f"total_{k}" in found
-            ],
+            n_weighted=sums["n_weighted"],
+            above=sums["above"].bounded[0] / total,
+            below=sums["below"].bounded[0] / total,
+            mean=sums["moment"].bounded[0] / total,
+            least=-sums["minus_least"].value,
+            largest=sums["largest"].value,
+            offsets=(-sums["minus_least_offset"].value, sums["largest_offset"].value),
+            row_groups=_row_groups(sums, total),
         ), total
 
 
-def _row_group(found: dict[str, Any], k: int, total: float) -> RowGroup:
-    """A group without its array of weights, from sums divided by the total weight."""
-    own = found[f"total_{k}"].bounded[0]
-    means = []
-    for name in ("moment", "offset"):
-        moment, error = found[f"{name}_{k}"].bounded
-        mean, some = moment / (own or 1.0), own or 1.0
+def _row_groups(sums: dict[str, Any], total: float) -> list[RowGroup]:
+    """Row groups without arrays of weights, from sums that are divided by the total weight."""
+    totals = sums["group_totals"].bounded[0]
+    divisors = np.where(totals > 0.0, totals, 1.0)
+    numbers = [totals / total]
+    for name in ("group_moments", "group_offsets"):
+        moments, errors = sums[name].bounded
+        means = moments / divisors
         # the sum of the weights and their quotients have rounding errors
-        means += [mean, error / some + 16.0 * EPSILON * abs(mean)]
-    return RowGroup(np.empty(0), own / total, *means)
+        numbers += [means, errors / divisors + 16.0 * EPSILON * np.abs(means)]
+    return [RowGroup(np.empty(0), *group) for group in np.transpose(numbers).tolist()]
 
 
 @dataclass(frozen=True)
 class NullSums:
-    """Sums at the best constant prediction, and the recipe of its dual point.
+    """Sums at the best constant prediction, and its dual point.
 
     Attributes
     ----------
     constant : float
-    recipe : DualRecipe
+    point : RemoteDualPoint
         The dual point: a subgradient of the losses, whose sum vanishes if the constant is free.
     objective, rounding, distant : float
         The mean loss, rounded up; the part of it that is due to rounding; and the mean loss of
@@ -111,7 +111,7 @@ class NullSums:
     """
 
     constant: float
-    recipe: DualRecipe
+    point: RemoteDualPoint
     objective: float
     rounding: float
     distant: float
@@ -126,30 +126,32 @@ class NullSums:
     ) -> "NullSums":
         constant = _best_constant(shards, loss, targets) if fit_intercept else 0.0
         constant = constant if np.isfinite(constant) else 0.0
-        near = fit_intercept and loss.has_kinks
-        found = shards.sums(null_sums, constant, near)
-        low, high = found["low"], found["high"]
+        at_kinks = fit_intercept and loss.has_kinks
+        sums = shards.sums(partial(null_sums, constant=constant, at_kinks=at_kinks))
+        low, high = sums["low"], sums["high"]
         share = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
         return cls(
             constant=constant,
-            recipe=DualRecipe(null=(constant, near, share)),
-            objective=found["largest"].bounded[0],
-            rounding=max(found["rounding"].bounded[0], 0.0),
-            distant=found["distant"].bounded[0],
-            slope=found["slope"],
-            steepest=found["steepest"].value,
+            point=RemoteDualPoint(null=(constant, at_kinks, share)),
+            objective=sums["largest"].bounded[0],
+            rounding=max(sums["rounding"].bounded[0], 0.0),
+            distant=sums["distant"].bounded[0],
+            slope=sums["slope"],
+            steepest=sums["steepest"].value,
             slope_of_dual=low + share * (high - low),
-            dual_range=found["range"].value,
+            dual_range=sums["range"].value,
         )
 
 
 def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
     """The constant with nearly the least mean loss."""
+
+    def sums_at(constant: float) -> dict[str, float]:
+        return shards.sums(partial(constant_sums, constant=constant))
+
     if loss.has_offset:
         constant = _best_constant(shards, cast(Shifted, loss).inner, targets)
-        return constant_between(
-            constant, targets.offsets, lambda b: float(shards.sums(constant_sums, b)["slope"])
-        )
+        return constant_between(constant, targets.offsets, lambda b: sums_at(b)["slope"])
     if loss.of_labels:
         weights = np.array([targets.above, targets.below])
         return loss.best_constant(np.array([1.0, -1.0]), weights)
@@ -160,9 +162,9 @@ def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
     tried: list[tuple[float, float]] = []
 
     def slope(b: float) -> float:
-        found = shards.sums(constant_sums, b)
-        tried.append((found["value"], b))
-        return float(found["slope"])
+        sums = sums_at(b)
+        tried.append((sums["value"], b))
+        return sums["slope"]
 
     with suppress(ValueError):  # the slope has the same sign at both ends: one of them is best
         brentq(slope, targets.least, targets.largest, xtol=ENOUGH * width, disp=False)

@@ -1,6 +1,9 @@
 """Dual points of shards, with the interface of `DualPoint`."""
 
+from dataclasses import dataclass
+from functools import partial
 from math import sqrt
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,12 +11,12 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.objective import NOTHING, Sum
-from ...designs.sums import Sums
 from ..dual_points import RowPoint
 from ..interfaces import ProblemParts
+from ..solution import Point
 from .bounds import dual_values, point_sums
-from .recipes import DualRecipe, SharedVector
-from .shard import Block, Shard
+from .remote_dual import RemoteDualPoint, RemoteVector
+from .shard import Shard
 from .shards import Shards
 
 
@@ -23,101 +26,106 @@ class DualSums:
     Parameters
     ----------
     shards : Shards
-    recipe : DualRecipe
+    point : RemoteDualPoint
     plain : dict, default=None
         The sums from plain products, where they have been computed.
 
     Attributes
     ----------
-    recipe : DualRecipe
+    point : RemoteDualPoint
     balanced : tuple or None
-        What `skpd.problems.shards.balance` has found for the dual point, None if nothing yet.
+        What `skpd.problems.shards.balance` returned for the dual point, None before that.
     """
 
     def __init__(
-        self, shards: Shards, recipe: DualRecipe, plain: dict[str, Any] | None = None
+        self, shards: Shards, point: RemoteDualPoint, plain: dict[str, Any] | None = None
     ) -> None:
-        self.recipe, self._shards = recipe, shards
-        self.balanced: Any = None
-        self._found: dict[bool, dict[str, Any]] = {} if plain is None else {False: plain}
+        self.point, self._shards = point, shards
+        self.balanced: Balanced | None = None
+        self._sums: dict[bool, dict[str, Any]] = {} if plain is None else {False: plain}
 
     def __call__(self, precise: bool) -> dict[str, Any]:
-        if precise not in self._found:
-            self._found[precise] = self._shards.sums(point_sums, None, self.recipe, precise)
-        return self._found[precise]
+        if precise not in self._sums:
+            sums = partial(point_sums, dual=self.point, precise=precise)
+            self._sums[precise] = self._shards.sums(sums)
+        return self._sums[precise]
 
 
-class PartOfPoint(RowPoint):
+# The facts of `skpd.problems.balance.Balance`, the changed point and its sums; or that there is no
+# such change.
+Balanced = tuple[SimpleNamespace, RemoteVector, DualSums] | tuple[None, None, None]
+
+
+@dataclass(frozen=True)
+class CachedSums:
+    """The sums of a model and a dual point that `point_sums` returned.
+
+    They are identified by the dual point: the vector under its key never changes, and keys are not
+    reused.
+    """
+
+    coef: Array
+    intercept: float
+    of_model: dict[str, Any]
+    of_dual: DualSums
+
+    def is_model(self, point: Point) -> bool:
+        return bool(self.intercept == point.intercept and np.array_equal(self.coef, point.coef))
+
+
+class SummedPoint(RowPoint):
     """A dual point, or a part of one, whose sums are known.
 
     Parameters
     ----------
     problem : Problem
-    theta : SharedVector
+    theta : RemoteVector
     sums : DualSums
         The sums by name; the names start with ``prefix``.
     prefix : str, default=""
     """
 
     def __init__(
-        self, problem: ProblemParts, theta: SharedVector, given: "DualSums", prefix: str = ""
+        self, problem: ProblemParts, theta: RemoteVector, sums: DualSums, prefix: str = ""
     ) -> None:
         super().__init__(problem, theta)
-        self.given, self._sums, self._prefix = given, given(False), prefix
+        self.sums, self._plain, self._prefix = sums, sums(False), prefix
         for k, scale in enumerate((1.0, 0.5)):
-            found = self._sums.get(f"{prefix}value_{k}")
-            if found is not None:
-                self._values[scale] = found.bounded
+            value = self._plain.get(f"{prefix}value_{k}")
+            if value is not None:
+                self._values[scale] = value.bounded
 
     def _value_at(self, scale: float) -> Sum:
         if self.linear and scale not in self._values:
             value, rounding = self._values[1.0]
             return scale * value, abs(scale) * rounding + 4.0 * EPSILON * abs(scale * value)
         if scale not in self._values:
-            found = self.problem.rows.shards.sums(dual_values, self.theta.recipe, (scale,))
-            self._values[scale] = found["0"].bounded
+            values = partial(dual_values, dual=self.theta.point, scales=(scale,))
+            self._values[scale] = self.problem.rows.shards.sums(values)["0"].bounded
         return self._values[scale]
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        sums = self.given(precise)
-        return sums[f"{self._prefix}products"].bounded
+        return self.sums(precise)[f"{self._prefix}products"].bounded
 
     def sums_without_products(self) -> list[Sum]:
         if not self.problem.fit_intercept:
             return [NOTHING]
-        value, error = self._sums[f"{self._prefix}slope"].bounded
+        value, error = self._plain[f"{self._prefix}slope"].bounded
         return [(float(value), float(error))]
 
     def largest_scale(self) -> float:
-        return -float(self._sums[f"{self._prefix}minus_scale"].value)
+        return -float(self._plain[f"{self._prefix}minus_scale"].value)
 
     def errors_by_precision(self) -> Array:
         norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
-        return EPSILON * sqrt(self._sums["square"]) * norms
+        return EPSILON * sqrt(self._plain["square"]) * norms
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a dual variable."""
+        return float(self._plain["largest"].value)
 
 
-class SharedPoint(PartOfPoint):
-    """A dual point in the box of the conjugate losses.
-
-    Parameters
-    ----------
-    problem : Problem
-    theta : SharedVector
-    given : DualSums
-    """
-
-    def __init__(self, problem: ProblemParts, theta: SharedVector, given: DualSums) -> None:
-        super().__init__(problem, theta, given)
-        self.largest = float(self._sums["largest"].value)
-
-
-def gathered_part(shard: Shard, recipe: DualRecipe) -> Array:
-    """The part of a dual point that belongs to the rows of a shard."""
-    found = np.empty(shard.n_rows)
-
-    def of_block(block: Block) -> Sums:
-        found[block.rows] = recipe.of(shard.kept, shard.loss, block.rows, block.y)
-        return {}
-
-    shard.sums(of_block, with_data=False)
-    return found
+def entries(shard: Shard, point: RemoteDualPoint) -> Array:
+    """The entries of a dual point for the rows of a shard."""
+    return shard.vector(partial(point.on, shard))

@@ -1,7 +1,7 @@
 """Rows in blocks or in other processes, used through sums over the rows (`RowsInShards`)."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, log2, sqrt
 from typing import Any, NoReturn, cast
 
@@ -22,15 +22,14 @@ from ..interfaces import Free, ProblemParts, Rows
 from ..null_model import NullModel, scale_of
 from ..problem import Problem
 from ..solution import Point
-from ..workspace import Workspace
 from .balance import SharedFreeDirections
-from .bounds import keep_gradient, keep_repaired, point_sums, survey
-from .known import KnownSums, SharedData
+from .bounds import keep_gradient, keep_repaired, point_sums
+from .data_summary import DataSummary
 from .null_sums import NullSums, TargetSums
-from .points import DualSums, SharedPoint, gathered_part
-from .recipes import DualRecipe, SharedVector
+from .points import CachedSums, DualSums, SummedPoint, entries
+from .remote_dual import RemoteVector
 from .shards import RowsLostError, Shards
-from .smoothing import put, sample, sampled_rows
+from .smoothing import put, sampled_rows
 
 CERTAIN = 64.0 * EPSILON  # a variance above this times the mean square is no rounding error
 
@@ -39,7 +38,7 @@ CERTAIN = 64.0 * EPSILON  # a variance above this times the mean square is no ro
 class RowsInShards(Rows):
     """The rows of sum_i c_i l(y_i, x_i.w + b), used only through sums over shards.
 
-    A dual point is a `SharedVector`, whose entries stay with the rows.
+    A dual point is a `RemoteVector`, whose entries stay with the rows.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class RowsInShards(Rows):
     total_weight: float | None
     name: str = ""
     in_memory = False
-    n_weighty = attribute_of_part("targets.n_heavy")
+    n_weighty = attribute_of_part("targets.n_weighted")
 
     @property
     def n_samples(self) -> int:
@@ -82,34 +81,23 @@ class RowsInShards(Rows):
         return NullSums.of(self.shards, self.loss, self.targets, self.fit_intercept)
 
     @cached_property
-    def survey(self) -> dict[str, Any]:
-        """Sums over the columns of X (see `skpd.problems.shards.bounds.survey`).
-
-        Raises
-        ------
-        ValueError
-            If a number of the data is not finite.
-        """
-        return self.shards.sums(survey, self.null_sums.recipe, self.name)
-
-    @cached_property
-    def design(self) -> SharedData:
-        shards = self.shards
-        return SharedData(shards.shape, shards.dense, self.survey["n_entries"], shards.n_shards)
+    def design(self) -> DataSummary:
+        """Sums over the columns of X; a ValueError if a number of the data is not finite."""
+        return DataSummary.of(self.shards, self.null_sums.point, self.name)
 
     @cached_property
     def null(self) -> NullModel:
-        found, unit = self.null_sums, self.null_sums.objective
-        if found.constant != 0.0:
-            unit = max(unit, EPSILON * found.distant)
-        theta = SharedVector(found.recipe, self.n_samples)
-        point = Point(np.zeros(self.n_coefficients), found.constant, theta)
-        scale = scale_of(found.objective, found.slope)
-        return NullModel(point, found.objective, found.rounding, unit, scale)
+        sums, unit = self.null_sums, self.null_sums.objective
+        if sums.constant != 0.0:
+            unit = max(unit, EPSILON * sums.distant)
+        theta = RemoteVector(self.n_samples, sums.point)
+        point = Point(np.zeros(self.n_coefficients), sums.constant, theta)
+        scale = scale_of(sums.objective, sums.slope)
+        return NullModel(point, sums.objective, sums.rounding, unit, scale)
 
     @property
     def null_gradient(self) -> Array:
-        return self.survey["gradient"]
+        return self.design.gradient
 
     @property
     def null_slope(self) -> float:
@@ -125,7 +113,7 @@ class RowsInShards(Rows):
 
     @cached_property
     def squares(self) -> Array:
-        squares: Array = self.survey["squares"]
+        squares = self.design.squares
         return np.append(squares, 1.0) if self.fit_intercept else squares
 
     @property
@@ -134,46 +122,34 @@ class RowsInShards(Rows):
 
     @property
     def mean_rows(self) -> list[tuple[Array, Array]]:
-        """The mean row of each of the `row_groups`, with a bound on its error."""
-        found = []
-        for k, group in enumerate(self.row_groups):
+        """The mean row of each row group, with a bound on its error."""
+        rounding = (16.0 + log2(self.n_samples)) * EPSILON  # of totals and their inverses
+        means = []
+        for group, row, error in zip(self.targets.row_groups, *self.design.rows, strict=False):
             scale = 1.0 / max(group.total, np.finfo(float).tiny)
-            mean, error = self.survey[f"row_{k}"].bounded
-            rounding = (16.0 + log2(self.n_samples)) * EPSILON  # of total and its inverse
-            found.append((scale * mean, scale * (error * (1.0 + rounding) + rounding * abs(mean))))
-        return found
+            means.append((scale * row, scale * (error * (1.0 + rounding) + rounding * abs(row))))
+        return means
 
     def shifted(self, shift: Array) -> "RowsInShards":
         return replace(self, shards=self.shards.shifted(shift))
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         """The means of features far from 0, and 0 for others; None if no feature is far."""
-        n_groups = len(self.row_groups)
-        of_all = range(n_groups) if self.loss.groups_have_weights else [n_groups]
-        mean = sum(self.survey[f"row_{k}"].bounded[0] for k in of_all)
-        squares = self.survey["squares"]
+        rows, squares = self.design.rows[0], self.design.squares
+        mean = rows.sum(axis=0) if self.loss.groups_have_weights else rows[-1]
         variance = squares - mean * mean
         far = (mean * mean > FAR**2 * variance) & (variance > CERTAIN * squares)
         return np.where(far, mean, 0.0) if far.any() else None
 
-    def random_sample(self, size: int) -> Rows:
+    def random_sample(self, size: int) -> RowsInMemory:
         """A reproducible random sample of about ``size`` rows, whose weights sum to 1.
 
-        A small sample is copied to this process.
+        It is copied to this process, which may hold ``design.most_copied_at_once`` rows.
         """
-        share = size / max(self.targets.n_heavy, 1)
-        if size <= self.design.rows_in(self.shards.most_gathered):
-            return self._gathered_sample(share)
-        kept = self.shards.new()
-        found = self.shards.sums(sample, kept.key, share)
-        child = self.shards.child(kept, found["n_rows"])
-        targets, total = TargetSums.of(child)
-        child.divide_weights(total)
-        return RowsInShards(child, targets, self.loss, self.fit_intercept, total)
-
-    def _gathered_sample(self, share: float) -> RowsInMemory:
-        parts = [part for part in self.shards.each(sampled_rows, share) if part is not None]
-        blocks, y, weights = zip(*parts, strict=True)
+        size = min(size, int(self.design.most_copied_at_once))
+        share = size / max(self.targets.n_weighted, 1)
+        parts = self.shards.each(partial(sampled_rows, share=share))
+        blocks, y, weights = zip(*(part for part in parts if part is not None), strict=True)
         weight = np.concatenate(weights)
         return RowsInMemory(
             Design(stacked(blocks)), np.concatenate(y), weight / float(np.sum(weight)), self.loss,
@@ -190,15 +166,15 @@ class RowsInShards(Rows):
 
     def expect(self, problem: ProblemParts, point: Point) -> None:
         """Compute the sums of a new model and dual point in one pass over the rows."""
-        recipe, workspace = point.dual_coef.recipe, cast(Problem, problem).workspace
-        if workspace is None or point.dual_coef.is_zero:
+        dual, workspace = point.dual_coef.point, cast(Problem, problem).workspace
+        if workspace is None or dual.is_zero:
             return
-        known = workspace.known
-        if known is None or not (known.is_model(point) and known.of_dual.recipe == recipe):
+        cached = workspace.sums
+        if cached is None or not (cached.is_model(point) and cached.of_dual.point == dual):
             model = np.array(point.coef, dtype=np.float64), float(point.intercept)
-            sums = self.shards.sums(point_sums, model, recipe, False)
-            of_dual = DualSums(self.shards, recipe, sums)
-            workspace.known = KnownSums(*model, sums, of_dual)
+            sums = self.shards.sums(partial(point_sums, model=model, dual=dual))
+            of_dual = DualSums(self.shards, dual, sums)
+            workspace.sums = CachedSums(*model, sums, of_dual)
 
     def mean_loss(
         self, problem: ProblemParts, coef: Array, free: Numbers, accuracy: float
@@ -206,100 +182,104 @@ class RowsInShards(Rows):
         self.require_no_intercept(free)
         if not coef.any() and free == self.null_sums.constant:
             return self.null.objective
-        known = _known(problem)
-        if known is not None and known.is_model(Point(coef, free, None)):
-            found = known.of_model
+        workspace = cast(Problem, problem).workspace
+        cached = None if workspace is None else workspace.sums
+        if cached is not None and cached.is_model(Point(coef, free, None)):
+            sums = cached.of_model
         else:
-            found = self.shards.sums(point_sums, (coef, float(free)), None, False)
-            if known is not None:  # the model of single precision is looked at twice
-                known = KnownSums(np.array(coef), float(free), found, known.of_dual)
-                cast(Workspace, cast(Problem, problem).workspace).known = known
-        most: float = found["loss"].bounded[0]
-        if self._loss_by_errors(most, found) <= max(PLAIN * most, accuracy):
-            return most
+            sums = self.shards.sums(partial(point_sums, model=(coef, float(free))))
+            if workspace is not None and cached is not None:
+                # the model of single precision is certified twice
+                workspace.sums = replace(
+                    cached, coef=np.array(coef), intercept=float(free), of_model=sums
+                )
+        upper: float = sums["loss"].bounded[0]
+        if self._loss_by_errors(upper, sums) <= max(PLAIN * upper, accuracy):
+            return upper
         return self.precise_mean_loss(problem, coef, free)[0]
 
     def precise_mean_loss(
         self, problem: ProblemParts, coef: Array, free: Numbers
     ) -> tuple[float, float]:
-        found = self.shards.sums(point_sums, (coef, float(free)), None, True)
-        return found["loss"].bounded[0], found["loss_about"]
+        model = coef, float(free)
+        sums = self.shards.sums(partial(point_sums, model=model, precise=True))
+        return sums["loss"].bounded[0], sums["loss_about"]
 
-    def _loss_by_errors(self, value: float, found: dict[str, Any]) -> float:
+    def _loss_by_errors(self, value: float, sums: dict[str, Any]) -> float:
         """An estimate of the change of a mean loss of this value by errors of the predictions."""
         if self.loss.lipschitz < inf:
-            return float(self.loss.lipschitz * found["error"])
+            return float(self.loss.lipschitz * sums["error"])
         if self.loss.smoothness < inf:
-            return sqrt(2.0 * self.loss.smoothness * value * found["squared_error"])
-        return value - float(found["loss_about"])
+            return sqrt(2.0 * self.loss.smoothness * value * sums["squared_error"])
+        return value - float(sums["loss_about"])
 
     def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
         self.expect(problem, point)
-        found = self.feasible_point(problem, point.dual_coef)
-        if found is None:
+        dual = self.feasible_point(problem, point.dual_coef)
+        if dual is None:
             return inf
         upper = self.mean_loss(problem, point.coef, point.intercept, inf)
         upper += problem.alpha * problem.penalty.value(point.coef)
-        gradient, _ = found.products(False)
-        slope = found.sums_without_products()[0][0]
-        value = found.value(1.0)[0] - problem.free.likely_cost(
+        gradient, _ = dual.products(False)
+        slope = dual.sums_without_products()[0][0]
+        value = dual.value(1.0)[0] - problem.free.likely_cost(
             gradient, slope, problem.alpha, upper
         )
         return upper - dual_estimate(problem, value, gradient, upper)
 
-    def dual_point_of(self, coef: Array, intercept: Numbers) -> SharedVector:
-        kept = self.shards.new()
+    def dual_point_of(self, coef: Array, intercept: Numbers) -> RemoteVector:
+        owner = self.shards.new_key()
         model = np.ascontiguousarray(coef, dtype=np.float64), float(intercept)
-        self.shards.sums(keep_gradient, model, kept.key)
+        self.shards.each(partial(keep_gradient, model=model, key=owner.key))
         variables = np.append(model[0], [model[1]] * self.n_free)
-        return SharedVector(DualRecipe(kept.key), self.n_samples, kept, variables)
+        return RemoteVector(self.n_samples, owner=owner, model=variables)
 
-    def feasible_point(self, problem: ProblemParts, theta: SharedVector) -> SharedPoint | None:
-        if theta.is_zero:
+    def feasible_point(self, problem: ProblemParts, theta: RemoteVector) -> SummedPoint | None:
+        if theta.point.is_zero:
             return None
-        known, sums = _known(problem), DualSums(self.shards, theta.recipe)
-        if known is not None and known.of_dual.recipe == theta.recipe:
-            sums = known.of_dual
-        point = SharedPoint(problem, theta, sums)
+        workspace = cast(Problem, problem).workspace
+        cached = None if workspace is None else workspace.sums
+        if cached is not None and cached.of_dual.point == theta.point:
+            sums = cached.of_dual
+        else:
+            sums = DualSums(self.shards, theta.point)
+        point = SummedPoint(problem, theta, sums)
         return None if point.largest == 0.0 else point
 
     # Vectors of dual variables
 
-    def zero_dual(self, theta: SharedVector) -> SharedVector:
-        return SharedVector(DualRecipe(), self.n_samples)
+    def zero_dual(self, theta: RemoteVector) -> RemoteVector:
+        return RemoteVector(self.n_samples)
 
-    def plain_dual(self, theta: SharedVector | Array) -> SharedVector:
-        """The dual point as a `SharedVector`; an array is sent to the shards."""
-        if isinstance(theta, SharedVector):
+    def plain_dual(self, theta: RemoteVector | Array) -> RemoteVector:
+        """The dual point as a `RemoteVector`; an array is sent to the shards."""
+        if isinstance(theta, RemoteVector):
             return theta
-        kept = self.shards.new()
-        self.shards.sums(put, kept.key, np.ascontiguousarray(theta, dtype=np.float64))
-        return SharedVector(DualRecipe(kept.key), self.n_samples, kept)
+        owner = self.shards.new_key()
+        dual_coef = np.ascontiguousarray(theta, dtype=np.float64)
+        self.shards.each(partial(put, key=owner.key, dual_coef=dual_coef))
+        return RemoteVector(self.n_samples, owner=owner)
 
-    def repaired(self, theta: SharedVector) -> SharedVector:
+    def repaired(self, theta: RemoteVector) -> RemoteVector:
         """The dual point with the gradient of the losses at its model for rows that were lost."""
-        if theta.recipe.key is None:
+        if theta.point.key is None:
             return theta
-        kept = self.shards.new()
+        owner = self.shards.new_key()
         d, variables = self.n_coefficients, theta.model
         if variables is None:
             variables = np.zeros(d + self.n_free)
-        model = variables[:d], self.free_part(variables[d:])
-        self.shards.sums(keep_repaired, model, theta.recipe.key, kept.key)
-        recipe = theta.recipe._replace(key=kept.key)
-        return SharedVector(recipe, self.n_samples, kept, theta.model)
+        model = variables[:d], float(self.free_part(variables[d:]))
+        self.shards.each(
+            partial(keep_repaired, model=model, key=theta.point.key, new_key=owner.key)
+        )
+        point = theta.point._replace(key=owner.key)
+        return RemoteVector(self.n_samples, point, owner, theta.model)
 
-    def dual_table(self, dual_coef: SharedVector | Array) -> Array:
+    def dual_table(self, dual_coef: RemoteVector | Array) -> Array:
         """The dual point in the form of ``dual_coef_``, gathered from the shards."""
         theta = self.plain_dual(dual_coef)
         while True:
             try:
-                return self.shards.gathered(gathered_part, theta.recipe)
+                return self.shards.gathered(partial(entries, point=theta.point))
             except RowsLostError:
                 theta = self.repaired(theta)
-
-
-def _known(problem: ProblemParts) -> KnownSums | None:
-    """The sums of the last model and dual point of a run."""
-    workspace = cast(Problem, problem).workspace
-    return None if workspace is None else workspace.known

@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cached_property, partial, wraps
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ...designs import Design, RowBlocks
 from ...designs.sums import Sums, added
 from ...losses import Loss
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -30,7 +31,7 @@ class Targets:
     y : ndarray of shape (n_rows,)
     sample_weight : ndarray of shape (n_rows,) or None
         The sample weights; None for weights of 1.
-    positive : object
+    positive : scalar or None
         The label whose rows have the target 1, other rows having -1; None if y are the targets.
     class_weight : tuple of ndarray or None
         The labels in increasing order, and the factors of the weights of their rows.
@@ -42,63 +43,64 @@ class Targets:
 
     y: Array
     sample_weight: Array | None = None
-    positive: Any = None
+    positive: np.generic | None = None
     class_weight: tuple[np.ndarray, Array] | None = None
     total: float = 1.0
     offset: Array | None = None
 
     def of(self, rows: slice | Indices) -> tuple[Array, Array]:
         """The targets and the weights of some rows, as float64."""
-        given = self.y[rows]
+        values = self.y[rows]
         if self.positive is None:
-            y = np.ascontiguousarray(given, dtype=np.float64)
+            y = np.ascontiguousarray(values, dtype=np.float64)
         else:
-            y = 2.0 * (given == self.positive) - 1.0  # `np.where` would guess at branches
+            y = 2.0 * (values == self.positive) - 1.0  # `np.where` would guess at branches
         if self.sample_weight is None:
             weights = np.ones(len(y))
         else:
             weights = np.array(self.sample_weight[rows], dtype=np.float64)
         if self.class_weight is not None:
             labels, factors = self.class_weight
-            weights *= factors[np.searchsorted(labels, given)]
+            weights *= factors[np.searchsorted(labels, values)]
         weights /= self.total
         if self.offset is not None:
             y = np.asfortranarray(np.column_stack([y, self.offset[rows]]))
         return y, weights
 
 
-class Block(NamedTuple):
-    """A block of rows in memory.
+@dataclass(frozen=True)
+class Block:
+    """A block of rows, whose data are read when they are first used.
 
     Attributes
     ----------
     rows : slice
         The indices of the rows in the shard.
-    design : Design
-        The data of the rows; None if they were not requested.
     y, weights : ndarray
+    read : callable
+        Returns the data of the rows.
     """
 
     rows: slice
-    design: Design
     y: Array
     weights: Array
+    read: Callable[[], Design]
+
+    @cached_property
+    def design(self) -> Design:
+        return self.read()
 
 
-def summed(with_data: bool = True) -> Callable[[Callable[..., Sums]], Callable[..., Sums]]:
-    """Make a function of a shard and one of its blocks one of the shard alone, by sums.
+def summed(
+    of_block: Callable[Concatenate["Shard", Block, P], Sums],
+) -> Callable[Concatenate["Shard", P], Sums]:
+    """Make a function of a shard and one of its blocks one of the shard alone, by sums."""
 
-    ``with_data`` is whether the blocks have their rows of X.
-    """
+    @wraps(of_block)
+    def sums(shard: "Shard", *arguments: P.args, **named: P.kwargs) -> Sums:
+        return added(shard.map(lambda block: of_block(shard, block, *arguments, **named)))
 
-    def decorate(of_block: Callable[..., Sums]) -> Callable[..., Sums]:
-        @wraps(of_block)
-        def sums(shard: "Shard", *arguments: Any) -> Sums:
-            return shard.sums(lambda block: of_block(shard, block, *arguments), with_data)
-
-        return sums
-
-    return decorate
+    return sums
 
 
 class Shard:
@@ -118,8 +120,12 @@ class Shard:
 
     Attributes
     ----------
-    kept : dict
-        Objects kept for later requests, by key: dual points, and shards of subsets of the rows.
+    vectors : dict
+        Vectors of the rows that are kept for later requests, such as dual points, by key.
+    children : dict
+        Shards of subsets of the rows, or of all rows with a shift, by key.
+    row_indices : ndarray
+        For a subset of the rows, their indices in the larger shard.
     """
 
     def __init__(
@@ -135,8 +141,9 @@ class Shard:
         self.blocks, self.targets, self.loss, self.first = blocks, targets, loss, first
         self.n_parallel, self._given_threads = n_parallel, n_threads
         self.shift: Array | None = None
-        self.places: Indices = np.empty(0, dtype=np.int64)  # indices of its rows in a larger shard
-        self.kept: dict[int, Any] = {}
+        self.row_indices: Indices = np.empty(0, dtype=np.int64)
+        self.vectors: dict[int, Array] = {}
+        self.children: dict[int, Shard] = {}
         self._predictions: Array | None = None
         self._predicted_at: Array | None = None
 
@@ -144,11 +151,7 @@ class Shard:
     def n_rows(self) -> int:
         return self.blocks.shape[0]
 
-    def sums(self, of_block: Callable[[Block], Sums], with_data: bool = True) -> Sums:
-        """The sums of the results of a function for the blocks, added in their order."""
-        return added(self.map(of_block, with_data))
-
-    def map(self, of_block: Callable[[Block], T], with_data: bool = True) -> Iterator[T]:
+    def map(self, of_block: Callable[[Block], T]) -> Iterator[T]:
         """The results of a function for the blocks, in their order.
 
         Several threads read and process blocks at the same time.
@@ -156,33 +159,40 @@ class Shard:
         slices, n_threads = list(self.blocks.slices()), self._n_threads
         n_parallel = self.n_parallel * (n_threads if len(slices) > 1 else 1)
 
-        def found(k: int) -> T:
-            y, weights = self.targets.of(slices[k])
-            design: Any = None
-            if with_data:
-                design = Design(self.blocks.block(k), n_parallel=n_parallel)
-                design = design if self.shift is None else design.shifted(self.shift)
-            return of_block(Block(slices[k], design, y, weights))
+        def design(k: int) -> Design:
+            block = Design(self.blocks.block(k), n_parallel=n_parallel)
+            return block if self.shift is None else block.shifted(self.shift)
+
+        def result(k: int) -> T:
+            return of_block(Block(slices[k], *self.targets.of(slices[k]), partial(design, k)))
 
         if len(slices) == 1 or n_threads == 1:
-            yield from map(found, range(len(slices)))
+            yield from map(result, range(len(slices)))
             return
         with ThreadPoolExecutor(n_threads) as threads:
-            coming = iter(range(len(slices)))
-            window = deque(threads.submit(found, k) for k in islice(coming, n_threads + 1))
-            while window:
-                result = window.popleft().result()
-                window.extend(threads.submit(found, k) for k in islice(coming, 1))
-                yield result
+            indices = iter(range(len(slices)))
+            # One block more than there are threads waits, so that none is idle while a result is
+            # added.
+            pending = deque(threads.submit(result, k) for k in islice(indices, n_threads + 1))
+            while pending:
+                first = pending.popleft().result()
+                pending.extend(threads.submit(result, k) for k in islice(indices, 1))
+                yield first
 
     @property
     def _n_threads(self) -> int:
         n_threads = self._given_threads or _openmp_effective_n_threads()
         return max(1, n_threads // self.n_parallel)
 
-    def new_vector(self, key: int) -> Array:
-        """A new uninitialised vector of the rows, kept under a key."""
-        vector = self.kept[key] = np.empty(self.n_rows)
+    def vector(self, of_block: Callable[[Block], Array]) -> Array:
+        """A vector of the rows, whose parts a function computes for the blocks."""
+        vector = np.empty(self.n_rows)
+
+        def write(block: Block) -> None:
+            vector[block.rows] = of_block(block)
+
+        for _ in self.map(write):
+            pass
         return vector
 
     def predictions_at(self, variables: Array) -> Array | None:
@@ -200,9 +210,10 @@ class Shard:
         self._predicted_at = variables
 
     def release(self, keys: Iterable[int]) -> None:
-        """Delete the objects kept under some keys."""
+        """Delete the vectors and shards kept under some keys."""
         for key in keys:
-            self.kept.pop(key, None)
+            self.vectors.pop(key, None)
+            self.children.pop(key, None)
 
     def shifted(self, shift: Array) -> "Shard":
         """The shard with a number subtracted from each column, and the same dual points."""
@@ -211,13 +222,14 @@ class Shard:
         other.shift = shift if self.shift is None else self.shift + shift
         return other
 
-    def of_rows(self, block: Table, y: Array, weights: Array) -> "Shard":
+    def of_rows(self, block: Table, row_indices: Indices, y: Array, weights: Array) -> "Shard":
         """A shard of a subset of the rows in memory, with their data, targets and weights."""
-        targets = Targets(y, weights)
-        return Shard(
-            RowBlocks([block]), targets, self.loss,
+        child = Shard(
+            RowBlocks([block]), Targets(y, weights), self.loss,
             n_parallel=self.n_parallel, n_threads=self._given_threads,
         )  # fmt: skip
+        child.row_indices = row_indices
+        return child
 
     def divide_weights(self, total: float) -> None:
         self.targets = replace(self.targets, total=self.targets.total * total)

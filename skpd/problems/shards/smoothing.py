@@ -1,7 +1,8 @@
-"""Sums of smoothed losses over the rows of a shard, for the method of multipliers."""
+"""Sums of smoothed losses over the rows of a shard, for the proximal method of multipliers."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,26 +10,26 @@ from ..._typing import Array, Indices, Table
 from ...designs import Design
 from ...designs.row_blocks import stacked
 from ...designs.sampling import uniform_by_place
-from ...designs.sums import Largest, Sums
+from ...designs.sums import Largest, Sums, added
 from ...kernels import dot
-from .recipes import DualRecipe
+from .remote_dual import RemoteDualPoint
 from .shard import Block, Shard, summed
 
 
-class At(NamedTuple):
+class SmoothingPoint(NamedTuple):
     """The point and the parameters of smoothed losses.
 
     Attributes
     ----------
     variables : ndarray
         The coefficients, followed by the intercept if there is one.
-    multipliers : DualRecipe
+    multipliers : RemoteDualPoint
     sigma : float
         The parameter of the Moreau envelopes; inf for the losses themselves.
     """
 
     variables: Array
-    multipliers: DualRecipe
+    multipliers: RemoteDualPoint
     sigma: float
 
 
@@ -38,26 +39,26 @@ def predictions(design: Design, variables: Array) -> Array:
     return z + variables[d] if len(variables) > d else z
 
 
-class _Smoothed:
-    """The smoothed losses of one block."""
+class _SmoothedLosses:
+    """The smoothed losses of one block, with their derivatives and second derivatives h."""
 
-    def __init__(self, shard: Shard, at: At, block: Block, z: Array | None = None) -> None:
-        rows, self.design, self.y, self.weights = block
-        self.z = predictions(self.design, at.variables) if z is None else z[rows]
-        self.theta = at.multipliers.of(shard.kept, shard.loss, rows, self.y)
-        self.derivative, self.gradient, self.h = (np.empty(len(self.y)) for _ in range(3))
+    def __init__(
+        self, shard: Shard, at: SmoothingPoint, block: Block, z: Array | None = None
+    ) -> None:
+        y, self.weights = block.y, block.weights
+        self.z = predictions(block.design, at.variables) if z is None else z[block.rows]
+        self.theta = at.multipliers.on(shard, block)
+        self.derivative, self.gradient, self.h = (np.empty(len(y)) for _ in range(3))
         self.loss, self.dual = shard.loss.evaluator.smoothed_derivatives(
-            self.y, self.weights, self.theta, self.z, at.sigma,
-            self.derivative, self.gradient, self.h,
-        )  # fmt: skip
+            y, self.weights, self.theta, self.z, at.sigma, self.derivative, self.gradient, self.h
+        )
 
-    @property
-    def sums(self) -> Sums:
+    def sums(self, design: Design) -> Sums:
         weights, z, curved = self.weights, self.z, self.h > 0.0
         return {
             "loss": self.loss,
             "dual": self.dual,
-            "gradient": self.design.rmatvec(self.gradient),
+            "gradient": design.rmatvec(self.gradient),
             "slope": float(self.gradient.sum()),
             "n_curved": int(np.count_nonzero(curved)),
             "curved_weight": dot(weights, curved.astype(np.float64)),
@@ -66,188 +67,176 @@ class _Smoothed:
         }
 
 
-def derivatives(shard: Shard, at: At, key: int, moved: "Moved | None" = None) -> Sums:
-    """Sums of the losses and their gradient; the derivatives are kept under the key.
+class LeftOut(NamedTuple):
+    """The variables at which rows were left out, and the key of the shard of the others."""
 
-    With ``moved``, the largest change of a prediction is returned as well.
-    """
-    kept, before = shard.new_vector(key), None
-    if moved is not None:
-        before = shard.predictions_at(moved.before)
-    with shard.new_predictions(at.variables) as room:
-
-        def of_block(block: Block) -> Sums:
-            found = _Smoothed(shard, at, block)
-            kept[block.rows] = found.derivative
-            sums = found.sums
-            if moved is not None:
-                if before is not None:
-                    change = found.z - before[block.rows]
-                else:
-                    change = predictions(block.design, at.variables - moved.before)
-                sums |= _furthest(shard, block.rows, change, moved.child_key)
-            room[block.rows] = found.z
-            return sums
-
-        return shard.sums(of_block)
-
-
-class Moved(NamedTuple):
-    """The previous variables, and the key of a child shard whose rows are not considered."""
-
-    before: Array
+    variables: Array
     child_key: int
 
 
-def _furthest(shard: Shard, rows: slice, change: Array, child_key: int) -> Sums:
-    far, child = np.abs(change), shard.kept.get(child_key)
+def derivatives(
+    shard: Shard, at: SmoothingPoint, key: int, left_out: LeftOut | None = None
+) -> Sums:
+    """Sums of the losses and their gradient; the derivatives are kept under the key.
+
+    With ``left_out``, the largest change of a prediction of a row that was left out is returned as
+    well.
+    """
+    derivative = shard.vectors[key] = np.empty(shard.n_rows)
+    before = None if left_out is None else shard.predictions_at(left_out.variables)
+    with shard.new_predictions(at.variables) as z:
+
+        def of_block(block: Block) -> Sums:
+            losses = _SmoothedLosses(shard, at, block)
+            derivative[block.rows] = losses.derivative
+            sums = losses.sums(block.design)
+            if left_out is not None:
+                if before is not None:
+                    change = losses.z - before[block.rows]
+                else:
+                    change = predictions(block.design, at.variables - left_out.variables)
+                sums["moved"] = _largest_change(shard, block.rows, change, left_out.child_key)
+            z[block.rows] = losses.z
+            return sums
+
+        return added(shard.map(of_block))
+
+
+def _largest_change(shard: Shard, rows: slice, change: Array, child_key: int) -> Largest:
+    """The largest change of a prediction of a row that is not in the child shard."""
+    sizes, child = np.abs(change), shard.children.get(child_key)
     if child is not None:
-        first, last = np.searchsorted(child.places, [rows.start, rows.stop])
-        far[child.places[first:last] - rows.start] = 0.0
-    return {"moved": Largest(float(np.max(far, initial=0.0)))}
+        first, last = np.searchsorted(child.row_indices, [rows.start, rows.stop])
+        sizes[child.row_indices[first:last] - rows.start] = 0.0
+    return Largest(float(np.max(sizes, initial=0.0)))
 
 
-def curvature(shard: Shard, at: At, columns: Indices, ones: bool) -> Sums:
+def curvature(shard: Shard, at: SmoothingPoint, columns: Indices, ones: bool) -> Sums:
     """The matrix X_W' diag(h) X_W for the second derivatives h, over some columns W."""
     z = shard.predictions_at(at.variables)
 
     def of_block(block: Block) -> Sums:
-        found = _Smoothed(shard, at, block, z)
-        return {"matrix": found.design.gram(found.h, columns, ones)}
+        losses = _SmoothedLosses(shard, at, block, z)
+        return {"matrix": block.design.gram(losses.h, columns, ones)}
 
-    return shard.sums(of_block)
+    return added(shard.map(of_block))
 
 
-@summed()
-def slopes(shard: Shard, block: Block, at: At, direction: Array, lengths: Sequence[float]) -> Sums:
+@summed
+def slopes(
+    shard: Shard, block: Block, at: SmoothingPoint, direction: Array, lengths: Sequence[float]
+) -> Sums:
     """The derivatives of the mean loss along a direction, at several lengths."""
-    rows, design, y, weights = block
-    z, along = (predictions(design, u) for u in (at.variables, direction))
-    given = y, weights, at.multipliers.of(shard.kept, shard.loss, rows, y), z, along
-    slope = shard.loss.evaluator.smoothed_slope
-    return {"slopes": np.array([slope(*given, length, at.sigma) for length in lengths])}
+    z, along = (predictions(block.design, u) for u in (at.variables, direction))
+    theta, slope = at.multipliers.on(shard, block), shard.loss.evaluator.smoothed_slope
+    return {
+        "slopes": np.array([
+            slope(block.y, block.weights, theta, z, along, length, at.sigma) for length in lengths
+        ])
+    }  # fmt: skip
 
 
-@summed(with_data=False)
-def dual_range(shard: Shard, block: Block, reach: float) -> Sums:
-    """The length of the longest interval of a dual variable within [-reach, reach]."""
-    _, _, y, _ = block
-    lower, upper = shard.loss.dual_bounds(y)
-    lengths = np.minimum(upper, reach) - np.maximum(lower, -reach)
+@summed
+def dual_range(shard: Shard, block: Block, cutoff: float) -> Sums:
+    """The length of the longest interval of a dual variable within [-cutoff, cutoff]."""
+    lower, upper = shard.loss.dual_bounds(block.y)
+    lengths = np.minimum(upper, cutoff) - np.maximum(lower, -cutoff)
     return {"range": Largest(float(np.max(lengths)))}
 
 
-def put(shard: Shard, key: int, dual_coef: Array) -> Sums:
+def put(shard: Shard, key: int, dual_coef: Array) -> None:
     """Keep this shard's part of a dual point of all rows."""
-    vector = shard.new_vector(key)
-    vector[:] = dual_coef[shard.first : shard.first + shard.n_rows]
-    return {}
+    shard.vectors[key] = dual_coef[shard.first : shard.first + shard.n_rows].copy()
 
 
-def near_rows(shard: Shard, at: At, key: int, radius: float, most: float, heaviest: float) -> Sums:
+def nonlinear_rows(
+    shard: Shard, at: SmoothingPoint, key: int, radius: float, max_rows: float, max_weight: float
+) -> Sums:
     """Keep the rows whose smoothed loss is not linear within a radius as a child shard.
 
     Returns the number and the total weight of these rows. No child is created if they are more
-    than ``most``, or if their weight is above ``heaviest``. Stopping at that weight saves 20 % of
-    a hinge loss on 1,000,000 x 50 in memory; ``most`` stops larger data first.
+    than ``max_rows``, or if their weight is above ``max_weight``.
     """
     z = shard.predictions_at(at.variables)
 
     def of_block(block: Block) -> tuple:
-        rows, _, y, weights = block
-        found = _Smoothed(shard, at, block, z)
-        near = shard.loss.evaluator.rows_that_bend(
-            y, found.theta, found.z, at.sigma, found.derivative, found.h, radius
+        losses = _SmoothedLosses(shard, at, block, z)
+        indices = shard.loss.evaluator.rows_that_bend(
+            block.y, losses.theta, losses.z, at.sigma, losses.derivative, losses.h, radius
         )
-        return near + rows.start, y[near], weights[near], found.theta[near]
+        return (
+            indices + block.rows.start, block.y[indices], block.weights[indices],
+            losses.theta[indices],
+        )  # fmt: skip
 
-    parts = shard.map(of_block, with_data=z is None)
-    return _Picked(shard, parts, most, heaviest).keep(key)
+    return _Selection(shard, shard.map(of_block), max_rows, max_weight).keep(key)
 
 
-class _Picked:
+class _Selection:
     """Rows of a shard that are to become a child shard, unless too many or too heavy.
 
-    The parts of the blocks are indices of rows, their targets, weights and multipliers. Their data
-    are read once it is known that they are wanted.
+    The parts of the blocks are indices of rows, their targets, weights and multipliers. The data
+    of the rows are read when all of them are known and not too many.
     """
 
     def __init__(
-        self, shard: Shard, parts: Iterator[tuple], most: float = np.inf, heaviest: float = np.inf
-    ) -> None:
-        self.n_rows, self.weight, self.too_many = 0, 0.0, False
+        self, shard: Shard, parts: Iterator[tuple], max_rows: float = np.inf,
+        max_weight: float = np.inf,
+    ) -> None:  # fmt: skip
+        self.n_rows, self.weight, self.is_too_large = 0, 0.0, False
         self._shard, self._parts = shard, list[tuple]()
         for part in parts:
             self.n_rows += len(part[0])
             self.weight += float(np.sum(part[2]))
             self._parts.append(part)
-            self.too_many = self.n_rows > most or self.weight > heaviest
-            if self.too_many:
+            self.is_too_large = self.n_rows > max_rows or self.weight > max_weight
+            if self.is_too_large:
                 return
 
-    @property
-    def stacked(self) -> tuple:
-        """The parts of all blocks, concatenated, and the data before the targets."""
-        places, *vectors = map(np.concatenate, zip(*self._parts, strict=True))
+    def rows(self) -> tuple[Table, Indices, Array, Array, Array]:
+        """The data of the rows, and the parts of all blocks."""
+        indices, *vectors = map(np.concatenate, zip(*self._parts, strict=True))
 
         def of_block(block: Block) -> Table:
-            own = slice(*np.searchsorted(places, [block.rows.start, block.rows.stop]))
-            return block.design.rows_as_they_are(places[own] - block.rows.start)
+            first, last = np.searchsorted(indices, [block.rows.start, block.rows.stop])
+            return block.design.rows_as_they_are(indices[first:last] - block.rows.start)
 
         data = [part for part in self._shard.map(of_block) if part.shape[0]]
-        return places, stacked(data), *vectors
+        return stacked(data), indices, *vectors
 
     def keep(self, key: int) -> Sums:
-        """Keep the child shard under a key; it keeps the multipliers under the same key."""
-        if self.n_rows == 0 or self.too_many:
-            return {"n_rows": self.n_rows, "weight": 0.0 if self.n_rows == 0 else np.inf}
-        places, data, y, weights, theta = self.stacked
-        child = self._shard.of_rows(data, y, weights)
-        child.kept[key], child.places = theta, places
-        self._shard.kept[key] = child
+        """Keep the shard of the rows under a key; it keeps the multipliers under the same key."""
+        if self.n_rows == 0 or self.is_too_large:
+            return {"n_rows": self.n_rows, "weight": np.inf if self.n_rows else 0.0}
+        data, indices, y, weights, theta = self.rows()
+        child = self._shard.children[key] = self._shard.of_rows(data, indices, y, weights)
+        child.vectors[key] = theta
         return {"n_rows": self.n_rows, "weight": self.weight}
 
 
 def merge_multipliers(
-    shard: Shard, base: DualRecipe, child_key: int, of_child: DualRecipe, key: int
-) -> Sums:
+    shard: Shard, base: RemoteDualPoint, child_key: int, of_child: RemoteDualPoint, key: int
+) -> None:
     """Keep a copy of a dual point with the multipliers of a child shard for its rows."""
-    vector, child = shard.new_vector(key), cast(Shard | None, shard.kept.get(child_key))
-
-    def of_block(block: Block) -> Sums:
-        vector[block.rows] = base.of(shard.kept, shard.loss, block.rows, block.y)
-        return {}
-
-    def of_child_block(block: Block) -> Sums:
-        assert child is not None
-        places = child.places[block.rows]
-        vector[places] = of_child.of(child.kept, shard.loss, block.rows, block.y)
-        return {}
-
-    shard.sums(of_block, with_data=False)
-    return child.sums(of_child_block, with_data=False) if child is not None else {}
+    vector = shard.vectors[key] = shard.vector(partial(base.on, shard))
+    child = shard.children.get(child_key)
+    if child is not None:
+        vector[child.row_indices] = child.vector(partial(of_child.on, child))
 
 
-def sample(shard: Shard, key: int, share: float) -> Sums:
-    """Keep a reproducible sample of about a given share of the rows as a child shard.
+def sampled_rows(shard: Shard, share: float) -> tuple[Table, Array, Array] | None:
+    """The data, targets and weights of a reproducible sample of about a given share of the rows.
 
-    The sample does not depend on the distribution of the rows over shards.
+    The sample does not depend on the distribution of the rows over shards; None if it is empty.
     """
-    return _chosen(shard, share).keep(key)
 
-
-def sampled_rows(shard: Shard, share: float) -> tuple | None:
-    """The data, targets and weights of the rows that `sample` selects; None if there are none."""
-    picked = _chosen(shard, share)
-    return picked.stacked[1:4] if picked.n_rows else None
-
-
-def _chosen(shard: Shard, share: float) -> _Picked:
     def of_block(block: Block) -> tuple:
-        rows, _, y, weights = block
-        places = np.arange(rows.start, rows.stop)
-        chosen = uniform_by_place(places + shard.first) < share
-        own = np.flatnonzero(chosen & (weights > 0.0))
-        return places[own], y[own], weights[own], np.zeros(len(own))
+        indices = np.arange(block.rows.start, block.rows.stop)
+        chosen = (uniform_by_place(indices + shard.first) < share) & (block.weights > 0.0)
+        return indices[chosen], block.y[chosen], block.weights[chosen], np.zeros(chosen.sum())
 
-    return _Picked(shard, shard.map(of_block, with_data=False))
+    selection = _Selection(shard, shard.map(of_block))
+    if selection.n_rows == 0:
+        return None
+    data, _, y, weights, _ = selection.rows()
+    return data, y, weights

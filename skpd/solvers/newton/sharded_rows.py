@@ -5,30 +5,35 @@ Vectors over the rows (multipliers and derivatives) stay with the rows; predicti
 in each pass.
 """
 
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from ... import kernels
 from ..._typing import Array, Indices
-from ...designs import newton_cost
+from ...designs import Design, newton_cost
 from ...designs.gram import ROUNDING, MatrixCurvature
 from ...kernels import dot
+from ...losses import Loss
 from ...problems import Point, Problem
-from ...problems.shards.recipes import DualRecipe, SharedVector
-from ...problems.shards.shards import Shards
+from ...problems.shards.data_summary import DataSummary
+from ...problems.shards.remote_dual import RemoteDualPoint, RemoteVector
+from ...problems.shards.shards import ChildShards, Shards
 from ...problems.shards.smoothing import (
-    At,
-    Moved,
+    LeftOut,
+    SmoothingPoint,
     curvature,
     derivatives,
     dual_range,
     merge_multipliers,
-    near_rows,
+    nonlinear_rows,
     slopes,
 )
 from .rows import AllRows, ShrunkRows
 from .settings import SETTINGS
+
+State = tuple[Array, RemoteVector, float]  # variables, multipliers and sigma of an evaluation
 
 
 class ShardedRows(AllRows):
@@ -37,10 +42,10 @@ class ShardedRows(AllRows):
     Parameters
     ----------
     shards : Shards
-    data : SharedData
+    data : DataSummary
     loss : Loss
     variables : ndarray
-    multipliers : SharedVector
+    multipliers : RemoteVector
     gram : SharedGram
     """
 
@@ -48,15 +53,15 @@ class ShardedRows(AllRows):
     halvings_at_once = 3  # several step lengths in one pass, as a pass is expensive
 
     def __init__(
-        self, shards: Shards, data: Any, loss: Any, variables: Array, multipliers: SharedVector,
-        gram: "SharedGram",
+        self, shards: Shards, data: DataSummary, loss: Loss, variables: Array,
+        multipliers: RemoteVector, gram: "SharedGram",
     ) -> None:  # fmt: skip
         # The problem is not stored: its workspace refers to the rows, and the reference cycle
         # would keep both in memory after the run.
         self.shards, self.data, self.loss, self.gram = shards, data, loss, gram
         self.w, self.multipliers = variables.copy(), multipliers
-        self._at: tuple = (None, None, None)
-        self._found: dict[str, Any] = {}
+        self._at: State | None = None
+        self._sums: dict[str, Any] = {}
         self._derivative = multipliers
         self._before = self._along = self.w
 
@@ -65,18 +70,18 @@ class ShardedRows(AllRows):
         """All rows of a problem, at a start or at the best constant prediction."""
         loss, point = problem.loss, problem.null_point if start is None else start
         variables = problem.join(point.coef, point.intercept)
-        longest, nothing = np.inf, SharedVector(DualRecipe(), problem.n_samples)
-        theta = nothing
+        longest, theta = np.inf, RemoteVector(problem.n_samples)
         if loss.linear_tails:
             # cut off at the steepest slope at the best constant
-            reach = problem.rows.null_sums.steepest if loss.lipschitz == np.inf else np.inf
+            cutoff = problem.rows.null_sums.steepest if loss.lipschitz == np.inf else np.inf
             longest = problem.rows.null_sums.dual_range
-            if reach < np.inf:
-                longest = float(problem.rows.shards.sums(dual_range, reach)["range"].value)
+            if cutoff < np.inf:
+                ranges = problem.rows.shards.sums(partial(dual_range, cutoff=cutoff))
+                longest = float(ranges["range"].value)
             if start is not None:
-                theta = cast(SharedVector, problem.plain_dual(start.dual_coef))
+                theta = cast(RemoteVector, problem.plain_dual(start.dual_coef))
             else:
-                theta = SharedVector(DualRecipe(reach=reach), problem.n_samples)
+                theta = RemoteVector(problem.n_samples, RemoteDualPoint(cutoff=cutoff))
         gram = SharedGram(bool(problem.fit_intercept))
         rows = cls(problem.rows.shards, problem.design, loss, variables, theta, gram)
         rows.dual_range = longest
@@ -85,55 +90,56 @@ class ShardedRows(AllRows):
     def move_to(self, variables: Array, problem: Any = None) -> None:
         self.w = variables.copy()
 
-    def _is_at(self, sigma: float) -> bool:
-        w, multipliers, last = self._at
-        return w is self.w and multipliers is self.multipliers and last == sigma
-
     def evaluate(self, sigma: float) -> tuple[float, float]:
-        if not self._is_at(sigma):
+        if not _is_same(self._at, (self.w, self.multipliers, sigma)):
             self._differentiate(sigma)
-        return self._found["loss"], self._found["dual"]
+        return self._sums["loss"], self._sums["dual"]
 
-    def _differentiate(self, sigma: float, moved: Moved | None = None) -> None:
+    def _differentiate(self, sigma: float, left_out: LeftOut | None = None) -> None:
         self._at = self.w, self.multipliers, sigma
         self._derivative = self.multipliers  # releases the last derivative
-        kept = self.shards.new()
-        self._found = self.shards.sums(derivatives, self._where(), kept.key, moved)
-        recipe = DualRecipe(kept.key)
-        self._derivative = SharedVector(recipe, self.shards.shape[0], kept, self.w)
+        owner, at = self.shards.new_key(), self._smoothing_point()
+        self._sums = self.shards.sums(
+            partial(derivatives, at=at, key=owner.key, left_out=left_out)
+        )
+        self._derivative = RemoteVector(self.shards.shape[0], owner=owner, model=self.w)
 
-    def _where(self) -> At:
+    def _smoothing_point(self) -> SmoothingPoint:
+        assert self._at is not None
         _, multipliers, sigma = self._at
-        return At(self.w, multipliers.recipe, sigma)
+        return SmoothingPoint(self.w, multipliers.point, sigma)
 
-    def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
-        coef = self._found["gradient"]
+    def gradient(self, columns: Indices | None = None) -> tuple[Array, float]:
+        coef = self._sums["gradient"]
         return (coef if columns is None else coef[columns]), self._slope
 
     @property
     def _slope(self) -> float:
-        return self._found["slope"] if self.gram.ones else 0.0
+        return self._sums["slope"] if self.gram.ones else 0.0
 
-    def certified_gradient(self, problem: Any, coef: Array) -> tuple[Array, float]:
+    def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
         return self.gradient()
 
-    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+    def curvature(
+        self, columns: Indices, scale: float, ridge: Array | None, again: bool
+    ) -> MatrixCurvature:
         return self.gram.curvature(self, columns, scale, ridge, again)
 
     def gram_of(self, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W for the second derivatives h."""
-        found = self.shards.sums(curvature, self._where(), columns, self.gram.ones)
-        return found["matrix"]
+        at, ones = self._smoothing_point(), self.gram.ones
+        matrix = partial(curvature, at=at, columns=columns, ones=ones)
+        return self.shards.sums(matrix)["matrix"]
 
     @property
     def n_curved(self) -> int:
-        return int(self._found["n_curved"])
+        return int(self._sums["n_curved"])
 
     def may_hold(self, n_columns: int) -> bool:
         return n_columns <= SETTINGS.largest_working_set
 
     def cost(self, n_columns: int) -> float:
-        return newton_cost(self.data, self.n_curved, n_columns)
+        return newton_cost(cast(Design, self.data), self.n_curved, n_columns)
 
     def go_along(self, direction: Array) -> None:
         self._before, self._along = self.w, direction
@@ -141,18 +147,18 @@ class ShardedRows(AllRows):
 
     def slope(self, sigma: float) -> float:
         self.evaluate(sigma)
-        slope = dot(self._found["gradient"], self._along[: self.data.shape[1]])
+        slope = dot(self._sums["gradient"], self._along[: self.data.shape[1]])
         return slope + (self._slope * float(self._along[-1]) if self.gram.ones else 0.0)
 
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
-        at = At(self._before, self.multipliers.recipe, sigma)
-        found = self.shards.sums(slopes, at, self._along, lengths)
-        return list(map(float, found["slopes"]))
+        at = SmoothingPoint(self._before, self.multipliers.point, sigma)
+        along = partial(slopes, at=at, direction=self._along, lengths=lengths)
+        return self.shards.sums(along)["slopes"].tolist()
 
     def go_back(self, length: float) -> None:
         self.w = self._before + length * self._along
 
-    def dual_point(self) -> SharedVector:
+    def dual_point(self) -> RemoteVector:
         return self._derivative
 
     def update_multipliers(self) -> None:
@@ -161,45 +167,47 @@ class ShardedRows(AllRows):
     def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
-        found = self._found
-        if found["curved_weight"] > SETTINGS.curved_share:  # the weights sum to 1
+        sums = self._sums
+        if sums["curved_weight"] > SETTINGS.curved_share:  # the weights sum to 1
             return None, radius
         if radius is None:
-            radius = float(np.sqrt(max(found["square"] - found["prediction"] ** 2, 0.0)))
-        kept, shards = self.shards.new(), self.shards
-        most = self.data.most_copied_rows / self.data.n_shards
-        heaviest = SETTINGS.bending_share
-        near = shards.sums(near_rows, self._where(), kept.key, radius, most, heaviest)
-        if not 0.0 < near["weight"] < heaviest:
+            radius = float(np.sqrt(max(sums["square"] - sums["prediction"] ** 2, 0.0)))
+        owner = self.shards.new_key()
+        selected = self.shards.sums(partial(
+            nonlinear_rows, at=self._smoothing_point(), key=owner.key, radius=radius,
+            max_rows=self.data.most_copied_at_once, max_weight=SETTINGS.bending_share,
+        ))  # fmt: skip
+        if not 0.0 < selected["weight"] < SETTINGS.bending_share:
             return None, SETTINGS.radius_shrink * radius
-        child = shards.child(kept, near["n_rows"])
-        theta = SharedVector(DualRecipe(kept.key), near["n_rows"], kept)
-        some = ShardedRows(child, self.data, self.loss, self.w, theta, self.gram)
-        loss, dual = some.evaluate(sigma)
-        part, slope = some.gradient()
-        rest = gradient[: len(part)] - part, gradient[len(part) :] - slope
+        child = self.shards.child(owner, selected["n_rows"])
+        theta = RemoteVector(selected["n_rows"], owner=owner)
+        subset = ShardedRows(child, self.data, self.loss, self.w, theta, self.gram)
+        loss, dual = subset.evaluate(sigma)
+        coef, slope = subset.gradient()
+        linear = gradient[: len(coef)] - coef, gradient[len(coef) :] - slope
         self.gram.forget()
         return ShrunkRows(
-            some, variables, found["loss"] - loss, found["dual"] - dual, rest
+            subset, variables, sums["loss"] - loss, sums["dual"] - dual, linear
         ), radius
 
     def restore(self, shrunk: ShrunkRows, variables: Array, sigma: float) -> float:
-        some: Any = shrunk.rows
+        subset = cast(ShardedRows, shrunk.rows)
+        child_key = cast(ChildShards, subset.shards).owner.key
         if self.loss.linear_tails:
-            kept = self.shards.new()
+            owner = self.shards.new_key()
             base = self._derivative if shrunk.updated else self.multipliers
             self._derivative = self.multipliers = base  # releases the other vector
-            self.shards.sums(
-                merge_multipliers, base.recipe, some.shards.kept.key, some.multipliers.recipe,
-                kept.key,
-            )  # fmt: skip
-            recipe = DualRecipe(kept.key)
-            self.multipliers = SharedVector(recipe, self.shards.shape[0], kept, variables.copy())
-        moved = Moved(self.w, some.shards.kept.key)
+            self.shards.each(partial(
+                merge_multipliers, base=base.point, child_key=child_key,
+                of_child=subset.multipliers.point, key=owner.key,
+            ))  # fmt: skip
+            model = variables.copy()
+            self.multipliers = RemoteVector(self.shards.shape[0], owner=owner, model=model)
+        left_out = LeftOut(self.w, child_key)
         self.w = variables.copy()
-        self._differentiate(sigma, moved)
+        self._differentiate(sigma, left_out)
         self.gram.forget()
-        return float(self._found["moved"].value)
+        return float(self._sums["moved"].value)
 
 
 class SharedGram:
@@ -219,7 +227,7 @@ class SharedGram:
         """Empty the cache, as the rows are different ones."""
         self._columns: Indices = np.empty(0, dtype=np.int64)
         self._matrix: Array = np.empty((0, 0))
-        self._of: Any = None
+        self._of: State | None = None
         self._system = kernels.SupportSystem()  # of the last matrix
 
     def curvature(
@@ -229,7 +237,7 @@ class SharedGram:
         constant = rows.loss.constant_curvature
         state = None if constant else rows._at
         known = np.isin(columns, self._columns, assume_unique=True).all()
-        is_last = bool(known) and (again or constant or _same(state, self._of))
+        is_last = bool(known) and (again or constant or _is_same(state, self._of))
         if not is_last:
             taken = columns
             if constant:  # the matrix can be used for later steps as well
@@ -251,5 +259,7 @@ class SharedGram:
 ALL_COLUMNS = 500  # up to this number the Gram matrix of all columns is formed in a pass
 
 
-def _same(one: Any, other: Any) -> bool:
-    return other is not None and all(a is b for a, b in zip(one, other, strict=True))
+def _is_same(one: State | None, other: State | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one[0] is other[0] and one[1] is other[1] and one[2] == other[2]
