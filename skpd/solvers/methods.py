@@ -15,7 +15,7 @@ from .interior import expected_cost, faces_of_ball, interior_point, interior_poi
 from .low_rank.alternating import alternating_multipliers
 from .low_rank.gradients import has_trace_norm, singular_gradients, soft_impute
 from .low_rank.restarted import pdprox_restarted_for_completion
-from .newton.multipliers import method_of_multipliers
+from .newton.proximal_multipliers import proximal_multipliers
 from .outputs import has_separate_outputs
 from .proximal.restarted import pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
@@ -86,7 +86,7 @@ ROBUST: Supported = (lambda p: p.loss.of_labels), "a robust SVM"
 # other problems by it. Several methods may have the same name, each for problems of its own.
 ENGINES: dict[str, Method] = {
     "multipliers": Method(
-        "multipliers", method_of_multipliers, lambda p: p.penalty.structure.is_block_separable,
+        "multipliers", proximal_multipliers, lambda p: p.penalty.structure.is_block_separable,
         "a penalty of single features or of groups",
     ),
     "dual-descent": Method(
@@ -125,7 +125,7 @@ ENGINES: dict[str, Method] = {
         lambda p: p.loss.has_radius and p.penalty.q == 1 and not len(p.free_columns),
         "a robust SVM with norm 1 of all features",
     ),
-    "multipliers of the robust SVM": Method("multipliers", method_of_multipliers, *ROBUST),
+    "multipliers of the robust SVM": Method("multipliers", proximal_multipliers, *ROBUST),
     "hybrid-gradient of the robust SVM": Method("hybrid-gradient", hybrid_gradient, *ROBUST),
     "pair-descent": Method(
         "pair-descent", pair_descent, lambda p: p.penalty.structure is Structure.PER_ROW,

@@ -20,8 +20,8 @@ from skpd.designs import Design
 from skpd.problems.robust import robust_problem
 from skpd.solvers import Monitor, SolverContext, select, solve
 from skpd.solvers.interior import interior_point
-from skpd.solvers.newton.multipliers import method_of_multipliers
 from skpd.solvers.newton.norm_cone import NormCone
+from skpd.solvers.newton.proximal_multipliers import proximal_multipliers
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
 from skpd.solvers.robust.certain_labels import certain_labels
 from tests.oracles.robust_reference import robust_linear_programme
@@ -167,7 +167,7 @@ def test_certain_labels_from_a_start_and_until_asked_to_end():
 def test_multipliers_against_interior_point(kappa, ridge, layout, fit_intercept):
     """On samples first, with rows left out: 4,000 are many for 8 features."""
     problem = tall_problem(4000, 8, layout, kappa=kappa, ridge=ridge, fit_intercept=fit_intercept)
-    found = solved(problem, method_of_multipliers, tol=1e-7, max_iter=200)
+    found = solved(problem, proximal_multipliers, tol=1e-7, max_iter=200)
     best = solved(problem, interior_point, tol=1e-9, max_iter=100)
     assert found.relative_gap <= 1e-7
     assert_allclose(found.primal, best.primal, rtol=1e-6)
@@ -188,7 +188,7 @@ def test_multipliers_of_polyhedral_norms_against_linear_programmes(norm, kappa, 
     parameters = {"epsilon": 1e-3, "kappa": kappa, "norm": norm, "fit_intercept": True}
     best = robust_linear_programme(X, y, weights, **parameters)[0]
     problem = robust_problem(Design(layout(X)), y, weights, **parameters)
-    found = solved(problem, method_of_multipliers, tol=1e-4, max_iter=400)
+    found = solved(problem, proximal_multipliers, tol=1e-4, max_iter=400)
     assert found.relative_gap <= 1e-4
     assert found.dual <= best + 1e-9
     assert best - 1e-9 <= found.primal <= best + 1e-4
@@ -226,7 +226,7 @@ def test_multipliers_without_a_sample(n, d, kappa):
     else:
         problem = tall_problem(n, d, kappa=kappa, epsilon=0.05)
         best = solved(problem, interior_point, tol=1e-9, max_iter=100).primal
-    found = solved(problem, method_of_multipliers, tol=1e-6, max_iter=300)
+    found = solved(problem, proximal_multipliers, tol=1e-6, max_iter=300)
     assert found.relative_gap <= 1e-6
     assert_allclose(found.primal, best, rtol=1e-5)
 
@@ -235,10 +235,10 @@ def test_multipliers_from_a_start():
     problem = tall_problem(4000, 8)
     monitor = Monitor(problem, 1e-4)
     monitor.begin()
-    method_of_multipliers(SolverContext(problem, monitor, None, 200, None))
+    proximal_multipliers(SolverContext(problem, monitor, None, 200, None))
     again = Monitor(problem, 1e-6)
     again.begin(has_start=True)
-    method_of_multipliers(SolverContext(problem, again, monitor.best, 200, None))
+    proximal_multipliers(SolverContext(problem, again, monitor.best, 200, None))
     assert again.relative_gap <= 1e-6
     assert again.n_iter < 30
 
@@ -248,7 +248,7 @@ def test_multipliers_end_when_asked_to():
     for max_iter in (1, 7):
         monitor = Monitor(problem, 1e-12)
         monitor.begin()
-        method_of_multipliers(SolverContext(problem, monitor, None, max_iter, None))
+        proximal_multipliers(SolverContext(problem, monitor, None, max_iter, None))
         assert monitor.n_iter <= max_iter
     solution = solve(
         problem, tol=1e-12, max_iter=500, random_state=None,
@@ -262,7 +262,7 @@ def test_multipliers_end_when_asked_to():
     monitor = Monitor(problem, 1e-12, lambda monitor: monitor.n_iter > 0 and interrupt(monitor))
     monitor.begin()
     with pytest.raises(KeyboardInterrupt):
-        method_of_multipliers(SolverContext(problem, monitor, None, 500, None))
+        proximal_multipliers(SolverContext(problem, monitor, None, 500, None))
     assert monitor.best.coef.any()
 
 
@@ -279,7 +279,7 @@ def test_most_rows_at_kinks():
     best = solved(problem, interior_point, tol=1e-9, max_iter=100)
     monitor = Monitor(problem, 1e-7)
     monitor.begin()
-    method_of_multipliers(SolverContext(problem, monitor, None, 200, None))
+    proximal_multipliers(SolverContext(problem, monitor, None, 200, None))
     assert monitor.dual <= best.primal + 1e-12
     assert_allclose(solved(problem).primal, best.primal, rtol=1e-6)
 

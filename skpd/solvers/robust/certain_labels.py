@@ -7,7 +7,7 @@ from ...problems import Point
 from ...problems.robust import certain_problem
 from ..certificate_schedule import CERTIFY_AT
 from ..monitor import interrupted
-from ..newton.multipliers import method_of_multipliers
+from ..newton.proximal_multipliers import proximal_multipliers
 from ..solver_context import SolverContext
 
 
@@ -23,7 +23,7 @@ def certain_labels(context: SolverContext, *, budget: float = inf) -> None:
     context : SolverContext
         An iteration is a Newton step.
     budget : float, default=inf
-        A computing limit, see `skpd.solvers.newton.multipliers.method_of_multipliers`.
+        A computing limit, see `skpd.solvers.newton.proximal_multipliers.proximal_multipliers`.
     """
     problem, monitor, start = context.problem, context.monitor, context.start
     own = certain_problem(problem)
@@ -32,7 +32,7 @@ def certain_labels(context: SolverContext, *, budget: float = inf) -> None:
         start = Point(problem.project(start.coef), start.intercept, problem.y * (r - p))
     tol = CERTIFY_AT * monitor.tol * problem.objective_unit / own.objective_unit
     found = context._replace(start=start, max_iter=context.left).solved(
-        own, tol, partial(method_of_multipliers, budget=budget), lambda _: interrupted(monitor)
+        own, tol, partial(proximal_multipliers, budget=budget), lambda _: interrupted(monitor)
     )
     point = found.best
     theta = problem.loss.project_dual(problem.y, point.dual_coef)

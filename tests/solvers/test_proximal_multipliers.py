@@ -30,7 +30,7 @@ from skpd.penalties import (
 from skpd.problems import Point, linear_problem
 from skpd.solvers import METHODS, Monitor, SolverContext, solve
 from skpd.solvers.newton import in_memory, parts, quadratic
-from skpd.solvers.newton.multipliers import method_of_multipliers
+from skpd.solvers.newton.proximal_multipliers import proximal_multipliers
 from skpd.solvers.newton.quadratic import quadratic_model
 from skpd.solvers.newton.settings import QUADRATIC, SETTINGS
 from tests.oracles.reference import linear_programme
@@ -457,7 +457,7 @@ def test_every_pair_to_eight_digits(loss, penalty, by_columns):
         monitor = Monitor(problem, 1e-8)
         monitor.check(0, problem.null_point)
         if not monitor.done:
-            method_of_multipliers(SolverContext(problem, monitor, None, 300, None))
+            proximal_multipliers(SolverContext(problem, monitor, None, 300, None))
         assert monitor.relative_gap <= 1e-8
 
 
@@ -537,7 +537,7 @@ def test_it_hands_over_where_it_stalls(rng, monkeypatch):
     monkeypatch.setattr(in_memory, "SETTINGS", replace(SETTINGS, largest_working_set=10))
     alone = Monitor(problem, 1e-4)
     alone.check(0, problem.null_point)
-    method_of_multipliers(SolverContext(problem, alone, None, 50_000, None))
+    proximal_multipliers(SolverContext(problem, alone, None, 50_000, None))
     found = solve(problem, tol=1e-4, max_iter=50_000, random_state=np.random.RandomState(0))
     assert not alone.done and alone.n_iter == 0
     assert found.converged and found.n_iter > 0

@@ -40,7 +40,7 @@ from .steps import NewtonSteps
 from .working_set import Chosen, WorkingSet
 
 
-def method_of_multipliers(context: SolverContext, *, budget: float = np.inf) -> None:
+def proximal_multipliers(context: SolverContext, *, budget: float = np.inf) -> None:
     """The proximal method of multipliers, for a separable or group penalty.
 
     The method ends unfinished if the gap no longer decreases or the working set becomes too large.
