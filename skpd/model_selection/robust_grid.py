@@ -103,9 +103,9 @@ def robust_grid(
     True
     """
     for name, value in (("n_epsilons", n_epsilons), ("n_kappas", n_kappas)):
-        least = int(name == "n_epsilons")
-        if not (isinstance(value, Integral) and not isinstance(value, bool) and value >= least):
-            raise ValueError(f"{name} must be an int of at least {least}, got {value!r}.")
+        minimum = int(name == "n_epsilons")
+        if not (isinstance(value, Integral) and not isinstance(value, bool) and value >= minimum):
+            raise ValueError(f"{name} must be an int of at least {minimum}, got {value!r}.")
     if not (isinstance(eps, Real) and 0.0 < eps < 1.0):
         raise ValueError(f"eps must be a number in (0, 1), got {eps!r}.")
     steps, model = split_pipeline(clone(estimator))
@@ -177,11 +177,11 @@ def useful_epsilon(problem: Problem) -> float:
         0 if none is found.
     """
     sample = _sample(problem)
-    found, epsilon = 0.0, min(problem.alpha, problem.largest_alpha)
+    useful, epsilon = 0.0, min(problem.alpha, problem.largest_alpha)
     for fits in range(SHARES + FITS):
-        if not found and fits >= SHARES:
+        if not useful and fits >= SHARES:
             break
-        epsilon = found or SHARE * epsilon
+        epsilon = useful or SHARE * epsilon
         if not epsilon > 0.0:
             break
         here = problem.with_alpha(epsilon)
@@ -193,19 +193,19 @@ def useful_epsilon(problem: Problem) -> float:
         variables = here.extend(model.coef, model.intercept)
         primal, radius = primal_objective(here, variables, model.intercept), variables[-1]
         if primal < here.null_objective * (1.0 - TOL):
-            found = _meeting(here, primal, radius)
-        elif found:
+            useful = _meeting(here, primal, radius)
+        elif useful:
             break
-    return found if found < problem.alpha else 0.0
+    return useful if useful < problem.alpha else 0.0
 
 
 def _sample(problem: Problem) -> Problem:
     """The problem of a sample of the rows; the problem itself if rows are few or lack a class."""
     counted = np.flatnonzero(problem.weights > 0.0)
-    most = max(MOST_ROWS, ROWS_PER_FEATURE * problem.design.shape[1])
-    if len(counted) <= most:
+    max_rows = max(MOST_ROWS, ROWS_PER_FEATURE * problem.design.shape[1])
+    if len(counted) <= max_rows:
         return problem
-    chosen = np.sort(np.random.RandomState(0).permutation(counted)[:most])
+    chosen = np.sort(np.random.RandomState(0).permutation(counted)[:max_rows])
     if len(np.unique(problem.y[chosen])) < len(np.unique(problem.y[counted])):
         return problem
     return problem.of_samples(chosen)
@@ -213,9 +213,9 @@ def _sample(problem: Problem) -> Problem:
 
 def _meeting(problem: Problem, primal: float, radius: float) -> float:
     """The epsilon at which a model that is better than constants becomes as good as these."""
-    best = inf
+    meeting = inf
     for value, slope in null_pieces(problem):
-        room = value + slope * problem.alpha - primal
+        difference = value + slope * problem.alpha - primal
         if radius > slope:
-            best = min(best, problem.alpha + room / (radius - slope))
-    return best
+            meeting = min(meeting, problem.alpha + difference / (radius - slope))
+    return meeting

@@ -91,8 +91,8 @@ class FreeWithRadius(FreeDirections):
 
     @cached_property
     def _mean_rows(self) -> tuple[list[RowGroup], list[list[Support]]]:
-        given = self.rows.mean_rows
-        means = [(np.append(mean, 0.0), np.append(error, 0.0)) for mean, error in given]
+        mean_rows = self.rows.mean_rows
+        means = [(np.append(mean, 0.0), np.append(error, 0.0)) for mean, error in mean_rows]
         return self.rows.row_groups, self._supports(means)
 
     @property

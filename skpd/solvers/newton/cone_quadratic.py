@@ -167,7 +167,7 @@ def _step_on(face: Face, curvature: ConeCurvature, gradient: Array, x: Array) ->
         return image
 
     if not curvature.is_formed:
-        most = int(curvature.products_of_matrix)
+        max_steps = int(curvature.products_of_matrix)
         diagonal = curvature.diagonal.copy()
         diagonal[:d] += bending
         if face.free[d]:
@@ -176,10 +176,10 @@ def _step_on(face: Face, curvature: ConeCurvature, gradient: Array, x: Array) ->
             diagonal[d] = float(product(radius)[d])
         diagonal[diagonal <= 0.0] = 1.0
         iterate = conjugate_gradients(
-            product, lambda r: r / diagonal, right, most=most, share=CONE.linear_accuracy
+            product, lambda r: r / diagonal, right, most=max_steps, share=CONE.linear_accuracy
         )
         curvature.cost += PAIR * iterate.n_steps * curvature.design.n_entries
-        if iterate.n_steps < most:
+        if iterate.n_steps < max_steps:
             return face.expand(iterate.solution)
     curvature.cost += newton_cost(curvature.design, *curvature.design.shape)
     return face.expand(_solution(face, curvature.matrix, bending, right))

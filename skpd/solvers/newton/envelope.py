@@ -95,11 +95,11 @@ class Envelope:
         pull = self.proximal_weight * self.scale * direction
         return dot(pull, iterate.w - self.centre), dot(pull, direction)
 
-    def ridge(self, places: Indices) -> tuple[float, Array | None]:
+    def ridge(self, indices: Indices) -> tuple[float, Array | None]:
         """The factor of the curvature of the losses, and the ridge that is added to it."""
         if self.exact:
             return 1.0, None
-        return self.sigma, self.proximal_weight * self.scale[places]
+        return self.sigma, self.proximal_weight * self.scale[indices]
 
     def step_sizes(self, w: Array, gradient: Array) -> tuple[float, Array | None]:
         """Numbers (t, s) for step sizes t s of proximal gradients, which measure violations."""

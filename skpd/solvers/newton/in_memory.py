@@ -29,7 +29,7 @@ class InMemory(AllRows):
         self._at: tuple = (None, None, None)
         self._values: tuple[float, float] = (np.nan, np.nan)
         self._before = self._along = z
-        self._near: Indices = np.empty(0, dtype=np.int64)
+        self._remaining: Indices = np.empty(0, dtype=np.int64)
 
     @classmethod
     def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
@@ -46,10 +46,10 @@ class InMemory(AllRows):
         else:
             lower, upper = loss.dual_bounds(y)
             if loss.lipschitz == np.inf:  # cut off at the steepest slope at the best constant
-                reach = np.max(
+                steepest = np.max(
                     np.abs(loss.gradient(y, problem.rows.null_predictions)), initial=0.0
                 )
-                lower, upper = np.maximum(lower, -reach), np.minimum(upper, reach)
+                lower, upper = np.maximum(lower, -steepest), np.minimum(upper, steepest)
             longest = float(np.max(upper - lower))
             theta = 0.5 * (lower + upper) if start is None else start.dual_coef
             theta = loss.project_dual(y, theta)
@@ -122,8 +122,8 @@ class InMemory(AllRows):
         return dot(self._gradient, self._along)
 
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
-        given = self.y, self.weights, self.theta, self._before, self._along
-        return [self.evaluator.smoothed_slope(*given, length, sigma) for length in lengths]
+        vectors = self.y, self.weights, self.theta, self._before, self._along
+        return [self.evaluator.smoothed_slope(*vectors, length, sigma) for length in lengths]
 
     def go_back(self, length: float) -> None:
         self.z = self._before + length * self._along
@@ -159,27 +159,29 @@ class InMemory(AllRows):
             z = self.z[: len(weights)]
             centre = dot(weights, z) / total
             radius = float(np.sqrt(dot(weights, (z - centre) ** 2) / total))
-        near = self.design.whole_rows(self.bending(sigma, radius))
-        if len(near) > self.design.most_copied_rows:
+        curvable = self.design.whole_rows(self.bending(sigma, radius))
+        if len(curvable) > self.design.most_copied_rows:
             return None, SETTINGS.radius_shrink * radius
-        if not 0.0 < float(np.sum(weights[near])) < SETTINGS.bending_share * total:
+        if not 0.0 < float(np.sum(weights[curvable])) < SETTINGS.bending_share * total:
             return None, SETTINGS.radius_shrink * radius
-        some = self.subset(near)
-        (loss, dual), (all_loss, all_dual) = some.evaluate(sigma), self._values
-        part, slope = some.gradient()
-        rest = gradient[: len(part)] - part, gradient[len(part) :] - slope
-        self._near = near
-        self.gram.take_rows(near)
-        return ShrunkRows(some, variables, all_loss - loss, all_dual - dual, rest), radius
+        remaining = self.subset(curvable)
+        (loss, dual), (all_loss, all_dual) = remaining.evaluate(sigma), self._values
+        part, slope = remaining.gradient()
+        linear_part = gradient[: len(part)] - part, gradient[len(part) :] - slope
+        self._remaining = curvable
+        self.gram.take_rows(curvable)
+        return ShrunkRows(
+            remaining, variables, all_loss - loss, all_dual - dual, linear_part
+        ), radius
 
     def restore(self, shrunk: ShrunkRows, variables: Array, sigma: float) -> float:
         if shrunk.updated:
             self.theta = self.derivative.copy()
-        near: Any = shrunk.rows
-        self.theta[..., self._near] = near.theta
+        remaining: Any = shrunk.rows
+        self.theta[..., self._remaining] = remaining.theta
         before = self.z
         self.z = self._matvec(variables)
         moved = np.abs(self.z - before)
-        moved[self._near] = 0.0
-        self.gram.all_rows(self._near, len(self.y))
+        moved[self._remaining] = 0.0
+        self.gram.all_rows(self._remaining, len(self.y))
         return float(np.max(moved, initial=0.0))

@@ -67,8 +67,8 @@ class _Rowwise(Preconditioner):
         shares, self.outputs = np.linalg.eigh(C)
         values = np.multiply.outer(g, np.maximum(shares, 0.0)) + ridge[:, np.newaxis]
         largest = np.max(values, axis=1, keepdims=True)
-        least = np.maximum(SETTINGS.least_curvature * largest, np.finfo(float).tiny)
-        self.inverse = 1.0 / np.maximum(values, least)
+        min_value = np.maximum(SETTINGS.least_curvature * largest, np.finfo(float).tiny)
+        self.inverse = 1.0 / np.maximum(values, min_value)
         self.support = support
 
     def times(self, table: Array) -> Array:
@@ -101,31 +101,31 @@ class _Averaged(Preconditioner):
 
     def __init__(self, M: Array, ridge: Array, support: Indices, common: bool) -> None:
         self.support, self.common = support, common
-        least = SETTINGS.least_curvature * np.maximum(M.diagonal(), np.finfo(float).tiny)
-        self.ridge = np.maximum(ridge, least)[:, np.newaxis]
+        min_value = SETTINGS.least_curvature * np.maximum(M.diagonal(), np.finfo(float).tiny)
+        self.ridge = np.maximum(ridge, min_value)[:, np.newaxis]
         self._factor = _factor(M, ridge)
 
     def times(self, table: Array) -> Array:
-        out, own = np.zeros_like(table), table[self.support]
+        out, on_support = np.zeros_like(table), table[self.support]
         if not self.common:
-            out[self.support] = cho_solve(self._factor, own, check_finite=False)
+            out[self.support] = cho_solve(self._factor, on_support, check_finite=False)
             return out
-        mean = np.mean(own, axis=1, keepdims=True)
-        out[self.support] = cho_solve(self._factor, own - mean, check_finite=False)
+        mean = np.mean(on_support, axis=1, keepdims=True)
+        out[self.support] = cho_solve(self._factor, on_support - mean, check_finite=False)
         out[self.support] += mean / self.ridge
         return out
 
     def between(self, rows: Indices, u: Array) -> Array:
-        places = np.searchsorted(self.support, rows)
+        positions = np.searchsorted(self.support, rows)
         units = np.zeros((len(self.support), len(rows)))
-        units[places, np.arange(len(rows))] = 1.0
-        inverse = cho_solve(self._factor, units, check_finite=False)[places]
+        units[positions, np.arange(len(rows))] = 1.0
+        inverse = cho_solve(self._factor, units, check_finite=False)[positions]
         if not self.common:
             return inverse * (u @ u.T)
         mean = np.mean(u, axis=1)
-        found = inverse * ((u - mean[:, np.newaxis]) @ u.T)
-        found.ravel()[:: len(rows) + 1] += u.shape[1] * mean**2 / self.ridge[places, 0]
-        return found
+        products = inverse * ((u - mean[:, np.newaxis]) @ u.T)
+        products.ravel()[:: len(rows) + 1] += u.shape[1] * mean**2 / self.ridge[positions, 0]
+        return products
 
 
 class _ByOutput(Preconditioner):
@@ -172,7 +172,7 @@ def preconditioner_on_rows(
             if common:
                 M *= H.n_outputs / (H.n_outputs - 1.0)
             return _Averaged(M, more[support], support, common)
-        rows_of = [np.flatnonzero(own) for own in inside.T]
+        rows_of = [np.flatnonzero(of_output) for of_output in inside.T]
         if not whole and max(map(len, rows_of)) <= SETTINGS.newton_rows:
             return _ByOutput([
                 (rows, _factor(H.averaged[np.ix_(rows, rows)], more[rows])) for rows in rows_of
@@ -219,5 +219,5 @@ def _factor(M: Array, ridge: Array) -> Any:
 
 def _diagonal(H: OutputColumns, inside: Any, ridge: Array) -> Preconditioner:
     diagonal = np.where(inside, H.diagonal + H.ridge + ridge, 0.0)
-    some = diagonal > 0.0
-    return _Entrywise(np.where(some, 1.0 / np.where(some, diagonal, 1.0), 0.0))
+    is_positive = diagonal > 0.0
+    return _Entrywise(np.where(is_positive, 1.0 / np.where(is_positive, diagonal, 1.0), 0.0))

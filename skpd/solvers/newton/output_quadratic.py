@@ -31,8 +31,8 @@ def minimise_blocks(
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
     with blas_threads_for(len(P)):
         for _ in range(QUADRATIC.most_rounds):
-            most = QUADRATIC.sweeps_by_columns
-            if H.descend(terms.given, P, R, sweeps=most, tol=tol) <= tol:
+            max_sweeps = QUADRATIC.sweeps_by_columns
+            if H.descend(terms.numbers, P, R, sweeps=max_sweeps, tol=tol) <= tol:
                 break
             support = terms.support(P)
             if len(support) <= SETTINGS.newton_rows and terms.l1 == 0.0:
@@ -96,15 +96,15 @@ def minimise_by_products(
     m, K = H.mask.shape[0], H.mask.shape[1]
     n_features = len(H.features)
     whole = len(columns) == n_features * K
-    places: Any = slice(n_features)
+    entries: Any = slice(n_features)
     if not whole:
-        places = np.searchsorted(H.features, columns // K), columns % K
+        entries = np.searchsorted(H.features, columns // K), columns % K
 
     def table(vector: Array) -> Array:
         if whole:
             return vector.reshape(m, K)
         out = np.zeros((m, K))
-        out[places] = vector[: len(columns)]
+        out[entries] = vector[: len(columns)]
         out[n_features:] = vector[len(columns) :].reshape(m - n_features, K)
         return out
 
@@ -113,14 +113,14 @@ def minimise_by_products(
     P, U = W.copy(), np.zeros(H.d.shape)
     if terms.is_smooth:
         P += smooth_step(H, G, W, terms, tol)
-        return np.append(P[places], P[n_features:])
+        return np.append(P[entries], P[n_features:])
     if H.gram is not None:
         _minimise_by_gram(H, G, P, terms, tol)
-        return np.append(P[places], P[n_features:])
+        return np.append(P[entries], P[n_features:])
     exact, by_sweeps = not H.e.any(), False  # exact: sweeps use the exact curvature of a row
     for _ in range(QUADRATIC.most_rounds):
         sweeps = QUADRATIC.sweeps_by_columns if by_sweeps else SETTINGS.sweeps_by_products
-        if H.descend(G, W, terms.given, P, U, sweeps=sweeps, tol=tol) <= tol:
+        if H.descend(G, W, terms.numbers, P, U, sweeps=sweeps, tol=tol) <= tol:
             break
         by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
         if by_sweeps:
@@ -133,7 +133,7 @@ def minimise_by_products(
             U += H.of_rows(H.predictions(P - before))
         else:
             by_sweeps = True
-    return np.append(P[places], P[n_features:])
+    return np.append(P[entries], P[n_features:])
 
 
 def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: float) -> None:
@@ -149,7 +149,7 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
         for _ in range(SETTINGS.most_bounds):
             after, gradient = P.copy(), R.copy()
             for _ in range(turns):  # each ends when the set of non-zero rows does not change
-                if H.descend_by_gram(terms.given, after, gradient, scale, tol=0.1 * tol):
+                if H.descend_by_gram(terms.numbers, after, gradient, scale, tol=0.1 * tol):
                     break
             change = after - P
             response = H.times(change)

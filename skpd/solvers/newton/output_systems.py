@@ -31,27 +31,27 @@ def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) 
     def times(V: Array) -> Array:
         return H.times(V) + ridge * V
 
-    slope, most, moments = G + ridge * W, QUADRATIC.most_linear_steps, H.moments
+    slope, max_steps, moments = G + ridge * W, QUADRATIC.most_linear_steps, H.moments
     if moments is None:
         on_all = preconditioner_of_squares(H, ridge)
-        return _solved(times, on_all.times, -slope, tol, most).solution
-    few = int(min(moments.most, most))
+        return _solved(times, on_all.times, -slope, tol, max_steps).solution
+    first_steps = int(min(moments.most, max_steps))
     precondition = moments.now.inverse(H.of_outputs, terms.l2)
-    step, rest, *_ = _solved(times, precondition, -slope, tol, few)
-    if few < most and float(np.max(np.abs(rest))) > tol:
+    step, residual, *_ = _solved(times, precondition, -slope, tol, first_steps)
+    if first_steps < max_steps and float(np.max(np.abs(residual))) > tol:
         moments.learn()
         precondition = moments.now.inverse(H.of_outputs, terms.l2)
-        step += _solved(times, precondition, rest, tol, most - few).solution
+        step += _solved(times, precondition, residual, tol, max_steps - first_steps).solution
     return step
 
 
 def _solved(
     times: Callable[[Array], Array], precondition: Callable[[Array], Array], right: Array,
-    target: float, most: int,
+    target: float, max_steps: int,
 ) -> Iterate:  # fmt: skip
     """The approximate solution of a linear system, with a residual of maximum norm ``target``."""
     with blas_threads_for(len(right)):
-        return conjugate_gradients(times, precondition, right, most=most, target=target)
+        return conjugate_gradients(times, precondition, right, most=max_steps, target=target)
 
 
 def newton_step_by_products(
@@ -79,8 +79,8 @@ def newton_step_by_products(
 
     def times(V: Array) -> Array:
         product = H.times(V) + ridge * V
-        own = V[support]
-        product[support] -= (D * np.sum(u * own, axis=1))[:, np.newaxis] * u
+        on_support = V[support]
+        product[support] -= (D * np.sum(u * on_support, axis=1))[:, np.newaxis] * u
         product[~inside] = 0.0
         return product
 
@@ -89,8 +89,8 @@ def newton_step_by_products(
     if len(curved):
         precondition = without_rows(precondition, support[curved], D[curved], u[curved])
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
-    most = SETTINGS.most_linear_steps
-    step = _solved(times, precondition.times, -slope, target, most).solution
+    max_steps = SETTINGS.most_linear_steps
+    step = _solved(times, precondition.times, -slope, target, max_steps).solution
     return _move(H, P, R, terms, step)
 
 

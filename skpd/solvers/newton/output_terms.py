@@ -27,7 +27,7 @@ class Terms:
         return len(self.weights)
 
     @property
-    def given(self) -> tuple[Array, float, float]:
+    def numbers(self) -> tuple[Array, float, float]:
         """The numbers (weights, l1, l2) that compiled functions use."""
         return self.weights, self.l1, self.l2
 
@@ -37,10 +37,10 @@ class Terms:
         return self.l1 == 0.0 and not self.weights.any()
 
     def value(self, P: Array) -> float:
-        own = P[: self.n_penalised]
-        value = float(self.weights @ np.linalg.norm(own, axis=1))
-        value += self.l1 * float(np.sum(np.abs(own)))
-        return value + 0.5 * self.l2 * float(np.sum(own * own))
+        penalised = P[: self.n_penalised]
+        value = float(self.weights @ np.linalg.norm(penalised, axis=1))
+        value += self.l1 * float(np.sum(np.abs(penalised)))
+        return value + 0.5 * self.l2 * float(np.sum(penalised * penalised))
 
     def support(self, P: Array) -> Indices:
         """The rows that are not 0 or have no kink at 0."""
@@ -60,15 +60,17 @@ class Terms:
 
     def directions(self, P: Array, support: Indices) -> tuple[Array, Array]:
         """The numbers D and vectors u of the rows of a support; D is 0 for weight 0."""
-        own = P[support]
-        norms = np.linalg.norm(own, axis=1)
+        on_support = P[support]
+        norms = np.linalg.norm(on_support, axis=1)
         weights = np.append(self.weights, np.zeros(len(P) - self.n_penalised))[support]
-        u = own / np.where(norms > 0.0, norms, 1.0)[:, np.newaxis]
+        u = on_support / np.where(norms > 0.0, norms, 1.0)[:, np.newaxis]
         return np.where(norms > 0.0, weights / np.where(norms > 0.0, norms, 1.0), 0.0), u
 
     def slopes(self, P: Array, support: Indices) -> Array:
         """The first derivative of the penalty on a support."""
         D, _ = self.directions(P, support)
         penalised = (support < self.n_penalised)[:, np.newaxis]
-        own = P[support]
-        return D[:, np.newaxis] * own + penalised * (self.l1 * np.sign(own) + self.l2 * own)
+        on_support = P[support]
+        return D[:, np.newaxis] * on_support + penalised * (
+            self.l1 * np.sign(on_support) + self.l2 * on_support
+        )

@@ -90,15 +90,15 @@ class GroupedPart:
         return slope
 
     def value(self, p: Array, support: Indices) -> float:
-        own = support < len(self.groups)
-        norms = self._norms(p[own], self.groups[support[own]])
-        return float(self.weights @ norms + self.l1 * np.sum(np.abs(p[own])))
+        penalised = support < len(self.groups)
+        norms = self._norms(p[penalised], self.groups[support[penalised]])
+        return float(self.weights @ norms + self.l1 * np.sum(np.abs(p[penalised])))
 
     def clip(self, before: Array, after: Array, support: Indices) -> Array:
         if self.l1 == 0.0:
             return after
-        own = support < len(self.groups)
-        return np.where(own & (after * before < 0.0), 0.0, after)
+        penalised = support < len(self.groups)
+        return np.where(penalised & (after * before < 0.0), 0.0, after)
 
     def move(self, H: Array, p: Array, r: Array, support: Indices, step: Array) -> None:
         before = p[support]

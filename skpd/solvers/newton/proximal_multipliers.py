@@ -53,36 +53,36 @@ def proximal_multipliers(context: SolverContext, *, budget: float = np.inf) -> N
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
         ends unfinished.
     """
-    own = _begin(context)
-    own.budget = budget
+    run = _begin(context)
+    run.budget = budget
     try:
-        own.rounds()
-        own.certify_the_last()
+        run.rounds()
+        run.certify_the_last()
     except (KeyboardInterrupt, np.linalg.LinAlgError):
         # the last iterate is certified, as it may be the best
-        context.monitor.consider(own.iterate.point())
+        context.monitor.consider(run.iterate.point())
         raise
 
 
 def _begin(context: SolverContext) -> "_Rounds":
     """The run at its start: from a solution on a sample of rows if there are many per feature."""
-    problem, own = context.problem, _Rounds(context)
+    problem, run = context.problem, _Rounds(context)
     # one Newton step on a quadratic loss takes all rows at once
     if context.start is not None or problem.loss.constant_curvature:
-        return own
+        return run
     n = problem.rows.n_weighty
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
     size = int(min(size, problem.design.most_copied_rows))
     if SETTINGS.sample_worth * size > n:
-        return own
+        return run
     sample = problem.of_rows(problem.rows.random_sample(size))
     monitor = Monitor(sample, SETTINGS.sample_gap)
-    other = _begin(
+    sample_run = _begin(
         context._replace(problem=sample, monitor=monitor, max_iter=SETTINGS.sample_steps)
     )
-    other.rounds()
-    own.go_on_from(other)
-    return own
+    sample_run.rounds()
+    run.go_on_from(sample_run)
+    return run
 
 
 def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
@@ -130,7 +130,7 @@ class _Rounds:
         self.n_iter, self.budget, self.stalled = monitor.n_iter, np.inf, False
         if last is not None:
             self.iterate.known_gradient = last.gradient
-            self.steps.is_chord = True  # similar to the last run
+            self.steps.keeps_curvature = True  # similar to the last run
         elif start is None and self.envelope.exact:
             known = problem.join(problem.rows.null_gradient, problem.rows.null_slope)
             self.iterate.known_gradient = known
@@ -157,10 +157,10 @@ class _Rounds:
 
     def rounds(self) -> None:
         """Iterate multiplier steps, with sigma such that each takes a few Newton steps."""
-        envelope, most = self.envelope, self.schedule.max_iter
-        while self.n_iter < most and not self.is_over:
+        envelope, max_iter = self.envelope, self.schedule.max_iter
+        while self.n_iter < max_iter and not self.is_over:
             before = self.n_iter
-            self.minimise(most)
+            self.minimise(max_iter)
             steps = self.n_iter - before
             if envelope.exact:
                 if self.is_on_all:
@@ -176,9 +176,9 @@ class _Rounds:
     def minimise(self, max_iter: int) -> None:
         """Take Newton steps on the smoothed problem until only new multipliers reduce the gap."""
         iterate, envelope = self.iterate, self.envelope
-        first, most = self.n_iter, max_iter
+        first, last = self.n_iter, max_iter
         if not envelope.exact:
-            most = min(max_iter, first + SETTINGS.longest_round)
+            last = min(max_iter, first + SETTINGS.longest_round)
         self.steps.begin_round()
         while True:
             self.evaluate()
@@ -189,7 +189,7 @@ class _Rounds:
             g = envelope.gradient(iterate)
             if self.n_iter > first and envelope.needs_update(iterate, g):
                 return
-            if self.n_iter >= most:
+            if self.n_iter >= last:
                 return
             chosen = self.choose(g)
             if not iterate.rows.may_hold(len(chosen.columns)):
@@ -232,7 +232,7 @@ class _Rounds:
     def return_to_all(self) -> None:
         """Return to all rows, once the restricted problem is solved well enough."""
         iterate = self.iterate
-        self.steps.expect_chord(iterate.gap)
+        self.steps.expect_simplified(iterate.gap)
         if not self.is_on_all and (
             iterate.is_within(self.monitor.tol) or self.shrinking.is_due(iterate.gap, self.n_iter)
         ):

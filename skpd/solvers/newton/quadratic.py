@@ -71,10 +71,10 @@ class _VectorModel(QuadraticModel):
         ridge[: len(columns)] = alpha * penalty.group_ridge
         gradient = gradient + ridge * w
         order = np.append(grouped.order, np.arange(len(columns), len(w)))
-        curvature, found = self.curvature.rearranged(order, ridge), np.empty_like(w)
-        found[order] = self._minimise(curvature, gradient[order], w[order], grouped, tol)
+        curvature, minimiser = self.curvature.rearranged(order, ridge), np.empty_like(w)
+        minimiser[order] = self._minimise(curvature, gradient[order], w[order], grouped, tol)
         self.curvature.passes = curvature.passes
-        return found
+        return minimiser
 
     @abstractmethod
     def _minimise(self, curvature: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
@@ -104,8 +104,8 @@ class _ByColumns(_VectorModel):
             curvature.passes += 2 * sweeps
             if change <= tol or curvature.passes > QUADRATIC.most_passes:
                 break
-            most, accuracy = QUADRATIC.most_linear_steps, QUADRATIC.linear_accuracy
-            curvature.passes += 2 * columns.newton_step(*model, most, accuracy)
+            max_steps, accuracy = QUADRATIC.most_linear_steps, QUADRATIC.linear_accuracy
+            curvature.passes += 2 * columns.newton_step(*model, max_steps, accuracy)
         return p
 
 

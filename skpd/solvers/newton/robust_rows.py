@@ -74,14 +74,14 @@ class RobustRows(InMemory):
         margins, cost, (p, r) = self.y * z[:-1], float(z[-1]), self.theta
         if not self._flips:
             return np.stack([np.clip(p + sigma * (1.0 - margins), 0.0, 1.0), np.zeros_like(r)])
-        found = np.empty_like(self.theta)
+        maximisers = np.empty_like(self.theta)
         for first in range(0, len(margins), BLOCK):
             block = slice(first, first + BLOCK)
             hinge, flipped = 1.0 - margins[block], (1.0 - cost) + margins[block]
-            found[:, block] = project_triangle(
+            maximisers[:, block] = project_triangle(
                 p[block] + sigma * hinge, r[block] + sigma * flipped
             )
-        return found
+        return maximisers
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
         self.derivative = p, r = self._maximisers(self.z, sigma)
@@ -141,11 +141,11 @@ class RobustRows(InMemory):
 
     def bending(self, sigma: float, radius: float) -> Indices:
         margins, cost, (p, r) = self.y * self.z[:-1], float(self.z[-1]), self.theta
-        p, reach = p + sigma * (1.0 - margins), sigma * radius
+        p, change = p + sigma * (1.0 - margins), sigma * radius
         r = r + sigma * (1.0 + margins - cost) if self._flips else np.full_like(p, -inf)
-        linear: Mask = (p <= -reach) & (r <= -2.0 * reach)
-        linear |= (p >= 1.0 + reach) & (p - r >= 1.0 + 3.0 * reach)
-        linear |= (r >= 1.0 + 2.0 * reach) & (r - p >= 1.0 + 3.0 * reach)
+        linear: Mask = (p <= -change) & (r <= -2.0 * change)
+        linear |= (p >= 1.0 + change) & (p - r >= 1.0 + 3.0 * change)
+        linear |= (r >= 1.0 + 2.0 * change) & (r - p >= 1.0 + 3.0 * change)
         return np.flatnonzero(~linear)
 
 

@@ -143,16 +143,16 @@ class ShrunkRows(RowSide):
         The variables at which the others were left out.
     loss, dual : float
         The contributions of the others to the mean loss and to the dual value at w.
-    rest : tuple of ndarray
+    linear_part : tuple of ndarray
         The gradient of that contribution, in the form of `gradient`.
     """
 
     def __init__(
-        self, rows: RowSide, w: Array, loss: float, dual: float, rest: tuple[Array, Array]
+        self, rows: RowSide, w: Array, loss: float, dual: float, linear_part: tuple[Array, Array]
     ) -> None:
         self.rows, self.loss, self.dual = rows, loss, dual
-        self.coef_rest, self.slope_rest = rest
-        self.rest = np.append(self.coef_rest, self.slope_rest)
+        self.coef_linear, self.slope_linear = linear_part
+        self.linear_part = np.append(self.coef_linear, self.slope_linear)
         self.moved = np.zeros_like(w)  # change of the variables since rows were left out
         self.updated = False  # whether the multipliers have changed since then
         self._before = self._along = self.moved
@@ -160,12 +160,12 @@ class ShrunkRows(RowSide):
 
     def evaluate(self, sigma: float) -> tuple[float, float]:
         loss, dual = self.rows.evaluate(sigma)
-        return loss + self.loss + dot(self.rest, self.moved), dual + self.dual
+        return loss + self.loss + dot(self.linear_part, self.moved), dual + self.dual
 
     def gradient(self, columns: Indices | None = None) -> tuple[Array, Any]:
         coef, slope = self.rows.gradient(columns)
-        rest = self.coef_rest if columns is None else self.coef_rest[columns]
-        return coef + rest, slope + self.slope_rest
+        linear = self.coef_linear if columns is None else self.coef_linear[columns]
+        return coef + linear, slope + self.slope_linear
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         return self.rows.curvature(columns, scale, ridge, again)
@@ -186,11 +186,11 @@ class ShrunkRows(RowSide):
         self.rows.go_along(direction)
 
     def slope(self, sigma: float) -> float:
-        return self.rows.slope(sigma) + dot(self.rest, self._along)
+        return self.rows.slope(sigma) + dot(self.linear_part, self._along)
 
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
-        more = dot(self.rest, self._along)
-        return [slope + more for slope in self.rows.slopes(lengths, sigma)]
+        constant = dot(self.linear_part, self._along)
+        return [slope + constant for slope in self.rows.slopes(lengths, sigma)]
 
     def go_back(self, length: float) -> None:
         self.moved = self._before + length * self._along

@@ -27,16 +27,16 @@ def scaled_huber_bounds(
         The bounds, and the allowance for rounding errors in the lower one.
     """
     loss = problem.loss
-    least = SCALE.least_scale * tol * problem.objective_unit / loss.epsilon**2
-    least = max(least, np.finfo(float).tiny)
-    state = _Newton(problem, np.append(coef, intercept), least)
+    min_scale = SCALE.least_scale * tol * problem.objective_unit / loss.epsilon**2
+    min_scale = max(min_scale, np.finfo(float).tiny)
+    state = _Newton(problem, np.append(coef, intercept), min_scale)
     upper, lower, rounding = np.inf, 0.0, 0.0
     patience = StallDetector(SCALE.patience)
     for n_iter in range(max_iter):
         upper = min(upper, rigorous_primal(problem, state.v[:-1], float(state.v[-1]))[0])
-        found = rigorous_dual(problem, loss.dual_point(state.theta), upper)
-        if found[0] > lower:
-            lower, rounding = found
+        proof = rigorous_dual(problem, loss.dual_point(state.theta), upper)
+        if proof[0] > lower:
+            lower, rounding = proof
         gap = (upper - lower) / problem.objective_unit
         if gap <= tol:
             return upper, lower, rounding
@@ -44,9 +44,9 @@ def scaled_huber_bounds(
             break
     flat = _at_scale_zero(problem, tol, max_iter)
     upper = min(upper, rigorous_primal(problem, flat.coef, flat.intercept)[0])
-    found = rigorous_dual(problem, loss.dual_point(loss.epsilon * flat.dual_coef), upper)
-    if found[0] > lower:
-        lower, rounding = found
+    proof = rigorous_dual(problem, loss.dual_point(loss.epsilon * flat.dual_coef), upper)
+    if proof[0] > lower:
+        lower, rounding = proof
     return upper, lower, rounding
 
 
@@ -67,10 +67,10 @@ def _at_scale_zero(problem: Problem, tol: float, max_iter: int) -> Solution:
     )
     tol *= problem.objective_unit / (problem.loss.epsilon * (flat.objective_unit or 1.0))
     random_state = np.random.RandomState(0)
-    found = solve(flat, tol=tol, max_iter=max_iter, random_state=random_state)
-    if found.interrupted:
+    solution = solve(flat, tol=tol, max_iter=max_iter, random_state=random_state)
+    if solution.interrupted:
         raise KeyboardInterrupt
-    return found
+    return solution
 
 
 class _Newton:
@@ -80,17 +80,17 @@ class _Newton:
     steep as the absolute loss. A step therefore decreases sigma at most by a factor.
     """
 
-    def __init__(self, problem: Problem, v: Array, least: float) -> None:
-        self.problem, self.loss, self.least = problem, problem.loss, least
+    def __init__(self, problem: Problem, v: Array, min_scale: float) -> None:
+        self.problem, self.loss, self.min_scale = problem, problem.loss, min_scale
         self.ones = float(problem.fit_intercept)
         self.penalised = np.append(np.full(len(v) - 1, problem.alpha), 0.0)
-        self.v, (self.scale, self.theta, self.value) = v, self.evaluate(v, least)
+        self.v, (self.scale, self.theta, self.value) = v, self.evaluate(v, min_scale)
 
-    def evaluate(self, v: Array, least: float) -> tuple[float, Array, float]:
+    def evaluate(self, v: Array, min_scale: float) -> tuple[float, Array, float]:
         """The best scale that is not below the least, with the dual point theta and P at v."""
         loss, edge = self.loss, self.loss.epsilon
         r = self.problem.rows.scores(v[:-1], self.ones * float(v[-1])) - loss.y
-        scale = loss.best_scale(r, least)
+        scale = loss.best_scale(r, min_scale)
         theta = np.clip(r / scale, -edge, edge)
         value = float(np.sum(loss.weights * (theta * r - 0.5 * scale * theta**2)))
         return scale, theta, 0.5 * scale + value + 0.5 * float(np.sum(self.penalised * v**2))
@@ -108,7 +108,7 @@ class _Newton:
         inside = np.abs(theta) < self.loss.epsilon
         # the derivative of sigma: total d(sigma) = sum over rows inside of c_i theta_i d(r_i)
         total = 1.0 - self.loss.epsilon**2 * float(np.sum(weights[~inside]))
-        follows = 1.0 / total if scale > self.least and total > 0.0 else 0.0
+        follows = 1.0 / total if scale > self.min_scale and total > 0.0 else 0.0
 
         def products(d: Array) -> Array:
             rows = problem.design.matvec(np.ascontiguousarray(d[:-1])) + self.ones * d[-1]
@@ -136,21 +136,21 @@ class _Newton:
         accuracy = min(SCALE.coarsest_accuracy, SCALE.accuracy_of_gap * gap)
         # a least curvature for variables without any, such as the coefficients of empty columns
         floor = SCALE.least_curvature * float(np.max(diagonal)) + np.finfo(float).tiny
-        found = conjugate_gradients(
+        iterate = conjugate_gradients(
             lambda d: hessian(d) + floor * d, lambda d: d / (diagonal + floor), -slope,
             most=min(QUADRATIC.most_linear_steps, 2 * len(slope) + 10), share=accuracy,
         )  # fmt: skip
-        return self.search(slope, found.solution)
+        return self.search(slope, iterate.solution)
 
     def search(self, slope: Array, move: Array) -> bool:
         """Take the first of the step lengths 1, 1/2, 1/4, ... with sufficient decrease, if any."""
         whole = -float(slope @ move)
-        least = max(self.least, SCALE.scale_decrease * self.scale)
+        min_scale = max(self.min_scale, SCALE.scale_decrease * self.scale)
         for halving in range(SCALE.search_halvings if whole > 0.0 else 0):
             v = self.v + 0.5**halving * move
-            scale, theta, value = self.evaluate(v, least)
-            most = self.value * (1.0 + SCALE.objective_rounding)
-            if value <= most - SCALE.sufficient_decrease * 0.5**halving * whole:
+            scale, theta, value = self.evaluate(v, min_scale)
+            max_value = self.value * (1.0 + SCALE.objective_rounding)
+            if value <= max_value - SCALE.sufficient_decrease * 0.5**halving * whole:
                 self.v, self.scale, self.theta, self.value = v, scale, theta, value
                 return True
         return False

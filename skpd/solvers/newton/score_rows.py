@@ -20,7 +20,7 @@ class ScoreRows(InMemory):
     out products of mean rows, small for features of mean 0.
     """
 
-    _given: tuple[Indices, Array] | None = None  # columns, and the Hessian on these
+    _cached: tuple[Indices, Array] | None = None  # columns, and the Hessian on these
 
     @classmethod
     def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
@@ -42,16 +42,16 @@ class ScoreRows(InMemory):
         return loss, loss - dot(self._gradient, self.z)
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        given, size = self._given, len(self.h) * len(columns)
-        if again and given is not None and np.array_equal(columns, given[0]):
-            hessian = given[1]
+        cached, size = self._cached, len(self.h) * len(columns)
+        if again and cached is not None and np.array_equal(columns, cached[0]):
+            hessian = cached[1]
         elif self.evaluator.hessian_by_table and size > SETTINGS.largest_score_table:
             return super().curvature(columns, scale, ridge, again)
         else:
             hessian = self.evaluator.hessian(self.z, self.design, columns)
             if hessian is None:
                 return super().curvature(columns, scale, ridge, again)
-            self._given = columns.copy(), hessian
+            self._cached = columns.copy(), hessian
         H = hessian.copy()
         H.ravel()[:: len(H) + 1] *= 1.0 + ROUNDING
         return MatrixCurvature(H)
@@ -60,11 +60,11 @@ class ScoreRows(InMemory):
         return self.gradient()
 
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
-        found = []
+        slopes = []
         for length in lengths:
             _, theta, _ = self.evaluator.derivatives(self._before + length * self._along)
-            found.append(dot(self.weights * theta, self._along))
-        return found
+            slopes.append(dot(self.weights * theta, self._along))
+        return slopes
 
     def dual_point(self) -> Any:
         return self.evaluator.loss_augmented(self.z, 0.0)[1]

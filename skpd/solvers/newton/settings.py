@@ -80,9 +80,9 @@ class MultiplierSettings:
     accuracy_by_matrix: Accuracy = Accuracy(1e-4, 1e-2, 3e-2)
     accuracy_by_columns: Accuracy = Accuracy(3e-2, 3e-2, 1e-1)
     accuracy_by_products: Accuracy = Accuracy(3e-2, 1e-1, 1e-1)
-    # The next step may use the last Gram matrix (a chord step) if the gap is expected to decrease
-    # below this share of the target, by the same factor as in the last step
-    chord_margin: float = 0.3
+    # The next step may use the last Gram matrix (a simplified Newton step) if the gap is expected
+    # to decrease below this share of the target, by the same factor as in the last step
+    simplified_margin: float = 0.3
     # The line search ends where the slope is this share of that at the start, up or down:
     # a full step is accepted with a larger one
     full_step_slope: float = 0.5
@@ -95,8 +95,8 @@ class MultiplierSettings:
 
     # Rows return once the gap is this share of that when they were left out, or after a number of
     # steps
-    thaw_gap: float = 0.1
-    thaw_after: int = 20
+    return_gap: float = 0.1
+    return_after: int = 20
     # The radius within which predictions may change: this times their last change, and at least a
     # share of the last radius
     radius_factor: float = 2.0

@@ -39,13 +39,15 @@ class Shrinking:
 
     def is_due(self, gap: float, n_iter: int) -> bool:
         """Whether to return to all rows."""
-        return gap < SETTINGS.thaw_gap * self._gap or n_iter >= self._n_iter + SETTINGS.thaw_after
+        return (
+            gap < SETTINGS.return_gap * self._gap or n_iter >= self._n_iter + SETTINGS.return_after
+        )
 
     def restore(self, iterate: Iterate, sigma: float) -> None:
         """Return to all rows; ``sigma`` is the parameter that is expected next."""
         if self.shrunk is None:
             return
         moved = iterate.all_rows.restore(self.shrunk, iterate.w, sigma)
-        least = SETTINGS.least_radius * (self.radius or 0.0)
-        self.radius = max(SETTINGS.radius_factor * moved, least)
+        min_radius = SETTINGS.least_radius * (self.radius or 0.0)
+        self.radius = max(SETTINGS.radius_factor * moved, min_radius)
         iterate.rows, self.shrunk = iterate.all_rows, None

@@ -25,7 +25,7 @@ class NewtonSteps:
 
     Attributes
     ----------
-    is_chord : bool
+    keeps_curvature : bool
         Whether the next step may use the last Gram matrix.
     sample : RowSide or None
         The rows of a sample on which the problem was solved before: the first step has their
@@ -35,14 +35,16 @@ class NewtonSteps:
     def __init__(self, problem: Problem, envelope: Envelope, tol: float) -> None:
         self.problem, self.envelope = problem, envelope
         self.target = tol * problem.objective_unit
-        self.is_chord = False
+        self.keeps_curvature = False
         self.sample: RowSide | None = None
         self._last_gap = np.inf
 
-    def expect_chord(self, gap: float) -> None:
-        """Allow a chord step if a decrease of the gap as in the last step is sufficient."""
-        enough = SETTINGS.chord_margin * self.target * self._last_gap
-        self.is_chord |= self.envelope.exact and gap * gap <= enough and self._last_gap < np.inf
+    def expect_simplified(self, gap: float) -> None:
+        """Keep the last curvature if a decrease of the gap as in the last step is sufficient."""
+        max_square = SETTINGS.simplified_margin * self.target * self._last_gap
+        self.keeps_curvature |= (
+            self.envelope.exact and gap * gap <= max_square and self._last_gap < np.inf
+        )
         self._last_gap = gap
 
     def begin_round(self) -> None:
@@ -63,10 +65,10 @@ class NewtonSteps:
         )
         ridge = envelope.ridge(inside)
         curved = self.sample if self.sample is not None and envelope.exact else rows
-        model = quadratic_model(curved.curvature(columns, *ridge, self.is_chord))
+        model = quadratic_model(curved.curvature(columns, *ridge, self.keeps_curvature))
         self.sample = None
-        iterate.near_solution = envelope.exact and (self.is_chord or quadratic)
-        self.is_chord = False
+        iterate.near_solution = envelope.exact and (self.keeps_curvature or quadratic)
+        self.keeps_curvature = False
         w = iterate.w[inside]
         tol = self._accuracy(model, chosen, iterate.upper)
         p = model.minimise(g[inside], w, problem.penalty, problem.alpha, columns, tol)

@@ -50,9 +50,9 @@ class WorkingSet:
         self._terms: kernels.SeparableCoordinates | None = None
         if penalty.structure is Structure.SEPARABLE:
             self._terms = penalty.kernel_terms(problem.alpha, problem.n_coefficients)
-        self.fewest = self._room_for_new()
+        self.min_joining = self._n_joining()
 
-    def _room_for_new(self) -> int:
+    def _n_joining(self) -> int:
         """The least number of features that may join at a time."""
         problem = self.problem
         n_outputs = problem.n_outputs
@@ -90,21 +90,21 @@ class WorkingSet:
         coef, slopes = w[: problem.n_coefficients], gradient[: problem.n_coefficients]
         if expected is not None:
             expected = expected / SETTINGS.coming
-        given = step, steps, expected
+        measure = step, steps, expected
         if penalty.structure is Structure.NOT_SEPARABLE:
             return Chosen(np.arange(len(coef)), kernels.max_abs(gradient), True)
         if self._terms is not None:
-            found = kernels.active_or_violating(coef, slopes, self._terms, *given)
+            candidates = kernels.active_or_violating(coef, slopes, self._terms, *measure)
         else:
-            found = _grouped(penalty, problem.alpha, coef, slopes, *given)
-        columns, violation, largest = found
+            candidates = _grouped(penalty, problem.alpha, coef, slopes, *measure)
+        columns, violation, largest = candidates
         active = coef[columns] != 0.0
         n_active = int(np.count_nonzero(active))
-        most = n_active + max(n_active, self.fewest)
-        complete = len(columns) <= most or not self.selects
+        max_columns = n_active + max(n_active, self.min_joining)
+        complete = len(columns) <= max_columns or not self.selects
         if not complete:
-            others, room = np.flatnonzero(~active), most - n_active
-            active[others[np.argpartition(-violation[others], room - 1)[:room]]] = True
+            others, n_joining = np.flatnonzero(~active), max_columns - n_active
+            active[others[np.argpartition(-violation[others], n_joining - 1)[:n_joining]]] = True
             columns = columns[active]
         if penalty.structure is Structure.GROUPED:
             columns = _whole_groups(penalty, columns)

@@ -26,15 +26,15 @@ def certain_labels(context: SolverContext, *, budget: float = inf) -> None:
         A computing limit, see `skpd.solvers.newton.proximal_multipliers.proximal_multipliers`.
     """
     problem, monitor, start = context.problem, context.monitor, context.start
-    own = certain_problem(problem)
+    certain = certain_problem(problem)
     if start is not None:
         p, r = start.dual_coef
         start = Point(problem.project(start.coef), start.intercept, problem.y * (r - p))
-    tol = CERTIFY_AT * monitor.tol * problem.objective_unit / own.objective_unit
-    found = context._replace(start=start, max_iter=context.left).solved(
-        own, tol, partial(proximal_multipliers, budget=budget), lambda _: interrupted(monitor)
+    tol = CERTIFY_AT * monitor.tol * problem.objective_unit / certain.objective_unit
+    run = context._replace(start=start, max_iter=context.left).solved(
+        certain, tol, partial(proximal_multipliers, budget=budget), lambda _: interrupted(monitor)
     )
-    point = found.best
+    point = run.best
     theta = problem.loss.project_dual(problem.y, point.dual_coef)
     variables = problem.extend(point.coef, point.intercept)
-    monitor.check(monitor.n_iter + found.n_iter, Point(variables, point.intercept, theta))
+    monitor.check(monitor.n_iter + run.n_iter, Point(variables, point.intercept, theta))
