@@ -18,8 +18,8 @@ from skpd.solvers.select import select
 from skpd.solvers.solver_context import SolverContext
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_orthonormal_features(fit_intercept, rng):
+@pytest.mark.parametrize("fit_intercept, rank", [(False, 1), (False, 3), (True, 3)])
+def test_orthonormal_features(fit_intercept, rank, rng):
     """With X'X = n I the solution is X'Y / n with its singular values less alpha."""
     n, d, n_outputs = 150, 110, 105
     X = rng.normal(size=(n, d))
@@ -28,7 +28,7 @@ def test_orthonormal_features(fit_intercept, rng):
     Y += rng.normal(size=(n, n_outputs)) + 2.0 * fit_intercept
     means = Y.mean(axis=0) if fit_intercept else np.zeros(n_outputs)
     left, values, right = np.linalg.svd(X.T @ Y / n, full_matrices=False)
-    alpha = 0.5 * values[2]
+    alpha = 0.5 * (values[rank - 1] + values[rank])
     kept = np.maximum(values - alpha, 0.0)
     W = (left * kept) @ right
     optimum = 0.5 * np.sum((X @ W + means - Y) ** 2) / n + alpha * kept.sum()

@@ -6,11 +6,9 @@ With intercepts, the features may be replaced by x_i - m and the targets by y_i 
 t, if b + W' m - t replaces the intercept. The equivalence is exact for rounded means m and t.
 """
 
-from typing import Any
-
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...designs import Design
 from ...penalties.spectral import singular_value_rounding
 from ...problems import Problem
@@ -58,9 +56,9 @@ class Table:
         product: Array = self.X @ M
         return product - self.x_mean @ M if self.is_centred else product
 
-    def rmatmul(self, R: Array, rows: Any = slice(None)) -> Array:
-        """The product X' R over some of the rows, with centred features."""
-        X = self.X if len(R) == len(self.weights) else self.X[rows]  # a slice would be a copy
+    def rmatmul(self, R: Array, rows: Indices | None = None) -> Array:
+        """The product X' R over all rows or some of them, with centred features."""
+        X = self.X if rows is None else self.X[rows]
         product = np.asarray(X.T @ R)
         return product - np.outer(self.x_mean, R.sum(axis=0)) if self.is_centred else product
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...losses import Loss
 from ...problems import Point
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
@@ -271,12 +271,6 @@ class _DualSteps:
         self.before = total[0], total[1]
 
 
-def _largest_rows(towards: Array, k: int) -> Any:
-    """The k rows with the largest moves, of equal ones the first, on every processor."""
-    if k >= len(towards):
-        return slice(None)
-    sizes = np.sum(towards**2, axis=1)
-    threshold = np.partition(sizes, len(sizes) - k)[len(sizes) - k]
-    chosen = sizes > threshold
-    chosen[np.flatnonzero(sizes == threshold)[: k - np.count_nonzero(chosen)]] = True
-    return np.flatnonzero(chosen)
+def _largest_rows(moves: Array, k: int) -> Indices:
+    """The k rows with the largest moves, of equal ones the first, in order."""
+    return np.sort(np.argsort(-np.sum(moves**2, axis=1), kind="stable")[:k])

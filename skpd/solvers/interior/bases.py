@@ -1,12 +1,15 @@
 """The bases of the coefficients in which an objective has simple terms."""
 
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from ..._typing import Array, Indices
+from ...designs.far_columns import FAR
 from ...penalties import Penalty
 from .maps import Coefficients, Differences, Map
+from .settings import SETTINGS
 
 
 class Basis:
@@ -70,3 +73,43 @@ def basis_of(penalty: Penalty, n_coefficients: int) -> Basis:
     if penalty.group_order is not None:
         return Basis(penalty.group_order)
     return Steps() if penalty.of_neighbours else Basis(np.arange(n_coefficients))
+
+
+class CentredFeatures:
+    """Features minus their means, in a basis.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weights : ndarray of shape (n_samples,)
+    ones : bool
+        Whether there is an intercept.
+    basis : Basis
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_samples, n_features)
+        The columns, 0 for features that are constant up to rounding.
+    mean : ndarray of shape (n_features,)
+        The means that were subtracted.
+    sizes : ndarray of shape (n_features,)
+        The norms of the columns, or of constant ones without an intercept.
+    is_far : bool
+        Whether the mean of some feature is far from 0.
+    """
+
+    def __init__(self, X: Array, weights: Array, ones: bool, basis: Basis) -> None:
+        total = float(np.sum(weights)) or 1.0
+        features, weights = np.array(X, dtype=np.float64), weights / total
+        mean = weights @ features
+        features -= mean
+        spread = np.sqrt(weights @ features**2)
+        far = (np.abs(mean) > FAR * spread) & (spread > SETTINGS.constant_spread * np.abs(mean))
+        # the rounding error of sums over features is that of their terms
+        terms = np.abs(basis.columns((spread + np.abs(mean))[np.newaxis])[0])
+        self.table, self.mean = basis.columns(features), basis.columns(mean[np.newaxis])[0]
+        spread = np.sqrt(weights @ self.table**2)
+        constant = spread <= SETTINGS.constant_spread * terms
+        self.table[:, constant] = 0.0
+        sizes = np.where(constant, 0.0 if ones else np.abs(self.mean), spread)
+        self.sizes, self.is_far = sqrt(total) * sizes, bool(far.any())

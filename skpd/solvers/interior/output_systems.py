@@ -45,22 +45,6 @@ class OutputsSystem(FeatureSystem):
         self.outputs = outputs
         super().__init__(design, n_coefficients, n_borders)
 
-    def clear(self) -> None:
-        super().clear()
-        self.blocks: Array | None = None
-        self.penalty_rows = np.zeros((0, self.n_coefficients))
-
-    def add_blocks(self, roots: Array) -> None:
-        """Add X' H X by roots R of the blocks R'R of H.
-
-        The roots have the shape (n_samples, n_rows, n_outputs).
-        """
-        self.blocks = roots
-
-    def add_penalty_rows(self, rows: Array) -> None:
-        """Add B'B for rows B over the coefficients."""
-        self.penalty_rows = rows
-
     def factorise(self) -> None:
         """Factorise K, or the blocks of the outputs where only groups of the penalty tie these.
 
@@ -131,18 +115,6 @@ class OutputsSystem(FeatureSystem):
                 matrix[np.ix_(columns, beside)] = gram
                 matrix[np.ix_(beside, columns)] = gram.T
         return matrix
-
-    def _add_penalty(self, matrix: Array) -> None:
-        super()._add_penalty(matrix)
-        if len(self.penalty_rows):
-            d = self.n_coefficients
-            matrix[:d, :d] += self.penalty_rows.T @ self.penalty_rows
-
-    def _penalty_root(self) -> tuple[Array, list[Array]]:
-        diagonal, matrices = super()._penalty_root()
-        rows = np.zeros((len(self.penalty_rows), self.n_core))
-        rows[:, : self.n_coefficients] = self.penalty_rows
-        return diagonal + np.sum(rows * rows, axis=0), [*matrices, rows]
 
     def _regularised(self, table: Array, free: Array) -> Array:
         """The regularised rows; intercepts of different outputs count as independent."""

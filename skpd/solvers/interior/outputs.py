@@ -13,10 +13,11 @@ from ...designs.gram import BLAS
 from ...penalties import Structure
 from ...problems import Point, Problem
 from .absolute_values import LargestSizes, SquaredSums
+from .bases import Basis, CentredFeatures
 from .epigraphs import SquaredSumOfNorms
 from .output_systems import OutputRows, OutputsSystem
 from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows
-from .programme import Programme, centre
+from .programme import Programme
 from .settings import SETTINGS
 from .terms import Intervals
 from .trace_norm import TraceNorm
@@ -45,7 +46,10 @@ class OutputsProgramme(Programme):
         if sp.issparse(parts[0]):
             norms = self._each(lambda x, c: Design(x).column_norms(c), parts, weights)
         else:
-            centred = self._each(lambda x, c: _Centred(x, c, ones), parts, weights)
+            as_given = Basis(np.arange(parts[0].shape[1]))
+            centred = self._each(
+                lambda x, c: CentredFeatures(x, c, ones, as_given), parts, weights
+            )
             norms = [part.sizes for part in centred]
             ones = ones or any(part.is_far for part in centred)
             if ones:
@@ -183,19 +187,6 @@ class OutputsProgramme(Programme):
         most = self.problem.objective_unit / weight
         size = min(float(np.linalg.norm(self.width)), most)
         self.penalties.append(TraceNorm(shape, weight, self.share, size))
-
-
-class _Centred:
-    """The centred X of an output, and the sizes of its features."""
-
-    def __init__(self, X: Array, weights: Array, ones: bool) -> None:
-        self.table = np.array(X, dtype=np.float64)
-        total = float(np.sum(weights)) or 1.0
-        self.mean, spread, far = centre(self.table, weights / total)
-        constant = spread <= SETTINGS.constant_spread * (spread + np.abs(self.mean))
-        self.table[:, constant] = 0.0
-        sizes = np.where(constant, 0.0 if ones else np.abs(self.mean), spread)
-        self.sizes, self.is_far = sqrt(total) * sizes, bool(far.any())
 
 
 def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:

@@ -7,12 +7,11 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from ...designs import Design
-from ...designs.far_columns import FAR
 from ...losses.base import LinearPiece
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from .absolute_values import SumEpigraph
-from .bases import basis_of
+from .bases import CentredFeatures, basis_of
 from .cones import EuclideanNorms
 from .constraints import constraint_terms
 from .epigraphs import SquareEpigraph
@@ -20,19 +19,6 @@ from .maps import Coefficients, Combinations, Map, Predictions
 from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import DualTerm, Equality, Intervals, Quadratic, SmoothLoss, Term
-
-
-def centre(features: Array, weights: Array) -> tuple[Array, Array, Any]:
-    """Subtract the means from the columns in place; return means, spreads and far columns.
-
-    The weights of the rows sum to 1. The last result is a mask of columns whose mean is far from
-    0.
-    """
-    mean: Array = weights @ features
-    features -= mean
-    spread: Array = np.sqrt(weights @ features**2)
-    far = (np.abs(mean) > FAR * spread) & (spread > SETTINGS.constant_spread * np.abs(mean))
-    return mean, spread, far
 
 
 class Programme:
@@ -116,24 +102,12 @@ class Programme:
             self.sizes = design.column_norms(self.weights)
             return design.with_ones() if ones else design
         values = X if isinstance(X, np.ndarray) else X.toarray()
-        table = np.ones((n, d + 1))
-        features = table[:, :d]
-        features[:] = values
-        mean, spread, far = centre(features, self.weights)
-        # the rounding error of sums over features is that of their terms
-        terms = np.abs(self.basis.columns((spread + np.abs(mean))[np.newaxis])[0])
-        columns = self.basis.columns(features)
-        if columns is not features:
-            features[:] = columns
-            mean = self.basis.columns(mean[np.newaxis])[0]
-            spread = np.sqrt(self.weights @ features**2)
-        constant = spread <= SETTINGS.constant_spread * terms
-        features[:, constant] = 0.0
-        self.sizes = np.where(constant, 0.0 if ones else np.abs(mean), spread)
-        if not (ones or far.any()):
+        centred = CentredFeatures(values, self.weights, ones, self.basis)
+        self.sizes = centred.sizes
+        if not (ones or centred.is_far):
             return Design(self.basis.columns(np.asarray(values, dtype=np.float64)))
-        self.mean = mean
-        return Design(table)
+        self.mean = centred.mean
+        return Design(centred.table).with_ones()
 
     def new_unknown(self, value: float, cost: float = 0.0, size: float | None = None) -> int:
         """Add an unknown with an initial value, cost and approximate size; return its index."""

@@ -13,6 +13,7 @@ group. The borders are eliminated last, so that C need not be positive definite.
 from abc import ABC, abstractmethod
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
@@ -38,6 +39,11 @@ def _solved(factor: Array, right: Array) -> Array:
     """The solution of a system with the given lower Cholesky factor."""
     solution, _ = dpotrs(factor, right, lower=1)
     return solution
+
+
+def _columns(starts: Indices, v: Array) -> sp.csc_array:
+    """A matrix with a column for each group of consecutive coefficients, which holds its v."""
+    return sp.csc_array((v, np.arange(len(v)), starts))
 
 
 class NewtonSystem(ABC):
@@ -69,6 +75,8 @@ class NewtonSystem(ABC):
         self.diagonal = np.zeros(self.n_core)
         self.beside_diagonal = np.zeros(max(self.n_core - 1, 0))
         self.groups: tuple[Indices, Array, Array] | None = None
+        self.blocks: Array | None = None
+        self.penalty_rows = np.zeros((0, self.n_coefficients))
         self.borders = np.zeros((self.n_core, self.n_borders))
         self.corner = np.zeros((self.n_borders, self.n_borders))
 
@@ -76,17 +84,20 @@ class NewtonSystem(ABC):
         """Add X' diag(h) X over the given rows, by default over the first ``len(h)`` rows."""
         self.h[slice(len(h)) if rows is None else rows] += h
 
-    def add_blocks(self, roots: Array) -> None:
-        """Add X' H X by roots of the blocks of H, for systems of several outputs."""
-        raise NotImplementedError
-
-    def add_penalty_rows(self, rows: Array) -> None:
-        """Add B'B for rows B over the coefficients, for systems of several outputs."""
-        raise NotImplementedError
-
     def take_groups(self, starts: Indices, scales: Array, v: Array) -> None:
         """Subtract scale_g v_g v_g' for groups of consecutive coefficients."""
         self.groups = starts, scales, v
+
+    def add_blocks(self, roots: Array) -> None:
+        """Add X' H X by roots R of the blocks R'R of H, in systems of several outputs.
+
+        The roots have the shape (n_samples, n_rows, n_outputs).
+        """
+        self.blocks = roots
+
+    def add_penalty_rows(self, rows: Array) -> None:
+        """Add B'B for rows B over the coefficients, in systems of features."""
+        self.penalty_rows = rows
 
     def border(self, place: int) -> Array:
         """The column of B of the border with the index ``place``, which may be changed."""
@@ -180,6 +191,8 @@ class FeatureSystem(NewtonSystem):
             for g, scale in enumerate(scales):
                 some = slice(starts[g], starts[g + 1])
                 matrix[some, some] -= scale * np.outer(v[some], v[some])
+        some = slice(self.n_coefficients)
+        matrix[some, some] += self.penalty_rows.T @ self.penalty_rows
 
     def _root(self) -> Array:
         """The matrix A, with rows of the data, of the penalty and of the regularisation."""
@@ -209,6 +222,11 @@ class FeatureSystem(NewtonSystem):
                 u = v[some] / root[some]
                 k = scale / (1.0 + np.sqrt(max(1.0 - scale * float(u @ u), 0.0)))
                 penalty[some, some] -= k * np.outer(u, v[some])
+        if len(self.penalty_rows):
+            table = np.zeros((len(self.penalty_rows), self.n_core))
+            table[:, : self.n_coefficients] = self.penalty_rows
+            diagonal += np.sum(table * table, axis=0)
+            rows.append(table)
         return diagonal, [*rows, penalty]
 
     def _regularised(self, table: Array, free: Array) -> Array:
@@ -254,13 +272,12 @@ class RowSystem(NewtonSystem):
             y = v / self.d
             inside = np.add.reduceat(v * y, starts[:-1])
             y *= np.repeat(np.sqrt(scales / (1.0 - scales * inside)), np.diff(starts))
-            self.group_inverse = starts, y
-            table = np.empty((n, len(scales)))
-            for g in range(len(scales)):
-                some = np.zeros(d)
-                some[starts[g] : starts[g + 1]] = y[starts[g] : starts[g + 1]]
-                table[:, g] = self.features.matvec(some)
-            matrix += table @ table.T
+            self.in_groups, self.inverse_in_groups = _columns(starts, v), _columns(starts, y)
+            rows = self.inverse_in_groups.T.tocsr()
+            table = np.stack(
+                [self.features.matvec(rows[[g]].toarray()[0]) for g in range(len(scales))]
+            )
+            matrix += table.T @ table
         matrix *= self.root * self.root[:, np.newaxis]
         matrix.ravel()[:: n + 1] += 1.0
         self.factor = _cholesky(matrix.T)
@@ -282,19 +299,15 @@ class RowSystem(NewtonSystem):
         return np.append(found - intercept * self.inverse_ones, intercept)
 
     def _inverse_of_penalty(self, right: Array) -> Array:
-        found = right / self.d
+        solution = right / self.d
         if self.groups is not None:
-            starts, y = self.group_inverse
-            sums = np.add.reduceat(y * right, starts[:-1])
-            found += np.repeat(sums, np.diff(starts)) * y
-        return found
+            solution += self.inverse_in_groups @ (right @ self.inverse_in_groups)
+        return solution
 
     def _penalty(self, x: Array) -> Array:
         image = self.d * x
         if self.groups is not None:
-            starts, scales, v = self.groups
-            sums = np.add.reduceat(v * x, starts[:-1])
-            image -= np.repeat(scales * sums, np.diff(starts)) * v
+            image -= self.in_groups @ (self.groups[1] * (x @ self.in_groups))
         return image
 
     def _woodbury(self, right: Array) -> Array:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..._typing import Array
 from ...designs import spectral_norm_bound
@@ -146,13 +147,20 @@ class OutputsModel(LowRankModel):
         self.X = design.base
         self.n_outputs, self.has_free = self.problem.n_outputs, self.problem.fit_intercept
         self.shape = self.X.shape[1], self.n_outputs
+        features = np.arange(self.shape[0])
+        self.X_map = LinearOperator(
+            self.X.shape, dtype=np.float64, matvec=lambda v: self.X.matvec(np.ravel(v)),
+            rmatvec=lambda r: self.X.rmatvec(np.ravel(r)),
+            matmat=lambda table: self.X.matmul(np.ascontiguousarray(table), features),
+            rmatmat=lambda rows: self.X.rmatmul(np.ascontiguousarray(rows)),
+        )  # fmt: skip
 
     def image(self, x: Factors) -> Array:
-        everything = np.arange(self.shape[0])
-        return np.ravel(self.X.matmul(np.ascontiguousarray(x.U), everything) @ x.V.T)
+        return np.ravel((self.X_map @ x.U) @ x.V.T)
 
     def gradient(self, theta: Array) -> Any:
-        return _OfRows(self.X, (self.weights * theta).reshape(-1, self.n_outputs))
+        rows = (self.weights * theta).reshape(-1, self.n_outputs)
+        return self.X_map.T @ aslinearoperator(rows)
 
     def free_step(self, theta: Array) -> Array | float:
         step: Array = self.problem.rows.sums(self.weights * theta)
@@ -178,24 +186,3 @@ class OutputsModel(LowRankModel):
         problem = self.problem
         coef, free = problem.split(problem.join(np.ravel(M.U @ M.V.T), free))
         return Point(coef, free, theta)
-
-
-class _OfRows:
-    """The linear map X' R for a table R of the rows, or its transpose."""
-
-    def __init__(self, X: Any, rows: Array, transposed: bool = False) -> None:
-        self.X, self.rows, self.transposed = X, rows, transposed
-        self.shape = (X.shape[1], rows.shape[1])[:: -1 if transposed else 1]
-
-    def __matmul__(self, vectors: Array) -> Array:
-        table = vectors if vectors.ndim == 2 else vectors[:, np.newaxis]
-        if self.transposed:
-            everything = np.arange(self.X.shape[1])
-            product = self.rows.T @ self.X.matmul(np.ascontiguousarray(table), everything)
-        else:
-            product = self.X.rmatmul(np.ascontiguousarray(self.rows @ table))
-        return product if vectors.ndim == 2 else np.ravel(product)
-
-    @property
-    def T(self) -> "_OfRows":
-        return _OfRows(self.X, self.rows, not self.transposed)
