@@ -10,8 +10,9 @@ from ..methods import has_single_values
 from ..monitor import HISTORY_DTYPE
 from .quadratic import quadratic_model
 
-MOST_FEATURES = 150  # with 200 and fewer rows a working set may take less time
-SHARE = 0.1  # of the tolerance, for errors of gradients: times a radius they add to a gap
+MAX_FEATURES = 150  # with 200 and fewer rows a working set may take less time
+# share of the tolerance for errors of gradients, which add to a gap in proportion to a radius
+SHARE = 0.1
 NO_HISTORY = np.empty(0, HISTORY_DTYPE)
 
 
@@ -21,7 +22,7 @@ def _has_moments(problem: Problem) -> bool:
     return (
         problem.penalty.structure.is_block_separable and has_single_values(problem)
         and loss.constant_curvature and loss.conjugate_curvature == 1.0
-        and problem.n_coefficients <= MOST_FEATURES and not problem.design.leaves_features_out
+        and problem.n_coefficients <= MAX_FEATURES and not problem.design.leaves_features_out
         and problem.constraints is None and not len(problem.free_columns)
     )  # fmt: skip
 
@@ -44,14 +45,14 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     w, columns, models = np.zeros(d), np.arange(d), np.zeros((len(alphas), len(M)))
     for u, alpha in zip(models, alphas.tolist(), strict=True):
         if not alpha >= problem.largest_alpha:  # above, and not only within rounding, w = 0
-            slopes, enough = H[:d, :d] @ w + H[:d, -1], SHARE * tol * alpha
-            u[:d] = w = model.minimise(slopes, w, problem.penalty, alpha, columns, enough)
+            slopes, accuracy = H[:d, :d] @ w + H[:d, -1], SHARE * tol * alpha
+            u[:d] = w = model.minimise(slopes, w, problem.penalty, alpha, columns, accuracy)
     models[:, -1] = 1.0
     models[:, d] -= models @ means
     certificates = moments.certificates(alphas.tolist(), models)
     n_steps = models[:, :d].any(axis=1).astype(int).tolist()
     return [
-        Solution(*problem.split(u[:-1]), None, found, n_iter, True, NO_HISTORY)
-        if found.gap >= 0.0 and found.relative_gap <= tol else None  # a gap may be nan
-        for u, n_iter, found in zip(models, n_steps, certificates, strict=True)
+        Solution(*problem.split(u[:-1]), None, certificate, n_iter, True, NO_HISTORY)
+        if certificate.gap >= 0.0 and certificate.relative_gap <= tol else None  # a gap may be nan
+        for u, n_iter, certificate in zip(models, n_steps, certificates, strict=True)
     ]  # fmt: skip
