@@ -112,7 +112,9 @@ def _by_factors(
 class _Watch:
     """A callback that ends a run when the residuals of the factors dominate the gap."""
 
-    def __init__(self, machine: KernelMachine, on_check: Any, last: bool) -> None:
+    def __init__(
+        self, machine: KernelMachine, on_check: Callable[[Monitor], bool | None] | None, last: bool
+    ) -> None:
         self.machine, self.on_check, self.last = machine, on_check, last
         self.too_coarse = False
 
@@ -125,7 +127,9 @@ class _Watch:
         return self.too_coarse
 
 
-def _refined(machine: KernelMachine, solution: Solution, tol: float) -> tuple[KernelMachine, Any]:
+def _refined(
+    machine: KernelMachine, solution: Solution, tol: float
+) -> tuple[KernelMachine, Point]:
     """The problem with more accurate factors, and its starting point with the same dual point."""
     problem = machine.problem
     cost = machine.residual_cost(solution.dual_coef, solution.certificate.primal)

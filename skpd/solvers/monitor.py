@@ -7,7 +7,9 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from .._typing import Array
 from ..certificates import (
     bound_below,
     certificate_of,
@@ -48,7 +50,7 @@ class Monitor:
         problem: Problem,
         tol: float,
         on_check: Callable[["Monitor"], bool | None] | None = None,
-        precision: Any = np.float64,
+        precision: DTypeLike = np.float64,
     ) -> None:
         self.problem = problem
         self.precision = np.dtype(precision)
@@ -171,7 +173,7 @@ class Monitor:
         0. If that fails, because numbers overflow, the model is not rounded.
         """
         for share in SHARES:
-            coef = self.precision.type(share * self._coef)
+            coef: Array = np.asarray(share * self._coef, dtype=self.precision)
             intercept = self.precision.type(self._intercept)
             primal = primal_objective(self.problem, coef, np.float64(intercept))
             if np.isfinite(primal):

@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..problems import Point, Problem, Solution
 from ..problems.shards.shards import RowsLostError
 from .methods import Method
 from .monitor import Monitor
-from .options import declared_options
+from .options import Value, declared_options
 from .select import METHODS
 from .solver_context import SolverContext
 
@@ -36,7 +37,7 @@ def method_named(name: str, problem: Problem) -> Method:
     )
 
 
-def check_solver_options(method: Method, options: dict[str, Any] | None) -> dict[str, Any]:
+def check_solver_options(method: Method, options: dict[str, Value] | None) -> dict[str, Value]:
     """Validate the options of a method, and return them.
 
     Raises
@@ -69,7 +70,7 @@ def solve(
     random_state: np.random.RandomState,
     start: Point | None = None,
     on_check: Callable[[Monitor], bool | None] | None = None,
-    precision: Any = np.float64,
+    precision: DTypeLike = np.float64,
     **options: Any,
 ) -> Solution:
     """Solve a problem and certify the solution.
