@@ -1,7 +1,7 @@
 """Losses of the margin y z, for labels -1 and 1."""
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -137,10 +137,19 @@ class MarginLoss(ScalarLoss):
 
 
 class _QuadraticHinge(MarginLoss):
-    """A loss with ``phi*(u) = u + q u^2 / 2`` on [lower, 0], linear or a parabola in pieces."""
+    """A loss with ``phi*(u) = u + q u^2 / 2`` on [lower, 0], linear or a parabola in pieces.
+
+    With s = max(1 - t, 0) and a = min(s / q, -lower), phi(t) = a (s - q a / 2) and phi'(t) = -a.
+    """
+
+    conjugate_domain: ClassVar[Interval] = (-1.0, 0.0)
 
     def pieces(self, y: Array) -> list[LinearPiece]:
         return [LinearPiece(-y, y, 0.0, -self.conjugate_domain[0], self._curvature)]
+
+    def _phi(self, t: Array) -> Array:
+        slope = -self._phi_derivative(t)
+        return slope * (np.maximum(1.0 - t, 0.0) - 0.5 * self._curvature * slope)
 
     def _phi_conjugate(self, u: Array) -> Array:
         inside = (u >= self.conjugate_domain[0]) & (u <= 0.0)
@@ -148,6 +157,21 @@ class _QuadraticHinge(MarginLoss):
 
     def _phi_derivative(self, t: Array) -> Array:
         return -np.clip((1.0 - t) / self._curvature, 0.0, -self.conjugate_domain[0])
+
+    def _best_constant(self, positive: float, negative: float) -> float:
+        # the derivative vanishes where the class weights times the slopes agree
+        larger, smaller = max(positive, negative), min(positive, negative)
+        b = (larger - smaller) / (larger + smaller)
+        width = -self.conjugate_domain[0] * self._curvature  # of the parabola
+        if 1.0 + b > width:
+            b = 1.0 - width * smaller / larger
+        return b if positive >= negative else -b
+
+    def _least_margin(self, value: float) -> float:
+        steepest, q = -self.conjugate_domain[0], self._curvature
+        if value < 0.5 * q * steepest * steepest:
+            return 1.0 - sqrt(2.0 * q * value)
+        return 1.0 - 0.5 * q * steepest - value / steepest
 
     @property
     def evaluator(self):
@@ -167,7 +191,6 @@ class Hinge(_QuadraticHinge):
     """
 
     linear_conjugate: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
     conjugate_curvature: ClassVar[float] = 0.0
 
     def _phi(self, t: Array) -> Array:
@@ -178,9 +201,6 @@ class Hinge(_QuadraticHinge):
 
     def _best_constant(self, positive: float, negative: float) -> float:
         return float(np.sign(positive - negative))
-
-    def _least_margin(self, value: float) -> float:
-        return 1.0 - value
 
 
 @dataclass(frozen=True)
@@ -261,27 +281,7 @@ class SmoothedHinge(_QuadraticHinge):
 
     mu: float = number(1.0, above=0.0)
     quadratic_conjugate: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
-
     conjugate_curvature = attribute_of_part("mu")
-
-    def _phi(self, t: Array) -> Array:
-        slack = np.maximum(1.0 - t, 0.0)
-        # the quotient comes first, as the square of the slack could underflow
-        return np.where(slack < self.mu, 0.5 * slack * (slack / self.mu), slack - 0.5 * self.mu)
-
-    def _best_constant(self, positive: float, negative: float) -> float:
-        # the derivative vanishes where the class weights times the slopes agree
-        most, least = max(positive, negative), min(positive, negative)
-        b = (most - least) / (most + least)
-        if 1.0 + b > self.mu:
-            b = 1.0 - self.mu * least / most
-        return b if positive >= negative else -b
-
-    def _least_margin(self, value: float) -> float:
-        if value < 0.5 * self.mu:
-            return 1.0 - np.sqrt(2.0 * self.mu * value)
-        return 1.0 - 0.5 * self.mu - value
 
 
 @dataclass(frozen=True)
@@ -297,18 +297,12 @@ class SquaredHinge(_QuadraticHinge):
     """
 
     quadratic_conjugate: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-inf, 0.0)
+    conjugate_domain: ClassVar[Interval] = (-inf, 0.0)
     linear_tails: ClassVar[bool] = False
     conjugate_curvature: ClassVar[float] = 0.5
 
     def _phi(self, t: Array) -> Array:
         return np.maximum(1.0 - t, 0.0) ** 2
-
-    def _best_constant(self, positive: float, negative: float) -> float:
-        return (positive - negative) / (positive + negative)
-
-    def _least_margin(self, value: float) -> float:
-        return 1.0 - np.sqrt(value)
 
 
 @dataclass(frozen=True)
@@ -325,18 +319,8 @@ class ModifiedHuber(_QuadraticHinge):
     array([8.  , 4.  , 0.25])
     """
 
-    conjugate_domain: ClassVar[tuple] = (-4.0, 0.0)
+    conjugate_domain: ClassVar[Interval] = (-4.0, 0.0)
     _curvature: ClassVar[float] = 0.5
-
-    def _phi(self, t: Array) -> Array:
-        slack = np.maximum(1.0 - t, 0.0)
-        return np.where(slack < 2.0, slack * slack, -4.0 * t)
-
-    def _best_constant(self, positive: float, negative: float) -> float:
-        return (positive - negative) / (positive + negative)  # within [-1, 1]
-
-    def _least_margin(self, value: float) -> float:
-        return 1.0 - np.sqrt(value) if value <= 4.0 else -0.25 * value
 
 
 @dataclass(frozen=True)
@@ -354,7 +338,7 @@ class Logistic(MarginLoss):
     """
 
     is_log_likelihood: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-1.0, 0.0)
+    conjugate_domain: ClassVar[Interval] = (-1.0, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 0.25
     has_cones: ClassVar[bool] = True

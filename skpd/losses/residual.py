@@ -1,8 +1,9 @@
 """Losses of the residual z - y."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -151,7 +152,7 @@ class Squared(ResidualLoss):
     """
 
     quadratic_conjugate: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-inf, inf)
+    conjugate_domain: ClassVar[Interval] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     constant_curvature: ClassVar[bool] = True
     lipschitz: ClassVar[float] = inf
@@ -210,20 +211,78 @@ class Squared(ResidualLoss):
 
 
 class QuadraticResidual(ResidualLoss):
-    """A loss with ``phi*(u) = epsilon |u| + q u^2 / 2`` on an interval around 0.
+    """A loss with ``phi*(u) = epsilon |u| + q u^2 / 2`` on [lower, upper], an interval around 0.
 
-    The loss is linear or a parabola in pieces.
+    It is linear or a parabola in pieces: with s = r - clip(r, -epsilon, epsilon) and the slope
+    u = clip(s / q, lower, upper), phi(r) = u (s - q u / 2).
     """
 
     epsilon: float = 0.0
 
     def pieces(self, y: Array) -> list[LinearPiece]:
-        return [LinearPiece(1.0, y, *self.conjugate_domain, self._curvature)]
+        (lower, upper), q = self.conjugate_domain, self._curvature
+        if self.epsilon == 0.0:
+            return [LinearPiece(1.0, y, lower, upper, q)]
+        return [
+            LinearPiece(1.0, y + self.epsilon, 0.0, upper, q),
+            LinearPiece(-1.0, y - self.epsilon, 0.0, -lower, q),
+        ]
+
+    def _beyond(self, t: Array) -> Array:
+        """The part of residuals that is outside of the tube of width epsilon."""
+        return t - np.clip(t, -self.epsilon, self.epsilon) if self.epsilon else t
+
+    def _phi(self, t: Array) -> Array:
+        (lower, upper), q, beyond = self.conjugate_domain, self._curvature, self._beyond(t)
+        if q == 0.0:
+            return np.maximum(lower * beyond, upper * beyond)
+        slope = np.clip(beyond / q, lower, upper)
+        return slope * (beyond - 0.5 * q * slope)
 
     def _phi_conjugate(self, u: Array) -> Array:
         lower, upper = self.conjugate_domain
         value = self.epsilon * np.abs(u) + 0.5 * self._curvature * u * u
         return np.where((u >= lower) & (u <= upper), value, inf)
+
+    def _phi_derivative(self, t: Array) -> Array:
+        (lower, upper), beyond = self.conjugate_domain, self._beyond(t)
+        if self._curvature == 0.0:
+            return np.where(beyond > 0.0, upper, np.where(beyond < 0.0, lower, 0.0))
+        return np.clip(beyond / self._curvature, lower, upper)
+
+    def best_constant(self, y: Array, weights: Array) -> float:
+        """The root of the slope of the mean loss, which is linear between its breakpoints."""
+        (lower, upper), q = self.conjugate_domain, self._curvature
+        ends = [self.epsilon - q * lower, self.epsilon, -self.epsilon, -self.epsilon - q * upper]
+        offsets = np.unique([end for end in ends if isfinite(end)])
+        points = np.add.outer(offsets, y).ravel()
+        if q == 0.0:  # the slope rises by the same number at all points of a row
+            quantile = lower / (lower - upper)
+            return weighted_quantile(points, np.tile(weights, len(offsets)), quantile)
+        points.sort()
+
+        def slope(b: float) -> float:
+            return float(weights @ self._phi_derivative(b - y))
+
+        flat = _depth(len(y)) * EPSILON * -slope(points[0])  # a slope that may be a rounding error
+        left = bisect_left(points, -flat, key=slope)
+        right = bisect_right(points, flat, lo=left, key=slope)
+        if right > left:  # the middle of where the mean loss is least
+            return 0.5 * float(points[left] + points[right - 1])
+        first, end = points[left - 1 : left + 1]
+        low, high = slope(first), slope(end)
+        return float(first - low * (end - first) / (high - low))
+
+    def _residual_interval(self, value: float) -> Interval:
+        lower, upper = (self._distance(value, abs(end)) for end in self.conjugate_domain)
+        return -lower, upper
+
+    def _distance(self, value: float, steepest: float) -> float:
+        """The size of the residual with this loss, on the side with this steepest slope."""
+        q = self._curvature
+        if value <= 0.5 * q * steepest * steepest:
+            return self.epsilon + sqrt(2.0 * q * value)
+        return self.epsilon + value / steepest + 0.5 * q * steepest
 
     @property
     def evaluator(self):
@@ -243,20 +302,8 @@ class Absolute(QuadraticResidual):
     """
 
     linear_conjugate: ClassVar[bool] = True
-    conjugate_domain: ClassVar[tuple] = (-1.0, 1.0)
+    conjugate_domain: ClassVar[Interval] = (-1.0, 1.0)
     conjugate_curvature: ClassVar[float] = 0.0
-
-    def _phi(self, t: Array) -> Array:
-        return np.abs(t)
-
-    def _phi_derivative(self, t: Array) -> Array:
-        return np.sign(t)
-
-    def best_constant(self, y: Array, weights: Array) -> float:
-        return weighted_quantile(y, weights, 0.5)
-
-    def _residual_interval(self, value: float) -> Interval:
-        return -value, value
 
 
 @dataclass(frozen=True)
@@ -287,21 +334,9 @@ class Pinball(QuadraticResidual):
     def conjugate_domain(self) -> Interval:
         return (-self.quantile, 1.0 - self.quantile)
 
-    def _phi(self, t: Array) -> Array:
-        return np.maximum((1.0 - self.quantile) * t, -self.quantile * t)
-
-    def _phi_derivative(self, t: Array) -> Array:
-        return np.where(t > 0.0, 1.0 - self.quantile, np.where(t < 0.0, -self.quantile, 0.0))
-
     def multipliers(self, y: Array) -> Multipliers:
         slopes = np.tile([-self.quantile, 1.0 - self.quantile], (len(y), 1))
         return Multipliers(slopes, -y[:, np.newaxis] * slopes)
-
-    def best_constant(self, y: Array, weights: Array) -> float:
-        return weighted_quantile(y, weights, self.quantile)
-
-    def _residual_interval(self, value: float) -> Interval:
-        return -value / self.quantile, value / (1.0 - self.quantile)
 
 
 @dataclass(frozen=True)
@@ -330,31 +365,3 @@ class Huber(QuadraticResidual):
     @property
     def conjugate_domain(self) -> Interval:
         return (-self.delta, self.delta)
-
-    def _phi(self, t: Array) -> Array:
-        size = np.abs(t)
-        tail = self.delta * (size - 0.5 * self.delta)
-        return np.where(size <= self.delta, 0.5 * t * t, tail)
-
-    def _phi_derivative(self, t: Array) -> Array:
-        return np.clip(t, -self.delta, self.delta)
-
-    def best_constant(self, y: Array, weights: Array) -> float:
-        # sum_i weights_i clip(b - y_i, -delta, delta) = 0 is the optimality condition of
-        # projecting -y onto a box and a hyperplane, with b its multiplier
-        centre = weighted_quantile(y, weights, 0.5)
-        edge = np.full(len(y), self.delta)
-        point = centre - np.ascontiguousarray(y, dtype=np.float64)
-        theta = kernels.project_box_hyperplane(point, -edge, edge, weights, weights, 0.0)
-        inside = (np.abs(theta) < self.delta) & (weights > 0)
-        if not inside.any():  # all rows are at least delta away: the middle of the gap
-            below, above = (y[side & (weights > 0)] for side in (theta > 0.0, theta < 0.0))
-            return 0.5 * (float(np.max(below)) + float(np.min(above)))
-        return centre + float(np.average((theta - point)[inside], weights=weights[inside]))
-
-    def _residual_interval(self, value: float) -> Interval:
-        if value <= 0.5 * self.delta**2:
-            distance = np.sqrt(2.0 * value)
-        else:
-            distance = value / self.delta + 0.5 * self.delta
-        return -distance, distance
