@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from copy import copy
 from math import inf, isfinite, log2, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import Value
-from .cones import LossCones
+from .cones import LinearPiece, LossCones
 from .multipliers import Multipliers
 from .numerical import NumericalEvaluator, constant_between
 from .properties import LossProperties
@@ -24,20 +24,6 @@ def _depth(n: int) -> float:
     NumPy sums blocks of 128 terms with 8 accumulators, and the sums of the blocks in pairs.
     """
     return 64.0 + log2(n + 1.0)
-
-
-class LinearPiece(NamedTuple):
-    """A term of a loss: max over lower <= u <= upper of u s - curvature u^2 / 2.
-
-    Here s = sign (z - offset). ``sign`` and ``offset`` have a value for each row; ``lower`` is
-    finite, ``upper`` may be inf.
-    """
-
-    sign: Array | float
-    offset: Array
-    lower: float
-    upper: float
-    curvature: float = 0.0
 
 
 class Loss(LossProperties, Value, ABC):
@@ -282,7 +268,7 @@ class Loss(LossProperties, Value, ABC):
     def evaluator(self):
         """The object that evaluates the loss in solvers: a compiled one where there is one.
 
-        `skpd.losses.numerical.NumericalEvaluator` is the same in Python.
+        `skpd.losses.numerical.PythonKernel` is its interface.
         """
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
@@ -337,7 +323,7 @@ class ScalarLoss(Loss):
         return 1.0 / self._curvature if self._curvature else inf
 
     @property
-    def evaluator(self) -> Any:
+    def evaluator(self):
         return NumericalEvaluator(self)
 
     @property

@@ -1,16 +1,16 @@
-"""Convex losses of the residual that are linear between given knots (`PiecewiseLinear`)."""
+"""Convex losses of the residual that are linear between breakpoints (`PiecewiseLinear`)."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._checks import check_array
-from .._typing import Array
-from .base import LinearPiece
+from .._typing import Array, Interval
+from .cones import LinearPiece
 from .residual import ResidualLoss
 
 
@@ -45,8 +45,8 @@ class PiecewiseLinear(ResidualLoss):
     array([2., 0., 1., 4.])
     """
 
-    knots: Any
-    slopes: Any
+    knots: tuple[float, ...]
+    slopes: tuple[float, ...]
     conjugate_curvature: ClassVar[None] = None
 
     def __post_init__(self) -> None:
@@ -56,11 +56,11 @@ class PiecewiseLinear(ResidualLoss):
         )
         object.__setattr__(self, "knots", tuple(np.atleast_1d(knots).tolist()))
         object.__setattr__(self, "slopes", tuple(np.atleast_1d(slopes).tolist()))
-        near = np.searchsorted(self.knots, 0.0), np.searchsorted(self.knots, 0.0, side="right")
+        at_0 = np.searchsorted(self.knots, 0.0), np.searchsorted(self.knots, 0.0, side="right")
         if not (
             np.all(np.diff(self.knots) > 0.0) and np.all(np.diff(self.slopes) > 0.0)
             and len(self.slopes) == len(self.knots) + 1 and self.slopes[0] < 0.0 < self.slopes[-1]
-            and self.slopes[near[0]] <= 0.0 <= self.slopes[near[1]]
+            and self.slopes[at_0[0]] <= 0.0 <= self.slopes[at_0[1]]
         ):  # fmt: skip
             raise ValueError(
                 "PiecewiseLinear wants increasing knots, one more increasing slope of both signs "
@@ -68,12 +68,12 @@ class PiecewiseLinear(ResidualLoss):
             )
 
     @property
-    def conjugate_domain(self) -> tuple[float, float]:
+    def conjugate_domain(self) -> Interval:
         return self.slopes[0], self.slopes[-1]
 
     @cached_property
     def _jumps(self) -> list[tuple[float, float, float]]:
-        """The knots with the parts of their jumps of the slope below and above 0."""
+        """The breakpoints with the parts of their jumps of the slope below and above 0."""
         pairs = zip(self.knots, self.slopes[:-1], self.slopes[1:], strict=True)
         return [(t, max(-a, 0.0) - max(-b, 0.0), max(b, 0.0) - max(a, 0.0)) for t, a, b in pairs]
 
@@ -82,8 +82,8 @@ class PiecewiseLinear(ResidualLoss):
 
     def _phi(self, t: Array) -> Array:
         total = np.zeros(np.shape(t))
-        for knot, below, above in self._jumps:
-            total += below * np.maximum(knot - t, 0.0) + above * np.maximum(t - knot, 0.0)
+        for point, below, above in self._jumps:
+            total += below * np.maximum(point - t, 0.0) + above * np.maximum(t - point, 0.0)
         return total
 
     def _phi_conjugate(self, u: Array) -> Array:
@@ -93,7 +93,7 @@ class PiecewiseLinear(ResidualLoss):
         return np.where(inside, parts @ np.array(self.knots), inf)
 
     def _phi_derivative(self, t: Array) -> Array:
-        # at a knot the subgradient nearest to 0
+        # at a breakpoint the subgradient nearest to 0
         before, behind = (np.searchsorted(self.knots, t, side) for side in ("left", "right"))
         return np.clip(0.0, np.take(self.slopes, before), np.take(self.slopes, behind))
 
@@ -104,9 +104,9 @@ class PiecewiseLinear(ResidualLoss):
         behind = float(np.sum(weights)) * self.slopes[0] + np.cumsum(rises)
         return float(points[order][np.argmax(behind >= 0.0)])
 
-    def _residual_interval(self, value: float) -> tuple[float, float]:
-        at_knots = self._phi(np.array(self.knots))
-        ends = zip(self.knots, at_knots, self.slopes[:-1], self.slopes[1:], strict=True)
+    def _residual_interval(self, value: float) -> Interval:
+        values = self._phi(np.array(self.knots))
+        ends = zip(self.knots, values, self.slopes[:-1], self.slopes[1:], strict=True)
         lower, upper = zip(*((t + (value - v) / a if a < 0.0 else -inf,
                               t + (value - v) / b if b > 0.0 else inf)
                              for t, v, a, b in ends), strict=True)  # fmt: skip

@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import wrightomega, xlog1py, xlogy
 
+from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import _depth
 from .cones import LossCones
-from .coupled import Derivatives, RankOneLoss
-from .coupled_evaluator import SoftmaxEvaluator
+from .coupled import CoupledEvaluator, CoupledLoss, Derivatives, RankOneLoss
 from .row_groups import RowGroup, RowGroups
 
 ROUNDINGS = 64.0  # bounds the rounding errors of an entropy for each class, in EPSILON
@@ -124,6 +124,16 @@ class LabelLoss(RankOneLoss):
         found = np.where(inside, point - threshold, 0.0)
         e = inside / np.sqrt(size)[:, np.newaxis]
         return np.ravel(found) - y, np.ravel(inside.astype(np.float64)), np.ravel(e)
+
+
+class SoftmaxEvaluator(CoupledEvaluator[CoupledLoss]):
+    """Compiled derivatives of the softmax, which is smooth and needs no Moreau envelope."""
+
+    def smoothed_derivatives(
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
+    ) -> tuple[float, float]:
+        primal, dual = kernels.softmax_derivatives(y, weights, z, self.loss.n_outputs, *outputs)
+        return float(primal), float(dual)
 
 
 def _two_largest(table: Array, first: Array) -> tuple[Array, Array]:

@@ -1,8 +1,22 @@
-"""The interface from losses to conic programmes (`LossCones`)."""
+"""The interface from losses to conic programmes (`LinearPiece`, `LossCones`)."""
 
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 from .._typing import Array
+
+
+class LinearPiece(NamedTuple):
+    """A term of a loss: max over lower <= u <= upper of u s - curvature u^2 / 2.
+
+    Here s = sign (z - offset). ``sign`` and ``offset`` have a value for each row; ``lower`` is
+    finite, ``upper`` may be inf.
+    """
+
+    sign: Array | float
+    offset: Array
+    lower: float
+    upper: float
+    curvature: float = 0.0
 
 
 class LossCones(Protocol):
@@ -25,8 +39,8 @@ class LossCones(Protocol):
     def add_smooth(self) -> None:
         """Add l(y_i, z_i) for every row, of a loss whose evaluator has its second derivative."""
 
-    def add_pieces(self, pieces: list[Any]) -> None:
-        """Add the `skpd.losses.base.LinearPiece` of a loss that is quadratic in pieces."""
+    def add_pieces(self, pieces: list[LinearPiece]) -> None:
+        """Add the pieces of a loss that is quadratic in pieces."""
 
     def add_row_norms(self) -> None:
         """Add ||z - y||_2 for every row."""

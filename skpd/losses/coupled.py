@@ -21,7 +21,7 @@ classes, and the entry for the own class stands for minus their exact sum.
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss
 from .cones import LossCones
-from .coupled_evaluator import CoupledEvaluator
+from .numerical import PythonKernel
 from .row_groups import RowGroups, all_rows
 
 MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
@@ -47,7 +47,7 @@ class CoupledLoss(Loss):
 
     # Vectors of all predictions, and tables of shape (n_rows, n_outputs)
 
-    def _table(self, values: Array) -> Array:
+    def _table(self, values: np.ndarray) -> np.ndarray:
         return np.reshape(values, (-1, self.n_outputs))
 
     def _shared(self, values: Array) -> Array:
@@ -78,6 +78,14 @@ class CoupledLoss(Loss):
     def _dual_values(self, y: Array, theta: Array) -> Array:
         """The values -l*(y_i, theta_i) of the rows, for theta in the domain."""
 
+    @abstractmethod
+    def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
+        """The gradient in z, and d and e of the Hessian, divided by sigma where that is finite.
+
+        They are derivatives of the loss for an infinite sigma, otherwise of its Moreau envelope
+        shifted by theta.
+        """
+
     def _clip(self, y: Array, theta: Array) -> Array:
         return self.project_dual(y, theta)
 
@@ -89,6 +97,9 @@ class CoupledLoss(Loss):
     @abstractmethod
     def largest_scale(self, y: Array, theta: Array) -> float:
         """The largest t with t theta in the domain of the conjugate."""
+
+
+CoupledLossT = TypeVar("CoupledLossT", bound=CoupledLoss)
 
 
 class CoupledResidualLoss(CoupledLoss):
@@ -139,11 +150,6 @@ class RankOneLoss(CoupledLoss):
         """
 
     def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
-        """The gradient in z, and d and e of the Hessian, divided by sigma where that is finite.
-
-        They are derivatives of the loss for an infinite sigma, otherwise of its Moreau envelope
-        shifted by theta.
-        """
         if sigma == inf:
             return self.gradient(y, z), np.zeros_like(z), np.zeros_like(z)
         return self.projection(y, theta + sigma * (z + self._offset(y)))
@@ -152,8 +158,33 @@ class RankOneLoss(CoupledLoss):
         return self.projection(y, theta + step * self._offset(y))[0]
 
     @property
-    def evaluator(self) -> "CoupledEvaluator":
+    def evaluator(self) -> "CoupledEvaluator[CoupledLoss]":
         return CoupledEvaluator(self)
+
+
+class CoupledEvaluator(PythonKernel[CoupledLossT]):
+    """Derivatives of a coupled loss and its Moreau envelope, with the compiled losses' interface.
+
+    The method of multipliers calls these functions.
+    """
+
+    def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
+        return self.loss.prox_conjugate(y, theta, step)
+
+    def smoothed_derivatives(
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
+    ) -> tuple[float, float]:
+        loss, (derivative, gradient, curvature, factor) = self.loss, outputs
+        derivative[:], d, e = loss.derivatives(y, theta, z, sigma)
+        np.multiply(weights, derivative, out=gradient)
+        np.multiply(weights, d, out=curvature)
+        np.multiply(np.sqrt(weights), e, out=factor)
+        row_weights, y, z, theta = loss._of_rows(weights), *map(loss._table, (y, z, derivative))
+        values, dual_values = loss._values(y, z), loss._dual_values(y, theta)
+        return float(row_weights @ values), float(row_weights @ dual_values)
+
+    def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
+        return self.loss.derivatives(y, theta, z, sigma)[0]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from math import expm1, inf, log
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, xlogy
@@ -34,7 +34,12 @@ class Deviance(Loss):
     has_kinks: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = False
     has_cones: ClassVar[bool] = True
-    zeros: bool = True  # whether targets may be 0
+    power: float  # of the distribution by whose deviance predictions are scored
+
+    @property
+    def zeros(self) -> bool:
+        """Whether targets may be 0."""
+        return self.power < 2.0
 
     @property
     def conjugate_domain(self) -> Interval:
@@ -129,18 +134,12 @@ class PowerDeviance(Deviance):
     ``y^a ((exp(a r) - 1) / a + (exp(-b r) - 1) / b)``, or its limit where a or b is 0.
     """
 
-    power: float
-
-    @property
-    def zeros(self) -> bool:  # type: ignore[override]
-        return self.power < 2.0
-
     @property
     def conjugate_domain(self) -> Interval:
         return (-inf, 1.0 if self.power == 2.0 else inf)
 
     @property
-    def evaluator(self) -> Any:
+    def evaluator(self):
         power = float(self.power)
         kinds = {1.0: kernels.PoissonLoss, 2.0: kernels.GammaLoss}
         return kinds.get(power, kernels.TweedieLoss)(power)
@@ -296,14 +295,14 @@ class NegativeBinomial(Deviance):
     """
 
     dispersion: float = number(1.0, above=0.0)
-    power: ClassVar[float] = 1.0  # of the deviance by which predictions are scored
+    power: float = field(default=1.0, init=False, repr=False)
 
     @property
     def k(self) -> float:
         return 1.0 / self.dispersion
 
     @property
-    def evaluator(self) -> Any:
+    def evaluator(self) -> kernels.NegativeBinomialLoss:
         return kernels.NegativeBinomialLoss(self.k)
 
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:

@@ -11,8 +11,8 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import attribute_of_part, number
-from .base import LinearPiece, ScalarLoss, _depth
-from .cones import LossCones
+from .base import ScalarLoss, _depth
+from .cones import LinearPiece, LossCones
 from .multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 from .row_groups import RowGroup, RowGroups
@@ -174,7 +174,7 @@ class _QuadraticHinge(MarginLoss):
         return 1.0 - 0.5 * q * steepest - value / steepest
 
     @property
-    def evaluator(self):
+    def evaluator(self) -> kernels.HingeLoss:
         return kernels.HingeLoss(self.conjugate_domain[0], self._curvature)
 
 
@@ -255,7 +255,7 @@ class GeneralizedHinge(MarginLoss):
         return 1.0 - value if value <= 1.0 else (1.0 - value) / self.slope
 
     @property
-    def evaluator(self):
+    def evaluator(self) -> kernels.GeneralizedHingeLoss:
         return kernels.GeneralizedHingeLoss(self.slope)
 
 
@@ -365,5 +365,5 @@ class Logistic(MarginLoss):
         return -(value + np.log(-np.expm1(-value))) if value > 0.0 else inf
 
     @property
-    def evaluator(self):
+    def evaluator(self) -> kernels.LogisticLoss:
         return kernels.LogisticLoss()

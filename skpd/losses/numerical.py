@@ -8,7 +8,7 @@ conjugate and its derivative, by bisections of all rows at once.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -25,20 +25,48 @@ TIGHT = 4.0 * EPSILON  # relative accuracy of best constants
 DIFFERENCE = EPSILON ** (1.0 / 3.0)  # step at which the errors of a central difference balance
 
 
-class PythonKernel(ABC):
-    """The interface of compiled losses, for losses written in Python."""
+LossT = TypeVar("LossT")
 
-    def __init__(self, loss: Any) -> None:
+
+class PythonKernel(ABC, Generic[LossT]):
+    """The interface of compiled losses, for losses written in Python.
+
+    The smooth function of the predictions of a row is the loss itself for an infinite sigma, and
+    otherwise its Moreau envelope shifted by theta.
+    """
+
+    def __init__(self, loss: LossT) -> None:
         self.loss = loss
 
     @abstractmethod
+    def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
+        """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i)."""
+
+    @abstractmethod
+    def smoothed_derivatives(
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
+    ) -> tuple[float, float]:
+        """Write derivatives of the smooth function to the outputs.
+
+        They are the derivative of each row, and those of the weighted mean: its gradient and the
+        diagonal of its Hessian, divided by sigma where that is finite. For losses of several
+        predictions a fourth output is the vector e of a Hessian diag(d) - e e'.
+
+        Returns
+        -------
+        primal, dual : float
+            The sums of weights_i l(y_i, z_i) and of -weights_i l*(y_i, derivative_i).
+        """
+
+    @abstractmethod
     def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
-        """The derivative of the loss, or of its Moreau envelope shifted by theta."""
+        """The derivative of the smooth function."""
 
     def smoothed_slope(
         self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
         sigma: float,
     ) -> float:  # fmt: skip
+        """The slope of the weighted mean along a direction, at a step."""
         slopes = self._derivative(y, theta, z + step * direction, sigma)
         return float(np.sum(weights * direction * slopes))
 
@@ -50,11 +78,19 @@ class PythonKernel(ABC):
         return np.arange(len(z), dtype=np.int64)
 
 
-class NumericalEvaluator(PythonKernel):
+class LossFunctions(Protocol):
+    """The functions of a loss from which `NumericalEvaluator` computes the others."""
+
+    def value(self, y: Array, z: Array) -> Array: ...
+    def gradient(self, y: Array, z: Array) -> Array: ...
+    def conjugate(self, y: Array, theta: Array) -> Array: ...
+
+
+class NumericalEvaluator(PythonKernel[LossFunctions]):
     """Derivatives and prox of a loss of single predictions written in Python."""
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
-        """argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i).
+        """See `PythonKernel`.
 
         By Moreau's identity x = theta - step z, where x is a subgradient of l(y, .) at z: z is the
         root of the increasing function l'(y, z) + step z - theta. At z_0 = theta / step this
@@ -74,14 +110,10 @@ class NumericalEvaluator(PythonKernel):
         return np.clip(theta - step * 0.5 * (low + high), gradient(y, low), gradient(y, high))
 
     def smoothed_derivatives(
-        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
-        gradient: Array, curvature: Array,
-    ) -> tuple[float, float]:  # fmt: skip
-        """Write the derivatives of the loss, or of its Moreau envelope shifted by theta.
-
-        Second derivatives are central differences, divided by sigma where that is finite. Returns
-        the sums of weights_i l(y_i, z_i) and of -weights_i l*(y_i, derivative_i).
-        """
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
+    ) -> tuple[float, float]:
+        """See `PythonKernel`; second derivatives are central differences."""
+        derivative, gradient, curvature = outputs
         loss = self.loss
         derivative[:] = self._derivative(y, theta, z, sigma)
         at = z if sigma == inf else z + (theta - derivative) / sigma

@@ -28,10 +28,9 @@ import numpy as np
 
 from .._checks import shown
 from .._floats import EPSILON
-from .._typing import Array, Interval, Numbers
+from .._typing import Array, Indices, Interval, Numbers
 from .cones import LossCones
-from .coupled import FURTHEST, CoupledResidualLoss, Derivatives
-from .coupled_evaluator import CoupledEvaluator
+from .coupled import FURTHEST, CoupledEvaluator, CoupledResidualLoss, Derivatives
 from .residual import Pinball, interval_of_constants, weighted_quantile
 from .row_groups import RowGroups
 
@@ -110,13 +109,10 @@ class NonCrossingPinball(CoupledResidualLoss):
                 f"{shown(self.quantiles)}."
             )
         object.__setattr__(self, "quantiles", tuple(values.tolist()))
+        object.__setattr__(self, "n_outputs", len(values))
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_ordered_pinballs(self.quantiles)
-
-    @property
-    def n_outputs(self) -> int:  # type: ignore[override]
-        return len(self.quantiles)
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:
@@ -343,27 +339,30 @@ def _raises(overlaps: Array, size: float) -> Array:
     return raises
 
 
-class OrderedEvaluator(CoupledEvaluator):
+class OrderedEvaluator(CoupledEvaluator[NonCrossingPinball]):
     """Derivatives for the method of multipliers, of predictions that may cross."""
 
-    def smoothed_derivatives(self, y: Array, weights: Array, *given: Any) -> tuple[float, float]:
+    def smoothed_derivatives(
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
+    ) -> tuple[float, float]:
         """Add a bound on what it costs to bring the predictions in order.
 
         Raising all predictions of a quantile raises the mean of their pinballs by at most the
         upper slope.
         """
-        primal, dual = super().smoothed_derivatives(y, weights, *given)
-        counted, z = self.loss._of_rows(weights) > 0.0, self.loss._table(given[1]).T
-        overlaps = [np.max((a - b)[counted]) for a, b in pairwise(z)]
+        primal, dual = super().smoothed_derivatives(y, weights, theta, z, sigma, *outputs)
+        counted, columns = self.loss._of_rows(weights) > 0.0, self.loss._table(z).T
+        overlaps = [np.max((a - b)[counted]) for a, b in pairwise(columns)]
         raises = _raises(np.array(overlaps), 0.0)
         return primal + float(raises @ self.loss._slopes[1]), dual
 
     def rows_that_bend(
-        self, y: Array, theta: Array, z: Array, sigma: float, *given: Any
-    ) -> np.ndarray:
+        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
+        radius: float,
+    ) -> Indices:  # fmt: skip
         """The rows with a level that is in [0, 1] or not in order, or may soon be."""
         levels, factors = self.loss.levels(y, theta, z, sigma)
-        room = sigma * factors * given[-1]
-        near = self.loss._table((levels > -room) & (levels < 1.0 + room))
-        near[:, 1:] |= np.diff(self.loss._table(levels)) < 2.0 * self.loss._table(room)[:, 1:]
-        return np.flatnonzero(near)
+        change = sigma * factors * radius
+        bends = self.loss._table((levels > -change) & (levels < 1.0 + change))
+        bends[:, 1:] |= np.diff(self.loss._table(levels)) < 2.0 * self.loss._table(change)[:, 1:]
+        return np.flatnonzero(bends)

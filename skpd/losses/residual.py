@@ -12,8 +12,8 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .._values import number
-from .base import LinearPiece, ScalarLoss, _depth
-from .cones import LossCones
+from .base import ScalarLoss, _depth
+from .cones import LinearPiece, LossCones
 from .multipliers import Multipliers
 from .numerical import POWERS, last_above, root_of_slope
 from .row_groups import RowGroups, all_rows
@@ -206,7 +206,7 @@ class Squared(ResidualLoss):
         return -distance, distance
 
     @property
-    def evaluator(self):
+    def evaluator(self) -> kernels.ResidualLoss:
         return kernels.ResidualLoss(-inf, inf, 0.0, 1.0)
 
 
@@ -247,7 +247,7 @@ class QuadraticResidual(ResidualLoss):
     def _phi_derivative(self, t: Array) -> Array:
         (lower, upper), beyond = self.conjugate_domain, self._beyond(t)
         if self._curvature == 0.0:
-            return np.where(beyond > 0.0, upper, np.where(beyond < 0.0, lower, 0.0))
+            return upper * (beyond > 0.0) + lower * (beyond < 0.0)
         return np.clip(beyond / self._curvature, lower, upper)
 
     def best_constant(self, y: Array, weights: Array) -> float:
@@ -285,7 +285,7 @@ class QuadraticResidual(ResidualLoss):
         return self.epsilon + value / steepest + 0.5 * q * steepest
 
     @property
-    def evaluator(self):
+    def evaluator(self) -> kernels.ResidualLoss:
         return kernels.ResidualLoss(*self.conjugate_domain, self.epsilon, self._curvature)
 
 

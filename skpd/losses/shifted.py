@@ -1,7 +1,7 @@
 """Losses of predictions with an offset for each row (`Shifted`)."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Interval, Numbers, Scales, Sum
 from .._values import attribute_of_part
-from .base import LinearPiece, Loss
-from .cones import LossCones
+from .base import Loss
+from .cones import LinearPiece, LossCones
 from .multipliers import Multipliers
+from .numerical import PythonKernel
 from .row_groups import RowGroups
 
 
@@ -202,41 +203,36 @@ class Shifted(Loss):
         )
 
 
-class ShiftedEvaluator:
-    """The evaluator of a loss for predictions with offsets."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
+class ShiftedEvaluator(PythonKernel[PythonKernel]):
+    """The evaluator of a loss for predictions with offsets, from that of the loss itself."""
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array) -> Array:
         y, offset = _columns(y)
-        return self.inner.prox_conjugate(y, theta + step * offset, step)
+        return self.loss.prox_conjugate(y, theta + step * offset, step)
 
     def smoothed_derivatives(
-        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, derivative: Array,
-        gradient: Array, curvature: Array,
-    ) -> tuple[float, float]:  # fmt: skip
+        self, y: Array, weights: Array, theta: Array, z: Array, sigma: float, *outputs: Array
+    ) -> tuple[float, float]:
         y, offset = _columns(y)
-        primal, dual = self.inner.smoothed_derivatives(
-            y, weights, theta, z + offset, sigma, derivative, gradient, curvature
+        primal, dual = self.loss.smoothed_derivatives(
+            y, weights, theta, z + offset, sigma, *outputs
         )
-        return primal, dual + kernels.dot(gradient, offset)
+        return primal, dual + kernels.dot(outputs[1], offset)
 
-    def rows_that_bend(
-        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
-        radius: float,
-    ) -> Indices:  # fmt: skip
+    def _derivative(self, y: Array, theta: Array, z: Array, sigma: float) -> Array:
         y, offset = _columns(y)
-        z = z + offset
-        found: Indices = self.inner.rows_that_bend(
-            y, theta, z, sigma, derivative, curvature, radius
-        )
-        return found
+        return self.loss._derivative(y, theta, z + offset, sigma)
 
     def smoothed_slope(
         self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
         sigma: float,
     ) -> float:  # fmt: skip
         y, offset = _columns(y)
-        z = z + offset
-        return float(self.inner.smoothed_slope(y, weights, theta, z, direction, step, sigma))
+        return self.loss.smoothed_slope(y, weights, theta, z + offset, direction, step, sigma)
+
+    def rows_that_bend(
+        self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
+        radius: float,
+    ) -> Indices:  # fmt: skip
+        y, offset = _columns(y)
+        return self.loss.rows_that_bend(y, theta, z + offset, sigma, derivative, curvature, radius)

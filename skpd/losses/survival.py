@@ -24,7 +24,7 @@ event, or the events with their weights if there are several.
 
 from dataclasses import dataclass, field, replace
 from math import log, sqrt
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from scipy.special import gammaln, xlogy
@@ -113,7 +113,8 @@ class PartialLikelihood(StructuredLossOfRows):
         self.log_s = log_s = np.log(s)
         new_stratum = np.diff(strata[order], prepend=-1) != 0
         self._first = np.flatnonzero(new_stratum)  # the first row of each stratum
-        self.offset, self._offset_low, self._offset_means = None, np.zeros(len(order)), 0.0
+        self.offset, self._offset_low = None, np.zeros(len(order))
+        self._offset_means: Numbers = 0.0
         if offset is not None:
             self._offset_means = self._means(offset[order])
             self.offset, rest = sum_and_rest(offset[order], -self._offset_means)
@@ -142,10 +143,10 @@ class PartialLikelihood(StructuredLossOfRows):
 
     # The loss
 
-    def _means(self, values: Array) -> Any:
+    def _means(self, values: Array) -> Numbers:
         """The mean over the stratum of each row."""
         if len(self._first) == 1:
-            return np.mean(values)
+            return float(np.mean(values))
         counts = np.diff(self._first, append=len(values))
         return np.repeat(np.add.reduceat(values, self._first) / counts, counts)
 
