@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..._typing import Array, Indices
 from ...designs.outputs_curvature import OutputColumns, RowBlocks
 from ...designs.threads import blas_threads_for
-from .output_systems import newton_step_by_products, smooth_step
+from .output_systems import move_along, newton_step_by_products, smooth_step
 from .output_terms import Terms
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
@@ -66,16 +66,9 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
             step += _of_outputs(inverses[:, :, curved], share[:, np.newaxis] * v)
     except LinAlgError:
         return
-    value = terms.value(P)
-    for length in 0.5 ** np.arange(SETTINGS.halvings):
-        change = np.zeros_like(P)
-        change[support] = -length * step
-        response = H.times(change, support)
-        rise = float(np.sum(change * (R + 0.5 * response))) + terms.value(P + change) - value
-        if rise < 0.0:
-            P += change
-            R += response
-            return
+    table = np.zeros_like(P)
+    table[support] = -step
+    move_along(lambda change: H.times(change, support), P, R, terms, table, 1.0)
 
 
 def _of_outputs(matrices: Array, table: Array) -> Array:

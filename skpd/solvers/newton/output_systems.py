@@ -91,20 +91,22 @@ def newton_step_by_products(
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     max_steps = SETTINGS.most_linear_steps
     step = _solved(times, precondition.times, -slope, target, max_steps).solution
-    return _move(H, P, R, terms, step)
+    return move_along(H.times, P, R, terms, step, _first_length(P, terms, step))
 
 
-def _move(H: OutputColumns, P: Array, R: Array, terms: Terms, step: Array) -> bool:
-    """Move P along a step by a length that decreases the model, with projection at kinks.
+def move_along(
+    times: Callable[[Array], Array], P: Array, R: Array, terms: Terms, step: Array, length: float
+) -> bool:
+    """Move P along a step by a length, or a half of it and so on, that decreases the model.
 
     Entries that would cross a kink stop there. P and the gradient R are updated. Returns whether
     the model decreased.
     """
     value = terms.value(P)
-    for length in _first_length(P, terms, step) * 0.5 ** np.arange(SETTINGS.halvings):
-        after = terms.stopped(P, P + length * step)
+    for share in length * 0.5 ** np.arange(SETTINGS.halvings):
+        after = terms.stopped(P, P + share * step)
         change = after - P
-        response = H.times(change)
+        response = times(change)
         rise = float(np.sum(change * (R + 0.5 * response))) + terms.value(after) - value
         if rise < 0.0:
             P[:] = after
