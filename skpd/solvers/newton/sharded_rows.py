@@ -87,7 +87,7 @@ class ShardedRows(AllRows):
         rows.dual_range = longest
         return rows
 
-    def move_to(self, variables: Array, problem: Any = None) -> None:
+    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
         self.w = variables.copy()
 
     def evaluate(self, sigma: float) -> tuple[float, float]:
@@ -242,7 +242,7 @@ class SharedGram:
             taken = columns
             if constant:  # the matrix can be used for later steps as well
                 taken = np.union1d(columns, self._columns)
-                if rows.data.dense and rows.data.shape[1] <= ALL_COLUMNS:
+                if rows.data.dense and len(taken) >= MANY_COLUMNS * rows.data.shape[1]:
                     taken = np.arange(rows.data.shape[1])
             self._matrix, self._columns, self._of = rows.gram_of(taken), taken, state
         places = np.searchsorted(self._columns, columns)
@@ -256,7 +256,9 @@ class SharedGram:
         return MatrixCurvature(H, self._system)
 
 
-ALL_COLUMNS = 500  # up to this number the Gram matrix of all columns is formed in a pass
+# A pass forms the Gram matrix of all columns if this share of them is needed: it then costs at
+# most the square of the inverse, 4 times as much, and saves passes for the columns that follow.
+MANY_COLUMNS = 0.5
 
 
 def _is_same(one: State | None, other: State | None) -> bool:
