@@ -310,10 +310,10 @@ class WorkerGroup:
     def _new_stores(self, numbers: Sequence[int]) -> dict[str, tuple[Future, list[int]]]:
         """Futures of new stores and the indices of their chunks, by the address of the worker."""
         X = self._computed(numbers)[0]
-        places, threads = self.client.who_has(X), self._threads()
+        locations, threads = self.client.who_has(X), self._threads()
         shares: dict[str, list[int]] = {}
         for k, future in zip(numbers, X, strict=True):
-            having = [address for address in places.get(future.key, ()) if address in threads]
+            having = [address for address in locations.get(future.key, ()) if address in threads]
             address = min(having or threads, key=lambda name: (len(shares.get(name, ())), name))
             shares.setdefault(address, []).append(k)
         stores = {}

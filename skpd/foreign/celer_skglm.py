@@ -16,11 +16,10 @@ LinearSVC of skglm has no intercept, whatever its ``fit_intercept``: skglm 0.5 s
 the problem without an intercept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,19 +42,19 @@ def _groups(estimator: BaseEstimator) -> Penalty:
     return GroupL2(groups, np.ones(len(groups)) if weights is None else weights)
 
 
-def _index_lists(groups: Any, n_features: int) -> list[Array]:
+def _index_lists(groups: int | Sequence[int] | Sequence[Array], n_features: int) -> list[Array]:
     """The indices of the features of each group, from a size, a list of sizes or index lists.
 
     Unlike in `GroupL2`, a list of whole numbers holds sizes, not labels.
     """
-    if isinstance(groups, Integral):
-        groups = [groups] * (n_features // int(groups))
+    if isinstance(groups, (int, np.integer)):
+        groups = [int(groups)] * (n_features // int(groups))
     if all(isinstance(group, Integral) for group in groups):
         return np.split(np.arange(n_features), np.cumsum(groups)[:-1])
     return [np.asarray(group) for group in groups]
 
 
-def _refuse_signs(of: Any, name: str) -> None:
+def _refuse_signs(of: BaseEstimator, name: str) -> None:
     if getattr(of, "positive", False):
         raise ValueError(
             f"certify knows {name} with positive=False alone, got positive={of.positive!r}: "
@@ -86,7 +85,7 @@ PENALTIES: dict[str, Callable[[BaseEstimator], Penalty]] = {
 PAIRS = {"QuadraticMultiTask": "L2_1", "QuadraticSVC": "IndicatorBox"}  # allowed only together
 
 
-def _weighted_groups(penalty: Any) -> Penalty:
+def _weighted_groups(penalty: BaseEstimator) -> Penalty:
     _refuse_signs(penalty, "WeightedGroupL2")
     groups = np.split(np.asarray(penalty.grp_indices), np.asarray(penalty.grp_ptr)[1:-1])
     return GroupL2(groups, np.array(penalty.weights))
@@ -100,8 +99,10 @@ def _generalised(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
         coef = np.asarray(estimator.coef_)
         if len(coef) == estimator.n_features_in_:  # the solver's orientation
             coef = coef.T
-        own = {"alpha": float(penalty.alpha), "fit_intercept": free}
-        model = SimpleNamespace(coef_=coef, intercept_=estimator.intercept_, **own)
+        model = SimpleNamespace(
+            coef_=coef, intercept_=estimator.intercept_, alpha=float(penalty.alpha),
+            fit_intercept=free,
+        )  # fmt: skip
         return multi_task(model, data)
     if kinds == ("QuadraticSVC", "IndicatorBox"):
         C = float(penalty.alpha)

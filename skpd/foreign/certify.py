@@ -309,11 +309,11 @@ def _known(estimator: BaseEstimator) -> bool:
 
 def check_linear(estimator: BaseEstimator) -> None:
     """Raise an error for an estimator that is not fitted or has no coefficients."""
-    own = isinstance(estimator, PrimalDualEstimator)
-    attribute = estimator._model_attribute if own else coef_name(estimator)
+    of_package = isinstance(estimator, PrimalDualEstimator)
+    attribute = estimator._model_attribute if of_package else coef_name(estimator)
     has_coef = hasattr(estimator, attribute)
-    if own or attribute == "coef_":  # others are no estimators of scikit-learn's kind
-        check_is_fitted(estimator, attribute if has_coef or own else None)
+    if of_package or attribute == "coef_":  # others are no estimators of scikit-learn's kind
+        check_is_fitted(estimator, attribute if has_coef or of_package else None)
     if has_coef:
         return
     where = " or ".join(f"estimator.{name}" for name in inner_estimators(estimator, _known))

@@ -91,8 +91,8 @@ class Data:
         ValueError
             If the classes in y are not exactly the given ones.
         """
-        found, labels = np.unique(column_or_1d(self.y), return_inverse=True)
-        require_classes(found, classes, self.name)
+        labels_in_y, labels = np.unique(column_or_1d(self.y), return_inverse=True)
+        require_classes(labels_in_y, classes, self.name)
         return labels
 
     def one_vs_rest(
@@ -151,20 +151,21 @@ class Data:
 Objective = Callable[[BaseEstimator, Data], list[LinearFit]]  # makes the fits of an estimator
 
 
-def require_classes(found: np.ndarray, classes: np.ndarray, name: str) -> None:
+def require_classes(labels_in_y: np.ndarray, classes: np.ndarray, name: str) -> None:
     """Raise a ValueError unless the labels in y are those that a model was fitted with."""
-    if not np.array_equal(found, classes):
+    if not np.array_equal(labels_in_y, classes):
         raise ValueError(
-            f"y must hold the classes that {name} was fitted with, {classes!r}, got {found!r}."
+            f"y must hold the classes that {name} was fitted with, {classes!r}, got "
+            f"{labels_in_y!r}."
         )
 
 
 def weights_of_outputs(n_classes: int, class_weight: Array | None) -> list[tuple[int, Array]]:
     """The positive class of each output, one-vs-rest, and its weights of all classes."""
-    own = np.ones(n_classes) if class_weight is None else np.asarray(class_weight)
+    weights = np.ones(n_classes) if class_weight is None else np.asarray(class_weight)
     if n_classes == 2:
-        return [(1, own)]
-    return [(k, np.where(np.arange(n_classes) == k, own[k], 1.0)) for k in range(n_classes)]
+        return [(1, weights)]
+    return [(k, np.where(np.arange(n_classes) == k, weights[k], 1.0)) for k in range(n_classes)]
 
 
 COEF = {"statsmodels": "params", "lifelines": "params_"}
@@ -188,13 +189,13 @@ def coefficients(
     ValueError
         If ``coef_`` has another shape, or if they are not finite.
     """
-    given = getattr(estimator, coef_name(estimator))
-    coef = given.toarray() if sp.issparse(given) else np.asarray(given)
+    stored = getattr(estimator, coef_name(estimator))
+    coef = stored.toarray() if sp.issparse(stored) else np.asarray(stored)
     coef = np.atleast_2d(coef.astype(np.float64))
     if coef.shape != (n_outputs, n_features):
         raise ValueError(
             f"X has {n_features} features and y makes {n_outputs} output(s), but the "
-            f"coef_ of {name} has shape {np.shape(given)}."
+            f"coef_ of {name} has shape {np.shape(stored)}."
         )
     intercept = np.ravel(np.asarray(getattr(estimator, "intercept_", 0.0), dtype=np.float64))
     intercept = np.broadcast_to(intercept, n_outputs)
@@ -245,13 +246,13 @@ def fits(
     n_features = data.X.shape[1]
     coef, intercept = coefficients(estimator, data.name, n_features, len(outputs), column)
     free = estimator.fit_intercept if fit_intercept is None else fit_intercept
-    found = []
+    models = []
     for k, output in enumerate(outputs):
         total, problem_with = data.rows_of(output, loss, column)
-        own = positive(float(np.broadcast_to(alpha(total), len(outputs))[k]), data.name)
-        problem = problem_with(penalty, own, column is None and bool(free))
-        found.append(LinearFit(problem, coef[k], float(intercept[k])))
-    return found
+        weight = positive(float(np.broadcast_to(alpha(total), len(outputs))[k]), data.name)
+        problem = problem_with(penalty, weight, column is None and bool(free))
+        models.append(LinearFit(problem, coef[k], float(intercept[k])))
+    return models
 
 
 def positive(alpha: float, name: str) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -51,7 +50,7 @@ class Family:
         )  # fmt: skip
 
 
-def given(estimator: BaseEstimator, name: str) -> Any:
+def given(estimator: BaseEstimator, name: str) -> Numbers:
     """The value of a parameter, or the value that cross-validation chose for it."""
     chosen = getattr(estimator, f"{name}_", None)
     return getattr(estimator, name) if chosen is None else chosen

@@ -49,21 +49,21 @@ class LinearFit:
         for start in (point, None) if primal <= problem.null_objective else (None,):
             if gap <= tol:
                 break
-            found = solve(
+            solution = solve(
                 problem,
                 tol=tol,
                 max_iter=max_iter,
                 random_state=np.random.RandomState(0),
                 start=start,
             )
-            if found.interrupted:
+            if solution.interrupted:
                 raise KeyboardInterrupt
-            gap = min(gap, found.certificate.relative_gap)
-            if found.certificate.dual > bound.value:
-                best = Point(found.coef, found.intercept, found.dual_coef)
-                solved = found.certificate
+            gap = min(gap, solution.certificate.relative_gap)
+            if solution.certificate.dual > bound.value:
+                best = Point(solution.coef, solution.intercept, solution.dual_coef)
+                solved = solution.certificate
                 radii = solved.radius, solved.intercept_radius
-                bound = DualBound(solved.dual, solved.kind, found.dual_coef, *radii)
+                bound = DualBound(solved.dual, solved.kind, solution.dual_coef, *radii)
         if not rigorous:
             model = self.coef, self.intercept
             certificate = certificate_of(problem, primal, bound, model)[0]
@@ -86,8 +86,8 @@ class ConcomitantFit(LinearFit):
         problem = self.problem
         with np.errstate(over="ignore", invalid="ignore"):
             loss = replace(problem.loss, scale=self.scale)
-            own = problem.of_rows(replace(problem.rows, loss=loss))
-            primal, above = rigorous_primal(own, self.coef, self.intercept)
+            with_scale = problem.of_rows(replace(problem.rows, loss=loss))
+            primal, above = rigorous_primal(with_scale, self.coef, self.intercept)
         coef, intercept = self.coef, self.intercept
         if not primal <= problem.objective_unit:
             coef, intercept = np.zeros(len(coef)), problem.null_point.intercept

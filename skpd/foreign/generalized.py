@@ -18,7 +18,6 @@ deviance, and alpha is 0 but for the method ``fit_regularized`` of Logit and Poi
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -111,12 +110,12 @@ def _glum_loss(estimator: BaseEstimator) -> Loss:
     return known[kind]
 
 
-def _strengths(estimator: BaseEstimator, name: str) -> Any:
+def _strengths(estimator: BaseEstimator, name: str) -> Numbers:
     """The weights of features of P1 or P2, a number for the identity."""
-    own = getattr(estimator, name)
-    if own is None or (isinstance(own, str) and own == "identity"):
+    parameter = getattr(estimator, name)
+    if parameter is None or (isinstance(parameter, str) and parameter == "identity"):
         return 1.0
-    strengths = np.asarray(own, dtype=np.float64)
+    strengths = np.asarray(parameter, dtype=np.float64)
     if strengths.ndim != 1:
         raise ValueError(
             f"certify knows {type(estimator).__name__} with {name} as a number for each feature, "
@@ -164,7 +163,7 @@ GLUM = Family(_glum_loss, _glum_penalty, _glum_alpha, _glum_outputs)
 # statsmodels
 
 
-def _glm_loss(results: Any) -> Loss:
+def _glm_loss(results: BaseEstimator) -> Loss:
     family = results.model.family
     kind, link = type(family).__name__, type(family.link).__name__
     if kind not in ("Poisson", "Gamma", "Tweedie", "NegativeBinomial"):
@@ -188,7 +187,7 @@ RESULTS: dict[str, Callable[[BaseEstimator], Loss]] = {  # by the model that has
 }
 
 
-def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
+def _statsmodels(results: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fit of a model whose intercept, if there is one, is the coefficient of a column of X."""
     kind = type(results.model).__name__
     if hasattr(results, "constraints") or type(results).__name__.startswith("Regularized"):
@@ -198,8 +197,8 @@ def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
         )
     data = _with_offset_of(results, replace(data, name=f"{kind} of statsmodels"))
     loss = RESULTS[kind](results)
-    own = (getattr(results, "mle_settings", None) or {}).get("alpha", 0.0)
-    l1 = np.broadcast_to(own, np.shape(results.params)).astype(np.float64)
+    alpha = (getattr(results, "mle_settings", None) or {}).get("alpha", 0.0)
+    l1 = np.broadcast_to(alpha, np.shape(results.params)).astype(np.float64)
     outputs = _zeros_and_ones(data) if loss.of_labels else targets(results, data)
     return fits(
         results, data, outputs, loss, WeightedL1(l1), lambda total: 1.0 / total,
@@ -207,7 +206,7 @@ def _statsmodels(results: Any, data: Data) -> list[LinearFit]:
     )  # fmt: skip
 
 
-def _with_offset_of(results: Any, data: Data) -> Data:
+def _with_offset_of(results: BaseEstimator, data: Data) -> Data:
     """The data with the offset that a result was fitted with, the log of its exposure included.
 
     Raises
@@ -219,11 +218,11 @@ def _with_offset_of(results: Any, data: Data) -> Data:
     parts = [getattr(model, name, None) for name in ("offset", "exposure")]
     if all(part is None for part in parts):
         return data
-    own = np.sum([np.asarray(part) for part in parts if part is not None], axis=0)
+    offset = np.sum([np.asarray(part) for part in parts if part is not None], axis=0)
     same_rows = np.array_equal(np.ravel(model.endog), np.ravel(data.y))
     if data.offset is None and same_rows:
-        return replace(data, offset=own)
-    if data.offset is not None and not (same_rows and not np.allclose(data.offset, own)):
+        return replace(data, offset=offset)
+    if data.offset is not None and not (same_rows and not np.allclose(data.offset, offset)):
         return data
     raise ValueError(
         f"offset must be the one that {data.name} was fitted with, the sum of its offset and the "
@@ -244,8 +243,8 @@ class OrdinalFit(LinearFit):
     def primal(self) -> float:
         """The objective value of the model with its own thresholds, rounded up."""
         rows = self.problem.rows
-        own = replace(rows, loss=rows.loss.with_thresholds(self.thresholds))
-        return primal_objective(self.problem.of_rows(own), self.coef, 0.0)
+        rows = replace(rows, loss=rows.loss.with_thresholds(self.thresholds))
+        return primal_objective(self.problem.of_rows(rows), self.coef, 0.0)
 
     def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
         if rigorous:
@@ -259,8 +258,8 @@ def ordinal_fit(
     """The fit of ordered classes with half the squared l2 norm."""
     labels = data.labels(estimator.classes_)
     (coef,), _ = coefficients(estimator, data.name, data.X.shape[1], 1)
-    own = OrdinalLoss(labels, data.sample_weight, data.offset, loss)
-    problem = scores_problem(data.design, own, SquaredL2(), positive(alpha, data.name))
+    ordinal = OrdinalLoss(labels, data.sample_weight, data.offset, loss)
+    problem = scores_problem(data.design, ordinal, SquaredL2(), positive(alpha, data.name))
     return OrdinalFit(problem, coef, 0.0, np.asarray(thresholds, dtype=np.float64))
 
 

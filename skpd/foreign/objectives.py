@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import singledispatch
 from itertools import combinations
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from sklearn import linear_model, svm
@@ -266,7 +266,7 @@ BY_NAME: dict[str, dict[str, Objective]] = {  # libraries that are not imported
 }
 
 
-def minimiser(estimator: BaseEstimator) -> Any:
+def minimiser(estimator: BaseEstimator) -> BaseEstimator:
     """What says what was minimised: the model of a result of statsmodels, or the estimator."""
     results = coef_name(estimator) == "params"
     return getattr(estimator, "model", estimator) if results else estimator
@@ -301,7 +301,7 @@ def own_objective(
     n_outputs = [problem.n_outputs for problem in problems]
     name, n_features = type(estimator).__name__, problems[0].table_shape[-1]
     coef, intercept = coefficients(estimator, name, n_features, sum(n_outputs))
-    found, last = [], np.cumsum(n_outputs)
+    models, last = [], np.cumsum(n_outputs)
     for problem, n, end in zip(problems, n_outputs, last, strict=True):
         rows = slice(end - n, end)
         w, b = coef[rows].T, intercept[rows].reshape(problem.rows.intercept_shape)[()]
@@ -309,8 +309,8 @@ def own_objective(
             w = problem.extend(w[:, 0], b)
         else:
             w = np.ascontiguousarray(w).reshape(problem.rows.coef_shape)
-        found.append(LinearFit(problem, w, b))
-    return found
+        models.append(LinearFit(problem, w, b))
+    return models
 
 
 @own_objective.register
@@ -348,8 +348,8 @@ def by_hand(
     penalty = cast(Penalty, chosen("penalty", penalty, PENALTIES))
     free = has_intercept(estimator, fit_intercept)
     if loss.of_labels:
-        own = getattr(estimator, "classes_", np.unique(data.y))  # those of y where it has none
-        outputs = list(data.one_vs_rest(SimpleNamespace(classes_=own)))
+        labels = getattr(estimator, "classes_", np.unique(data.y))  # of y where it has none
+        outputs = list(data.one_vs_rest(SimpleNamespace(classes_=labels)))
     else:
         outputs = data.outputs()
     return fits(estimator, data, outputs, loss, penalty, lambda total: alpha, fit_intercept=free)

@@ -245,12 +245,12 @@ class SharedGram:
                 if rows.data.dense and len(taken) >= MANY_COLUMNS * rows.data.shape[1]:
                     taken = np.arange(rows.data.shape[1])
             self._matrix, self._columns, self._of = rows.gram_of(taken), taken, state
-        places = np.searchsorted(self._columns, columns)
+        indices = np.searchsorted(self._columns, columns)
         if self.ones:
-            places = np.append(places, len(self._columns))
+            indices = np.append(indices, len(self._columns))
         if not is_last or scale != 1.0 or ridge is not None:
             self._system = kernels.SupportSystem()
-        H = scale * self._matrix[np.ix_(places, places)]
+        H = scale * self._matrix[np.ix_(indices, indices)]
         diagonal = H.ravel()[:: len(H) + 1]
         diagonal += (0.0 if ridge is None else ridge) + ROUNDING * diagonal
         return MatrixCurvature(H, self._system)
