@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, cast
 
 from .._typing import Array
 from ..problems import Point, Problem
@@ -11,6 +11,7 @@ from ..problems.lifts import IN_COEFFICIENTS
 from .monitor import Monitor
 from .solver_context import SolverContext
 
+P = ParamSpec("P")
 Map = Callable[[Point], Point]
 
 
@@ -44,10 +45,10 @@ class EquivalentMonitor:
         self.original, self.problem, self.there, self.back = original, problem, there, back
 
     @property
-    def on_check(self) -> Callable[[Any], bool | None] | None:
+    def on_check(self) -> Callable[[Monitor], bool | None] | None:
         """The callback of the caller, which is given the original monitor."""
-        original, given = self.original, self.original.on_check
-        return None if given is None else lambda _: given(original)
+        on_check = self.original.on_check
+        return None if on_check is None else lambda _: on_check(self.original)
 
     @property
     def best(self) -> Point:
@@ -62,9 +63,9 @@ class EquivalentMonitor:
 
 def _on(context: SolverContext, problem: Problem, there: Map, back: Map) -> SolverContext:
     """The run of a method on an equivalent problem."""
-    view: Any = EquivalentMonitor(context.monitor, problem, there, back)
     start = None if context.start is None else there(context.start)
-    return context._replace(problem=problem, monitor=view, start=start)
+    view = EquivalentMonitor(context.monitor, problem, there, back)
+    return context._replace(problem=problem, monitor=cast(Monitor, view), start=start)
 
 
 def centred_problem(problem: Problem) -> tuple[Problem, Array] | None:
@@ -105,22 +106,23 @@ def centred(context: SolverContext, other: Problem, shift: Array) -> SolverConte
     return _on(context, other, there, back)
 
 
-def in_model(method: Callable[..., None]) -> Callable[..., None]:
+def in_model(
+    method: Callable[Concatenate[SolverContext, P], None],
+) -> Callable[Concatenate[SolverContext, P], None]:
     """A published method, in the variables of the model where a problem has a form in these."""
 
     @wraps(method)
-    def published(context: SolverContext, **options: Any) -> None:
+    def published(context: SolverContext, *args: P.args, **options: P.kwargs) -> None:
         problem, lift = context.problem, context.problem.lift
-        if (own := lift.problem_of_model(problem)) is None:
-            method(context, **options)
-            return
-
-        def there(point: Point) -> Point:
-            return replace(point, coef=lift.project(point.coef))
-
-        def back(point: Point) -> Point:
-            return replace(point, coef=lift.extend(problem, point.coef, point.intercept))
-
-        method(_on(context, own, there, back), **options)
+        in_model = lift.problem_of_model(problem)
+        if in_model is not None:
+            context = _on(
+                context, in_model,
+                lambda point: replace(point, coef=lift.project(point.coef)),
+                lambda point: replace(
+                    point, coef=lift.extend(problem, point.coef, point.intercept)
+                ),
+            )  # fmt: skip
+        method(context, *args, **options)
 
     return published

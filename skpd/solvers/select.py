@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from .frank_wolfe.l1_ball import is_well_conditioned, search_for_multiplier
 from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
-from .methods import BALL, ENGINES, Method
+from .methods import BALL, ENGINES, Method, Supported
 from .newton.settings import SETTINGS as NEWTON
 from .norms import by_slopes
+from .options import Value
 from .outputs import has_separate_outputs, output_by_output
 from .published.methods import PUBLISHED
 from .robust.settings import SELECTION as ROBUST
@@ -40,6 +41,14 @@ FEW_MODELS = "a few penalised problems, each from the one before"
 PRECISE = "with Newton systems that keep digits which rounding took before"
 UNLIMITED = "without a limit, as the interior-point method did not finish"
 LAST = "what is left"
+
+NORMS: Supported = (lambda p: p.penalty.structure is Structure.OF_NORM), "a function of a norm"
+SEPARATE_OUTPUTS: Supported = has_separate_outputs, "a loss and a penalty of single outputs"
+THRESHOLDS: Supported = (
+    has_threshold_rows,
+    "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
+    "each threshold",
+)
 
 
 class Attempt(NamedTuple):
@@ -60,7 +69,7 @@ class Attempt(NamedTuple):
     key: str
     reason: str
     budget: float = inf
-    options: Mapping[str, Any] = MappingProxyType({})
+    options: Mapping[str, Value] = MappingProxyType({})
 
     @property
     def name(self) -> str:
@@ -382,19 +391,14 @@ def _cached(problem: Problem, warm: bool) -> list[Attempt]:
 
 
 # Methods that solve other problems by `auto`, with the problems that they support
-_REDUCTIONS: list[tuple[str, Any, Any, str]] = [
-    ("multiplier-search", search_for_multiplier, *BALL),
-    ("slopes-of-norm", by_slopes,
-     lambda p: p.penalty.structure is Structure.OF_NORM, "a function of a norm"),
-    ("output by output", output_by_output, has_separate_outputs,
-     "a loss and a penalty of single outputs"),
-    ("threshold-rows", by_threshold_rows, has_threshold_rows,
-     "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
-     "each threshold"),
-]  # fmt: skip
 REDUCTIONS = {
-    name: Method(name, partial(method, method=auto), supports, requires)
-    for name, method, supports, requires in _REDUCTIONS
+    name: Method(name, partial(method, method=auto), *supported)
+    for name, method, supported in (
+        ("multiplier-search", search_for_multiplier, BALL),
+        ("slopes-of-norm", by_slopes, NORMS),
+        ("output by output", output_by_output, SEPARATE_OUTPUTS),
+        ("threshold-rows", by_threshold_rows, THRESHOLDS),
+    )
 }
 METHODS = ENGINES | REDUCTIONS | PUBLISHED
 METHODS["auto"] = Method("auto", auto, lambda problem: True, "any problem")

@@ -1,12 +1,12 @@
 """What a method is given to solve a problem."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import Array
-from ..problems import Point
+from ..problems import Point, Problem
 from .monitor import Monitor
 
 
@@ -26,7 +26,7 @@ class SolverContext(NamedTuple):
         The source of random numbers, such as start vectors of norm estimates and orders of rows.
     """
 
-    problem: Any
+    problem: Problem
     monitor: Monitor
     start: Point | None
     max_iter: int
@@ -60,8 +60,9 @@ class SolverContext(NamedTuple):
         return self.monitor.done or n_iter >= self.max_iter
 
     def solved(
-        self, problem: Any, tol: float, method: Callable[..., None], on_check: Any = None
-    ) -> Monitor:
+        self, problem: Problem, tol: float, method: Callable[..., None],
+        on_check: Callable[[Monitor], bool | None] | None = None,
+    ) -> Monitor:  # fmt: skip
         """The monitor of a run of a method on another problem, with this start and this limit."""
         monitor = Monitor(problem, tol, on_check)
         monitor.begin(has_start=self.start is not None)

@@ -5,7 +5,6 @@ more samples than features, it costs a product with a Gram matrix and a prox.
 """
 
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -109,7 +108,7 @@ class _ByGram(ModelByRows):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        design: Any = problem.design
+        design = problem.design
         weights = np.ascontiguousarray(problem.weights[:: problem.n_outputs])
         features, ones = np.arange(design.n_inputs), bool(problem.fit_intercept)
         with one_blas_thread():
@@ -134,7 +133,7 @@ class _ByGram(ModelByRows):
 
 def _has_small_gram(problem: Problem) -> bool:
     """Whether products with a Gram matrix cost less than those with X, including its formation."""
-    design: Any = problem.design
+    design = problem.design
     if not (problem.loss.constant_curvature and design.shares_data and design.base.dense):
         return False
     n, d = design.base.shape

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...problems import Point
+from ...problems import Point, Problem
 from ..solver_context import SolverContext
 from .estimate_schedule import EstimateSchedule, Result
 from .settings import GRADIENTS as SETTINGS
@@ -47,7 +47,7 @@ class SmoothModel(ABC):
     z: Array
     theta: Array
 
-    def __init__(self, problem: Any, weights: Array) -> None:
+    def __init__(self, problem: Problem, weights: Array) -> None:
         self.problem, self.weights = problem, weights
 
     @abstractmethod

@@ -43,7 +43,7 @@ def takes_few_passes(problem: Problem) -> bool:
 
 def _weights(problem: Problem) -> tuple[float, float]:
     """The weights l1 and l2 of the penalty."""
-    penalty: Any = problem.penalty
+    penalty = problem.penalty
     return penalty.terms[:2]
 
 

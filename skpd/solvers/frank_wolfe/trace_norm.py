@@ -51,7 +51,7 @@ def block_frank_wolfe(
     project, radius = BallProjection(context.random_state, rank), table.inner_radius
     product, W, theta = table.matmul(own.W), own.W, own.theta
     G = table.rmatmul(table.weights[:, np.newaxis] * theta)
-    of_all = None if delta is not None else _step_of_theory(own, problem.loss)
+    of_all = 0.0 if delta is not None else _step_of_theory(own, problem.loss)
     with own.certified_at_the_end():
         while not own.ended:
             own.n_iter += 1
@@ -61,7 +61,7 @@ def block_frank_wolfe(
             own.W, own.theta = W, theta
             own.report()
             k = min(n_rows or max(1, int(n * project.rank * (1.0 / c + 1.0 / d))), n)
-            step = (delta if of_all is None else of_all / (k * largest)) * problem.weights
+            step = (delta or of_all / (k * largest)) * problem.weights
             moved = np.ravel(theta) + step * np.ravel(product + table.y_mean)
             moves = problem.prox_dual(moved, step).reshape(n, c) - theta
             rows, theta = _largest_rows(moves, k), theta.copy()

@@ -163,8 +163,7 @@ class OutputsModel(LowRankModel):
         return self.X_map.T @ aslinearoperator(rows)
 
     def free_step(self, theta: Array) -> Array | float:
-        step: Array = self.problem.rows.sums(self.weights * theta)
-        return step / self.problem.rows.sums(self.weights)
+        return self.problem.rows.sums(self.weights * theta) / self.problem.rows.sums(self.weights)
 
     def first_curvature(self) -> float:
         root = np.sqrt(self.weights[:: self.n_outputs])

@@ -53,7 +53,7 @@ def by_slopes(context: SolverContext, *, method: Method) -> None:
         The method that solves a problem with the norm.
     """
     problem, monitor, start = context.problem, context.monitor, context.start
-    penalty: Any = problem.penalty
+    penalty = problem.penalty
     norm, function = penalty.norm, penalty.function
     # alpha V(||w||) <= P at the best constant
     most = function.slope(function.inverse(problem.null_objective / problem.alpha))

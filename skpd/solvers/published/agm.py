@@ -18,6 +18,7 @@ import numpy as np
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
+from ...penalties import Penalty
 from ...problems import Point, Problem
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Entropic, Euclidean
@@ -141,7 +142,8 @@ class _Objectives(PrimalObjectives):
         root = np.sqrt(curvature)
         if self.entropic:
             return self.entropic_composite(loss, ridge)
-        in_loss, psi, psi_alpha = 0.0, penalty, alpha
+        in_loss, psi_alpha = 0.0, alpha
+        psi: Penalty | None = penalty
         if self.in_loss:
             in_loss, psi, psi_alpha = ridge, rest, rest_alpha
 

@@ -86,7 +86,7 @@ def pdprox_dual(
 
 def _strong_convexity(problem: Problem, algorithm: int) -> float:
     """The modulus of the penalty, which the accelerated variant needs."""
-    penalty: Any = problem.penalty
+    penalty = problem.penalty
     if algorithm != 3 or problem.fit_intercept or not has_square(penalty):
         raise ValueError(
             "accelerated=True of solver 'pdprox-dual' needs algorithm 3 and a squared l2 penalty "

@@ -111,7 +111,7 @@ def has_coordinates(problem: Problem) -> bool:
     """
     if not has_single_values(problem) or _has_primal_coordinates(problem):
         return has_single_values(problem)
-    penalty: Any = problem.penalty
+    penalty = problem.penalty
     own = problem.loss.is_compiled and not problem.fit_intercept and has_square(penalty)
     return own and penalty.terms[0] == 0.0
 
@@ -121,7 +121,7 @@ class _Columns:
 
     def __init__(self, context: SolverContext, method: Callable[..., Any]) -> None:
         problem = self.problem = context.problem
-        penalty: Any = problem.penalty
+        penalty = problem.penalty
         self.descent = method(
             problem.design.transposed.by_rows.matrix, problem.loss.evaluator,
             problem.loss.smoothness, problem.y, problem.weights,
@@ -142,7 +142,7 @@ class _Rows:
 
     def __init__(self, context: SolverContext, method: Callable[..., Any]) -> None:
         problem = self.problem = context.problem
-        penalty: Any = problem.penalty
+        penalty = problem.penalty
         self.ridge = problem.alpha * penalty.terms[1]
         self.descent = method(
             problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,

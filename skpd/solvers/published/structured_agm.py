@@ -15,7 +15,7 @@ from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates import dual_estimate
 from ...certificates.dual_corrections import least_linear
-from ...losses.structured import StructuredDual
+from ...losses.structured import StructuredDual, StructuredLoss
 from ...problems import Point
 from ..accelerated.estimate_functions import Composite, Iterate
 from ..accelerated.geometry import Euclidean
@@ -121,8 +121,9 @@ class _Objectives(PrimalObjectives):
 
     def objective(self, iterate: Iterate) -> float:
         problem = self.problem
+        loss: StructuredLoss = problem.loss
         coef = problem.penalty.feasible(problem.split(iterate.x)[0])
-        return problem.loss.value(iterate.z)[0] + problem.alpha * problem.penalty.value(coef)
+        return loss.value(iterate.z)[0] + problem.alpha * problem.penalty.value(coef)
 
     def bound(self, theta: Array, slope: Array, primal: float) -> float:
         coef_slope, total = self.problem.split(slope)

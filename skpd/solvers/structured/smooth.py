@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 
 from ..._typing import Array
 from ...certificates import dual_estimate
+from ...losses.structured import StructuredLoss
 from ...problems import Point, Problem
 from ..accelerated.estimate_schedule import EstimateSchedule, Result, within
 from ..accelerated.outputs import ModelByRows, VectorModel
@@ -69,7 +70,8 @@ class _ScoresModel(VectorModel):
         super().__init__(problem, weights, problem.design.column_norms(weights) ** 2)
 
     def smooth_part(self, z: Array) -> float:
-        return self.problem.loss.value(z)[0]
+        loss: StructuredLoss = self.problem.loss
+        return loss.value(z)[0]
 
     def evaluate(self, z: Array) -> tuple[float, Array]:
         return self.problem.loss.value_and_theta(z)
