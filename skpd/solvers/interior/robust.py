@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...problems import Point, Problem
-from ...problems.robust import terms_of
+from ...problems import Point
+from ...problems.robust import first_flip, terms_of
 from .absolute_values import SumEpigraph
 from .epigraphs import EuclideanEpigraph
 from .maps import Predictions
@@ -76,11 +76,6 @@ class DoubtfulLabels(Maxima, DualTerm):
         border = self.predictions.design.rmatvec(self.weights * self.y * mixed)
         system.border(lam)[:] += border
         system.add_corner(lam, lam, float(self.weights @ twice))
-
-
-def first_flip(problem: Problem) -> float:
-    """The initial multiplier of a flip, in the middle of its range."""
-    return min(1.0 / 3.0, SETTINGS.first_share * problem.alpha / problem.loss.kappa)
 
 
 class RobustProgramme(Programme):
