@@ -10,8 +10,8 @@ from distributed import Client, Future, default_client
 
 from .._typing import Array, ArrayLike
 from .._warn import warn
-from .row_store import RowStore
-from .worker_group import Column, WorkerGroup, merged
+from .row_store import RowStore, merged
+from .worker_group import Column, WorkerGroup
 
 
 class Frame(Protocol):

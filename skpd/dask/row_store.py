@@ -1,6 +1,6 @@
 """The actor on a worker that stores its chunks of the rows, and their shards for each problem."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
@@ -14,6 +14,7 @@ from ..losses import Loss
 from ..losses.shifted import separate_offset
 from ..problems.shards.shard import Shard, Targets
 
+K = TypeVar("K", int, tuple[int, int])
 T = TypeVar("T")
 
 
@@ -256,6 +257,12 @@ class RowStore:
     def of_shard(self, problem: int, number: int, function: Callable[[Shard], T]) -> T:
         """The result of a function for one shard."""
         return function(self.shards[problem][number])
+
+
+def merged(replies: Iterable[dict[K, T]]) -> dict[K, T]:
+    """The entries of the replies of all workers, in the order of their keys."""
+    entries = {key: value for reply in replies for key, value in reply.items()}
+    return {key: entries[key] for key in sorted(entries)}
 
 
 def added_or_none(one: Sums | None, other: Sums | None) -> Sums | None:

@@ -13,8 +13,8 @@ from ..designs.sums import Sums, halves
 from ..problems.shards.remote_dual import RemoteKey
 from ..problems.shards.shard import Shard
 from ..problems.shards.shards import RowsLostError, Shards
-from .row_store import RowSpecification, RowStore, added_or_none
-from .worker_group import WorkerGroup, WorkersLostError, merged
+from .row_store import RowSpecification, RowStore, added_or_none, merged
+from .worker_group import WorkerGroup, WorkersLostError
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +19,8 @@ from distributed.client import FutureCancelledError
 from .._warn import warn
 from ..problems.shards.shard import Shard
 from .communication import Communication
-from .row_store import ChunkSize, Reply, RowSpecification, RowStore
+from .row_store import ChunkSize, Reply, RowSpecification, RowStore, merged
 
-K = TypeVar("K", int, tuple[int, int])
 T = TypeVar("T")
 Column = list[Future] | None  # the chunks of X, y, weights or offsets, if there are any
 
@@ -345,13 +344,7 @@ class WorkerGroup:
         return {address: each["nthreads"] for address, each in workers.items()}
 
     def _replace(self, lost: list[Worker]) -> None:
-        """Have other workers store the chunks of lost ones, which are computed again.
-
-        Warns
-        -----
-        UserWarning
-            At every call.
-        """
+        """Have other workers store the chunks of lost ones, with a warning at every call."""
         numbers = [number for worker in lost for number in worker.numbers]
         self.cost.workers_lost += len(lost)
         self.generation += 1
@@ -378,12 +371,6 @@ class WorkerGroup:
                     self._replace([worker])
                     return
                 self._result(reply)
-
-
-def merged(replies: Iterable[dict[K, T]]) -> dict[K, T]:
-    """The entries of the replies of all workers, in the order of their keys."""
-    entries = {key: value for reply in replies for key, value in reply.items()}
-    return {key: entries[key] for key in sorted(entries)}
 
 
 def _reply_of(pending: BaseActorFuture[Reply[T]] | None) -> Reply[T] | None:
