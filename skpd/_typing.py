@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = np.ndarray | sp.sparray | sp.spmatrix
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
     Constraints = LinearConstraint | Sequence[LinearConstraint] | None
-    SolverOptions = dict[str, bool | int | float | str | Sequence[float] | None]
+    SolverOptions = dict[str, bool | float | str | None]
 else:
 
     class ArrayLike:

@@ -114,7 +114,7 @@ def in_model(
     @wraps(method)
     def published(context: SolverContext, *args: P.args, **options: P.kwargs) -> None:
         problem, lift = context.problem, context.problem.lift
-        in_model = lift.problem_of_model(problem)
+        in_model = cast(Problem | None, lift.problem_of_model(problem))
         if in_model is not None:
             context = _on(
                 context, in_model,

@@ -1,7 +1,7 @@
 """Dual coordinate descent for the squared l2 penalty and many features."""
 
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,8 +43,7 @@ def takes_few_passes(problem: Problem) -> bool:
 
 def _weights(problem: Problem) -> tuple[float, float]:
     """The weights l1 and l2 of the penalty."""
-    penalty = problem.penalty
-    return penalty.terms[:2]
+    return cast(tuple[float, float], problem.penalty.terms[:2])
 
 
 def dual_descent(context: SolverContext, *, budget: float = np.inf) -> None:

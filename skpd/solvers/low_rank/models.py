@@ -183,5 +183,5 @@ class OutputsModel(LowRankModel):
 
     def point(self, M: Factors, free: Array, theta: Array) -> Point:
         problem = self.problem
-        coef, free = problem.split(problem.join(np.ravel(M.U @ M.V.T), free))
-        return Point(coef, free, theta)
+        variables = problem.join(np.ravel(M.U @ M.V.T), free)
+        return Point(*problem.split(variables), theta)

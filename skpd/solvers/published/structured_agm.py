@@ -129,7 +129,7 @@ class _Objectives(PrimalObjectives):
         coef_slope, total = self.problem.split(slope)
         value = float(theta[-1])
         if self.problem.fit_intercept:
-            value += least_linear((total, 0.0), self.problem.free_intervals(primal)[0])
+            value += least_linear((float(total), 0.0), self.problem.free_intervals(primal)[0])
         return dual_estimate(self.problem, value, coef_slope, primal)
 
     def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
