@@ -11,9 +11,9 @@ group. The borders are eliminated last, so that C need not be positive definite.
 """
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
@@ -39,11 +39,6 @@ def _solved(factor: Array, right: Array) -> Array:
     """The solution of a system with the given lower Cholesky factor."""
     solution, _ = dpotrs(factor, right, lower=1)
     return solution
-
-
-def _columns(starts: Indices, v: Array) -> sp.csc_array:
-    """A matrix with a column for each group of consecutive coefficients, which holds its v."""
-    return sp.csc_array((v, np.arange(len(v)), starts))
 
 
 class NewtonSystem(ABC):
@@ -272,11 +267,12 @@ class RowSystem(NewtonSystem):
             y = v / self.d
             inside = np.add.reduceat(v * y, starts[:-1])
             y *= np.repeat(np.sqrt(scales / (1.0 - scales * inside)), np.diff(starts))
-            self.in_groups, self.inverse_in_groups = _columns(starts, v), _columns(starts, y)
-            rows = self.inverse_in_groups.T.tocsr()
-            table = np.stack(
-                [self.features.matvec(rows[[g]].toarray()[0]) for g in range(len(scales))]
-            )
+            self.group_inverse = starts, y
+            table = np.empty((len(scales), n))
+            for g, (start, end) in enumerate(pairwise(starts)):
+                column = np.zeros(d)
+                column[start:end] = y[start:end]
+                table[g] = self.features.matvec(column)
             matrix += table.T @ table
         matrix *= self.root * self.root[:, np.newaxis]
         matrix.ravel()[:: n + 1] += 1.0
@@ -301,13 +297,17 @@ class RowSystem(NewtonSystem):
     def _inverse_of_penalty(self, right: Array) -> Array:
         solution = right / self.d
         if self.groups is not None:
-            solution += self.inverse_in_groups @ (right @ self.inverse_in_groups)
+            starts, y = self.group_inverse
+            sums = np.add.reduceat(y * right, starts[:-1])
+            solution += np.repeat(sums, np.diff(starts)) * y
         return solution
 
     def _penalty(self, x: Array) -> Array:
         image = self.d * x
         if self.groups is not None:
-            image -= self.in_groups @ (self.groups[1] * (x @ self.in_groups))
+            starts, scales, v = self.groups
+            sums = np.add.reduceat(v * x, starts[:-1])
+            image -= np.repeat(scales * sums, np.diff(starts)) * v
         return image
 
     def _woodbury(self, right: Array) -> Array:
