@@ -9,21 +9,20 @@ from contextlib import suppress
 from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from ..designs import newton_cost
 from ..penalties import Structure
 from ..problems import Problem
-from ..problems.linear_constraints import LinearConstraints
 from .coordinates.dual import takes_few_passes
 from .equivalent import centred, centred_problem
 from .frank_wolfe.l1_ball import is_well_conditioned, search_for_multiplier
 from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
-from .methods import BALL, ENGINES, Method, Supported
+from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, THRESHOLDS, Method
 from .newton.settings import SETTINGS as NEWTON
 from .norms import by_slopes
 from .options import Value
@@ -41,14 +40,6 @@ FEW_MODELS = "a few penalised problems, each from the one before"
 PRECISE = "with Newton systems that keep digits which rounding took before"
 UNLIMITED = "without a limit, as the interior-point method did not finish"
 LAST = "what is left"
-
-NORMS: Supported = (lambda p: p.penalty.structure is Structure.OF_NORM), "a function of a norm"
-SEPARATE_OUTPUTS: Supported = has_separate_outputs, "a loss and a penalty of single outputs"
-THRESHOLDS: Supported = (
-    has_threshold_rows,
-    "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
-    "each threshold",
-)
 
 
 class Attempt(NamedTuple):
@@ -247,8 +238,7 @@ def _linear_constraints(problem: Problem, _: bool) -> list[Attempt]:
         raise ValueError(f"constraints need a loss of skpd.losses, got {problem.loss!r}.")
     if not problem.penalty.has_cones:
         raise ValueError(f"constraints need a penalty of skpd.penalties, got {problem.penalty!r}.")
-    most = INTERIOR.largest_system
-    n_constraints = len(cast(LinearConstraints, problem.constraints))
+    most, n_constraints = INTERIOR.largest_system, len(problem.constraints or ())
     if expected_cost(problem) == inf or n_constraints > most:
         raise ValueError(
             f"constraints need at most {most} rows, and data of at most {most} samples or "

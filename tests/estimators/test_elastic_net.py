@@ -261,7 +261,7 @@ def test_cross_validation_is_scikit_learns(weighted, diabetes, rng):
      "over an l1 ball"),
     (ElasticNetPD, {"solver": "agm", "solver_options": {"memory": "two"}}, "'memory'"),
     (ElasticNetPD, {"solver": "pdbfw", "l1_radius": 1.0, "solver_options": {"sparsity": 0}},
-     "an integer of at least 1 or None"),
+     r"an int in the range \[1, inf\) or None"),
     (ElasticNetPDClassifier, {"loss": "hinges"}, "'loss' parameter"),
     (ElasticNetPDCV, {"l1_ratio": [0.5, 2.0]}, "'l1_ratio' parameter"),
     (ElasticNetPDCV, {"alphas": [0.0]}, "alphas must hold finite numbers"),
