@@ -1,6 +1,7 @@
 """The linear map from a matrix, given by its factors, to some of its entries."""
 
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,9 +29,11 @@ class EntriesDesign:
         self.n_left, self.n_right = n_left, n_right
         new = np.ones(len(left), dtype=bool)
         new[1:] = (np.diff(left) != 0) | (np.diff(right) != 0)
-        self._first, self._is_repeated = np.flatnonzero(new), not new.all()
-        self.left = np.ascontiguousarray(left[self._first], dtype=np.int32)
-        self.right = np.ascontiguousarray(right[self._first], dtype=np.int32)
+        # None where no entry is repeated, which saves a vector of the length of the entries
+        self._first = None if new.all() else np.flatnonzero(new)
+        first: Indices | slice = slice(None) if self._first is None else self._first
+        self.left = np.ascontiguousarray(left[first], dtype=np.int32)
+        self.right = np.ascontiguousarray(right[first], dtype=np.int32)
         self.shape = len(left), (n_left + n_right)
 
     @property
@@ -41,19 +44,19 @@ class EntriesDesign:
     @cached_property
     def _repeats(self) -> Indices:
         """The number of rows of the problem that observe each entry."""
-        return np.diff(self._first, append=self.shape[0])
+        return np.diff(cast(Indices, self._first), append=self.shape[0])
 
     def of_rows(self, rows: Array) -> Array:
         """The sums over the rows of the problem that observe the same entry, for each entry."""
-        return np.add.reduceat(rows, self._first) if self._is_repeated else rows
+        return rows if self._first is None else np.add.reduceat(rows, self._first)
 
     def to_rows(self, entries: Array) -> Array:
         """The transpose of `of_rows`."""
-        return np.repeat(entries, self._repeats) if self._is_repeated else entries
+        return entries if self._first is None else np.repeat(entries, self._repeats)
 
     @property
     def most_repeats(self) -> int:
-        return int(np.max(self._repeats))
+        return 1 if self._first is None else int(np.max(self._repeats))
 
     def entries(self, U: Array, V: Array) -> Array:
         """The observed entries of U V', of shape (n_entries,)."""

@@ -78,6 +78,12 @@ class LossProperties:
         The largest relative error of the targets of a loss of residuals, which bounds include.
     is_compiled : bool
         Whether methods that update one row after the other are compiled for the loss.
+
+    Examples
+    --------
+    >>> from skpd.losses import Hinge, Squared
+    >>> Hinge().has_kinks, Squared().has_kinks
+    (True, False)
     """
 
     smoothness: ClassVar[float] = inf

@@ -27,7 +27,7 @@ def soft_threshold(w: Array, threshold: Numbers) -> Array:
 
 
 class SeparablePenalty(Penalty):
-    """The penalty sum_j l1_j |w_j| + l2_j w_j^2 / 2 on [lower_j, upper_j].
+    """The penalty ``sum_j l1_j |w_j| + l2_j w_j^2 / 2`` on ``[lower_j, upper_j]``.
 
     A class only has to define ``terms``: the numbers l1, l2, lower and upper, or arrays with a
     number for each coefficient. It is a norm, and then has a ``dual_norm``, if there is no l2 term

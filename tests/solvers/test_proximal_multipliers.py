@@ -438,7 +438,7 @@ def test_wide_working_sets_get_no_gram_matrix(rng):
     def form(design, n_columns):
         h = np.ones(design.shape[0])
         columns, ridge = np.arange(n_columns), np.zeros(n_columns)
-        return WeightedGram(False).curvature(design, h, 1.0, columns, ridge).shape
+        return WeightedGram(False).curvature(design, h, 1.0, columns, ridge).form
 
     wide, tall = Design(rng.normal(size=(100, 1000))), Design(rng.normal(size=(20_000, 50)))
     assert form(wide, 1000) is CurvatureForm.COLUMNS and form(wide, 30) is CurvatureForm.MATRIX

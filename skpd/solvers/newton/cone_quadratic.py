@@ -46,7 +46,7 @@ class ConeCurvature:
         The cost of the linear systems that were solved, in the units of `newton_cost`.
     """
 
-    shape: ClassVar[CurvatureForm] = CurvatureForm.CONE
+    form: ClassVar[CurvatureForm] = CurvatureForm.CONE
 
     design: Design
     predictions: Array
