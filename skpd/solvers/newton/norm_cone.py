@@ -122,7 +122,7 @@ class NormCone:
         kept = np.where(w * signs < 0.0, 0.0, signs)
         entering = (signs == 0.0) & (np.abs(of_w) > max(of_lam, 0.0))
         kept = np.where(entering, -np.sign(of_w), kept)
-        same = face is not None and np.array_equal(kept, signs)
+        same = face is not None and not face.free[d] and np.array_equal(kept, signs)
         return None if same else self._of_signs(x, kept)
 
     def _of_height(self, x: Array, signs: Array) -> Face:

@@ -191,8 +191,8 @@ class ConeSettings:
 
     # The most faces that are tried for a step; most steps need one or two
     most_faces: int = 6
-    # What is added to the diagonal of a model, as shares of it, until a step decreases it
-    dampings: tuple[float, ...] = (0.0, 1e-2, 1.0, 100.0)
+    # Projected gradient steps on a model that the steps on faces do not decrease
+    projected_steps: int = 100
     # Curvature added to lam, as a share of that if all rows had curvature: steps are then finite
     regularisation: float = 1e-8
     # The curvature at w = 0 across the direction of the step, in units of the largest one, as the
