@@ -16,7 +16,7 @@ from sklearn.linear_model import Lasso
 from skpd.certificates import certify_point
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Softmax, Squared, SquaredHinge
-from skpd.model_selection.certified_path import Reach, certified_models
+from skpd.model_selection.certified_path import GapAlongPath, certified_models
 from skpd.model_selection.score_bounds import SCORES, score_bounds
 from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import Point, linear_problem
@@ -290,7 +290,7 @@ def greedy(problem, first, last, eps):
     """The least number of optimal points whose gaps cover the path, by bisection."""
 
     def reach(alpha):
-        return Reach(problem.with_alpha(alpha), exact(problem, alpha))
+        return GapAlongPath(problem.with_alpha(alpha), exact(problem, alpha))
 
     count, covered = 0, first
     while True:
@@ -373,7 +373,7 @@ def scores(n_problems, seed=3):
         name, low = str(rng.choice(names)), problem.alpha
         high = low * 10.0 ** rng.uniform(0, 0.1)
         loose = exact(problem, low, tol=10.0 ** rng.uniform(-7, -2))
-        reach = Reach(problem, loose)
+        reach = GapAlongPath(problem, loose)
         eps = max(reach.relative_gap(alpha) for alpha in (low, high))
         X, c = rng.normal(size=(50, drawn.X.shape[1])), rng.dirichlet(np.ones(50))
         y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=50)

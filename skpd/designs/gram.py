@@ -43,7 +43,6 @@ class CurvatureForm(Enum):
     COLUMNS = auto()
     BLOCKS = auto()
     PRODUCTS = auto()
-    CONE = auto()
 
 
 @dataclass

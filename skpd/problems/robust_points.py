@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices, Numbers
+from .._typing import Array, Indices
 from ..certificates.objective import NOTHING, DualPoint, Sum
 from ..losses import Hinge
 from ..losses.row_groups import RowGroup
@@ -99,10 +99,6 @@ class FreeWithRadius(FreeDirections):
     def _is_hinge(self) -> bool:
         """Whether dual points are those of the hinge loss and the norm of all coefficients."""
         return self.rows.loss.kappa == inf and not len(self.columns)
-
-    def likely_cost(self, gradient: Array, slope: Numbers, alpha: float, upper: float) -> float:
-        # proven intervals are much wider than this at the first points of a run
-        return float(np.abs(self.sums(gradient, slope)) @ self.likely_sizes)
 
     def point_of(self, problem: ProblemParts, theta: Array) -> DualPoint:
         """The dual point of multipliers in the triangle; without flips that of a hinge loss."""

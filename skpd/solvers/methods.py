@@ -20,6 +20,7 @@ from .outputs import has_separate_outputs
 from .proximal.restarted import pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
 from .robust.certain_labels import certain_labels
+from .robust.proximal_multipliers import proximal_multipliers as robust_multipliers
 from .structured.bundle import bundle
 from .structured.smooth import quasi_newton, smooth
 from .structured.thresholds import has_threshold_rows
@@ -125,7 +126,7 @@ ENGINES: dict[str, Method] = {
         lambda p: p.loss.has_radius and p.penalty.q == 1 and not len(p.free_columns),
         "a robust SVM with norm 1 of all features",
     ),
-    "multipliers of the robust SVM": Method("multipliers", proximal_multipliers, *ROBUST),
+    "multipliers of the robust SVM": Method("multipliers", robust_multipliers, *ROBUST),
     "hybrid-gradient of the robust SVM": Method("hybrid-gradient", hybrid_gradient, *ROBUST),
     "pair-descent": Method(
         "pair-descent", pair_descent, lambda p: p.penalty.structure is Structure.PER_ROW,

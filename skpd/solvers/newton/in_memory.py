@@ -134,20 +134,6 @@ class InMemory(AllRows):
     def update_multipliers(self) -> None:
         self.theta = self.derivative.copy()
 
-    def bending(self, sigma: float, radius: float) -> Indices:
-        """The rows whose losses have curvature within a radius around the predictions."""
-        rows: Indices = self.evaluator.rows_that_bend(
-            self.y, self.theta, self.z, sigma, self.derivative, self.h, radius
-        )
-        return rows
-
-    def subset(self, rows: Indices) -> Self:
-        """Some of the rows, at the same point."""
-        return self.__class__(
-            self.evaluator, self.gram, self.design.rows(rows), self.y[rows], self.weights[rows],
-            self.theta[rows], self.z[rows],
-        )  # fmt: skip
-
     def shrink(
         self, variables: Array, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
@@ -156,15 +142,20 @@ class InMemory(AllRows):
         if float(weights @ (self.h > 0.0)) > SETTINGS.curved_share * total:
             return None, radius
         if radius is None:
-            z = self.z[: len(weights)]
-            centre = dot(weights, z) / total
-            radius = float(np.sqrt(dot(weights, (z - centre) ** 2) / total))
-        curvable = self.design.whole_rows(self.bending(sigma, radius))
+            centre = dot(weights, self.z) / total
+            radius = float(np.sqrt(dot(weights, (self.z - centre) ** 2) / total))
+        curvable = self.evaluator.rows_that_bend(
+            self.y, self.theta, self.z, sigma, self.derivative, self.h, radius
+        )
+        curvable = self.design.whole_rows(curvable)
         if len(curvable) > self.design.most_copied_rows:
             return None, SETTINGS.radius_shrink * radius
         if not 0.0 < float(np.sum(weights[curvable])) < SETTINGS.bending_share * total:
             return None, SETTINGS.radius_shrink * radius
-        remaining = self.subset(curvable)
+        remaining = self.__class__(
+            self.evaluator, self.gram, self.design.rows(curvable), self.y[curvable],
+            weights[curvable], self.theta[curvable], self.z[curvable],
+        )  # fmt: skip
         (loss, dual), (all_loss, all_dual) = remaining.evaluate(sigma), self._values
         part, slope = remaining.gradient()
         linear_part = gradient[: len(part)] - part, gradient[len(part) :] - slope
@@ -178,7 +169,7 @@ class InMemory(AllRows):
         if shrunk.updated:
             self.theta = self.derivative.copy()
         remaining: Any = shrunk.rows
-        self.theta[..., self._remaining] = remaining.theta
+        self.theta[self._remaining] = remaining.theta
         before = self.z
         self.z = self._matvec(variables)
         moved = np.abs(self.z - before)

@@ -64,8 +64,7 @@ class Iterate:
     def penalty_at(self, w: Array) -> float:
         """The value alpha R(w) for other variables."""
         coef, _ = self.problem.split(w)
-        penalty = self.problem.penalty
-        return self.problem.alpha * penalty.value(penalty.feasible(coef))
+        return self.problem.alpha * self.problem.penalty.value(coef)
 
     def differentiate(self) -> None:
         """Compute the gradient and the gap."""

@@ -30,7 +30,6 @@ from .in_memory import InMemory
 from .iterate import Iterate
 from .output_rows import CoupledRows, OutputRows
 from .path_prediction import PathPrediction, PathSolution
-from .robust_rows import RobustRows
 from .rows import AllRows
 from .score_rows import ScoreRows
 from .settings import SCHEDULE, SETTINGS
@@ -58,8 +57,7 @@ def proximal_multipliers(context: SolverContext, *, budget: float = np.inf) -> N
     try:
         run.rounds()
         run.certify_the_last()
-    except (KeyboardInterrupt, np.linalg.LinAlgError):
-        # the last iterate is certified, as it may be the best
+    except KeyboardInterrupt:  # the last iterate is certified, as it may be the best
         context.monitor.consider(run.iterate.point())
         raise
 
@@ -90,8 +88,6 @@ def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
     if not problem.rows.in_memory:
         return ShardedRows.of(problem, start)
     kind: type[InMemory] = ScoreRows if problem.rows.of_scores else InMemory
-    if problem.loss.has_radius:
-        kind = RobustRows
     if problem.rows.of_outputs:
         kind = CoupledRows if problem.loss.couples_outputs else OutputRows
     return kind.of(problem, start, gram)

@@ -12,8 +12,6 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...designs.gram import CurvatureForm
 from ...penalties import Structure
-from .cone_quadratic import minimise_over_cone
-from .norm_cone import NormCone
 from .output_quadratic import minimise_blocks, minimise_by_products
 from .parts import GroupedPart, SeparablePart
 from .settings import QUADRATIC, SETTINGS, Accuracy
@@ -127,26 +125,11 @@ class _ByProducts(QuadraticModel):
         return minimise_by_products(self.curvature, gradient, w, penalty, alpha, columns, tol)
 
 
-class _OverCone(QuadraticModel):
-    accuracy = SETTINGS.accuracy_by_matrix
-
-    def minimise(
-        self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
-    ) -> Array:
-        d, ridge = len(columns) - 1, alpha * penalty.weight
-        gradient = gradient.copy()
-        gradient[:d] += ridge * w[:d]
-        gradient[d] += alpha
-        self.curvature.added[:d] += ridge
-        return minimise_over_cone(self.curvature, gradient, w, NormCone(penalty.q, d))
-
-
 _MODELS: dict[CurvatureForm, type[QuadraticModel]] = {
     CurvatureForm.MATRIX: _ByMatrix,
     CurvatureForm.COLUMNS: _ByColumns,
     CurvatureForm.BLOCKS: _ByBlocks,
     CurvatureForm.PRODUCTS: _ByProducts,
-    CurvatureForm.CONE: _OverCone,
 }
 
 

@@ -185,28 +185,7 @@ class ScaleSettings:
     least_scale: float = 0.1
 
 
-@dataclass(frozen=True)
-class ConeSettings:
-    """Settings of the quadratic problems over the cone ||w||_q <= lam of the robust SVM."""
-
-    # The most faces that are tried for a step; most steps need one or two
-    most_faces: int = 6
-    # Projected gradient steps on a model that the steps on faces do not decrease
-    projected_steps: int = 100
-    # Curvature added to lam, as a share of that if all rows had curvature: steps are then finite
-    regularisation: float = 1e-8
-    # The curvature at w = 0 across the direction of the step, in units of the largest one, as the
-    # norm has a kink there
-    at_zero: float = 1e8
-    # The squared relative residual at which conjugate gradients stop. They may cost as much as
-    # forming and factorising the matrix, which is what is done where that is less than this number
-    # of products.
-    linear_accuracy: float = 2.5e-3
-    fewest_products: float = 100.0
-
-
 SETTINGS = MultiplierSettings()
-CONE = ConeSettings()
 SCHEDULE = ScheduleSettings(certify_at=1.0, every=30, patience=200)
 QUADRATIC = QuadraticSettings()
 SCALE = ScaleSettings()

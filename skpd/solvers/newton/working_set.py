@@ -44,9 +44,7 @@ class WorkingSet:
         self.problem = problem
         # whether the penalty sets features to 0; otherwise all features join at once
         penalty: Any = problem.penalty
-        separable = penalty.structure is Structure.SEPARABLE
-        self.selects = penalty.structure is Structure.GROUPED
-        self.selects |= separable and bool(np.any(penalty.terms[0] > 0.0))
+        self.selects = penalty.structure is Structure.GROUPED or np.any(penalty.terms[0] > 0.0)
         self._terms: kernels.SeparableCoordinates | None = None
         if penalty.structure is Structure.SEPARABLE:
             self._terms = penalty.kernel_terms(problem.alpha, problem.n_coefficients)
@@ -91,8 +89,6 @@ class WorkingSet:
         if expected is not None:
             expected = expected / SETTINGS.coming
         measure = step, steps, expected
-        if penalty.structure is Structure.NOT_SEPARABLE:
-            return Chosen(np.arange(len(coef)), kernels.max_abs(gradient), True)
         if self._terms is not None:
             candidates = kernels.active_or_violating(coef, slopes, self._terms, *measure)
         else:
