@@ -63,3 +63,6 @@ class SquaredEpsilonInsensitive(QuadraticResidual):
     conjugate_domain: ClassVar[Interval] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     _curvature: ClassVar[float] = 0.5
+
+    def _phi(self, t: Array) -> Array:
+        return np.square(self._beyond(t))  # also for infinite residuals
