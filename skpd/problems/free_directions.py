@@ -62,7 +62,7 @@ class FreeDirections(Free):
         """The weighted mean squares of the free columns."""
         if self.outnumber_rows or not self.rows.in_memory:
             return cast(Array, self.rows.squares)[self.columns]
-        return self.rows.weights @ (self.table * self.table)
+        return cast(Array, self.rows.weights @ (self.table * self.table))
 
     @cached_property
     def dependence(self) -> Dependence:
@@ -78,8 +78,12 @@ class FreeDirections(Free):
         That is taken for granted where they are more than rows and too many for a table.
         """
         n, k = self.rows.design.shape[0], len(self.columns)
-        return k >= n and (
-            n * k > LARGEST_FREE_TABLE or len(self.dependence.kept) + self.rows.fit_intercept >= n
+        return bool(
+            k >= n
+            and (
+                n * k > LARGEST_FREE_TABLE
+                or len(self.dependence.kept) + self.rows.fit_intercept >= n
+            )
         )
 
     @cached_property
@@ -263,7 +267,7 @@ class FreeDirections(Free):
         """Estimated largest sizes of the free coordinates, from the scale of predictions."""
         squares = np.append(np.ones(1 + self.has_level), self.squares)
         scale = LIKELY * self.rows.null.prediction_scale
-        return (scale / np.sqrt(np.maximum(squares, TINY))).tolist()
+        return cast(list[float], (scale / np.sqrt(np.maximum(squares, TINY))).tolist())
 
     def likely_cost(self, gradient: Array, slope: Numbers, alpha: float, upper: float) -> float:
         """An estimate of the reduction of a bound by the free `sums` of a dual point."""

@@ -17,7 +17,7 @@ fewer edges than there are nodes.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -135,14 +135,14 @@ class FreeGroups:
         more = ridge * self._of_weights + TINY
         if self._is_small:
             f: Any = np.linalg.solve(self._system(h) + np.diag(more), right_side)
-            return f
+            return cast(Array, f)
         between = self._between(h)
         across, diagonal = between.T, self.sums(h) + more
         inverse = 1.0 / diagonal
 
         def product(x: Array) -> Array:
             f, g = x[: self.n_left], x[self.n_left :]
-            return diagonal * x + np.append(between @ g, across @ f)
+            return cast(Array, diagonal * x + np.append(between @ g, across @ f))
 
         return conjugate_gradients(
             product, lambda x: inverse * x, right_side, most=LINEAR_STEPS, share=accuracy**2,
@@ -219,7 +219,7 @@ class FreeGroups:
         n = self.n_left + self.n_right
         graph = sp.coo_array((np.ones(len(tails), dtype=np.int8), (tails, heads)), shape=(n, n))
         _, part = connected_components(graph, connection="strong")
-        return part[left] == part[right]
+        return cast(Mask, part[left] == part[right])
 
     @cached_property
     def least_strong_weight(self) -> float:

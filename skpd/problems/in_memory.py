@@ -328,7 +328,7 @@ class RowsInMemory(Rows):
         if not theta.any():
             return None
         if self.loss.has_radius:
-            return problem.free.point_of(problem, theta)
+            return cast(DualPoint | None, problem.free.point_of(problem, theta))
         return problem.row_point(kernels.without_negligible(theta, SMALLEST))
 
     def row_point(self, problem: ProblemParts, theta: Array) -> DualPoint:

@@ -257,7 +257,7 @@ class Rows(ABC, Generic[Dual]):
 
     def sums(self, rows: Array) -> Numbers:
         """The sum over the rows of each free number."""
-        return rows.sum()
+        return cast(Numbers, rows.sum())
 
     def free_part(self, numbers: Array) -> Numbers:
         """The intercept of a model from the last of the primal variables."""

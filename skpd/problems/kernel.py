@@ -42,6 +42,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
+from typing import cast
 
 import numpy as np
 
@@ -122,7 +123,7 @@ class KernelMachine:
 
     @property
     def matrices(self) -> tuple[KernelMatrix, ...]:
-        return self.problem.design.matrices
+        return cast(tuple[KernelMatrix, ...], self.problem.design.matrices)
 
     @property
     def is_complete(self) -> bool:
@@ -189,7 +190,9 @@ class KernelMachine:
     @cached_property
     def _of_norms(self) -> Penalty:
         """The penalty of functions with one coefficient each, their norms."""
-        return self.penalty_of(np.arange(len(self.matrices))).for_n_features(len(self.matrices))
+        n_kernels = len(self.matrices)
+        penalty: Penalty = self.penalty_of(np.arange(n_kernels)).for_n_features(n_kernels)
+        return penalty
 
     def scales_of(self, point: Point | Solution) -> Array:
         """The ratios scale_k = ||f_k|| / ||v_k||.
@@ -199,7 +202,7 @@ class KernelMachine:
         x = self.problem.weights * point.dual_coef
         sizes = np.sqrt([max(matrix.squared_norm(x)[0], 0.0) for matrix in self.matrices])
         norms = self.problem.design.norms_of_functions(point.coef)
-        return np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0)
+        return cast(Array, np.divide(norms, sizes, out=np.zeros_like(norms), where=sizes > 0.0))
 
     # Factors
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class OutputsPoint(RowPoint):
         problem = self.problem
         if not problem.loss.of_classes:
             return None
-        return problem.weights * problem.loss.spread(problem.y, self.theta)
+        return cast(Array | None, problem.weights * problem.loss.spread(problem.y, self.theta))
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         product, error = super().products(precise)
@@ -65,7 +65,7 @@ class FreeOutputs(FreeDirections):
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
-        return sums + gradient[self.columns].tolist()
+        return cast(list[float], sums + gradient[self.columns].tolist())
 
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
         if not self.rows.fit_intercept:

@@ -10,7 +10,7 @@ its own task only. The vector of coefficients has the rows of W one after the ot
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class RowsOfOutputs(RowsInMemory):
 
     def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Array:
         moved = np.sum((shift * coef).reshape(-1, self.n_outputs), axis=0)
-        return np.asarray(intercept) + moved
+        return cast(Array, np.asarray(intercept) + moved)
 
     def of_rows(self, rows: Indices) -> Self:
         total = float(np.sum(self.weights))
@@ -123,7 +123,7 @@ class RowsOfOutputs(RowsInMemory):
 
     @property
     def n_free(self) -> int:
-        return self.fit_intercept * self.n_outputs
+        return int(self.fit_intercept * self.n_outputs)
 
     def spread(self, free: Numbers) -> Array:
         """The intercept of the output of each row, of shape (n_rows,)."""

@@ -167,7 +167,7 @@ class Problem(ProblemParts):
 
     def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
         """The predictions X w + b as a sum of high and low, and a bound on their errors."""
-        return self.rows.precise_predictions(coef, intercept)
+        return cast(tuple[Array, Array, Array], self.rows.precise_predictions(coef, intercept))
 
     def prox(self, variables: Array, step: Array | float) -> Array:
         """The proximal operator of step alpha R(w), which does not change the intercept.
@@ -281,10 +281,10 @@ class Problem(ProblemParts):
 
     def dual_point_of(self, coef: Array, intercept: Numbers) -> DualVector:
         """The dual point of a model: the gradient of the losses at its predictions."""
-        return self.rows.dual_point_of(coef, intercept)
+        return cast(DualVector, self.rows.dual_point_of(coef, intercept))
 
     def plain_dual(self, theta: DualVector) -> DualVector:
-        return self.rows.plain_dual(theta)
+        return cast(DualVector, self.rows.plain_dual(theta))
 
     def dual_table(self, dual_coef: DualVector) -> Array:
         """The dual point in the shape of ``dual_coef_``, with a row for each sample."""
@@ -297,7 +297,7 @@ class Problem(ProblemParts):
     def zero_dual(self, theta: DualVector) -> DualVector:
         if self.constraints is not None:
             return np.zeros(self.n_samples + len(self.constraints))
-        return self.rows.zero_dual(theta)
+        return cast(DualVector, self.rows.zero_dual(theta))
 
     def distances_of_slopes(self, gap: float) -> Array | None:
         if self.constraints is not None:
@@ -327,7 +327,7 @@ class Problem(ProblemParts):
 
     def row_point(self, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""
-        return self.rows.row_point(self, theta)
+        return cast(DualPoint, self.rows.row_point(self, theta))
 
     def feasible_point(self, theta: DualVector) -> DualPoint | None:
         of_rows = self.lift.in_domain(self.rows, self._of_rows(theta))

@@ -179,7 +179,7 @@ class Radius(Lift):
 
 def first_flip(problem: Problem) -> float:
     """The initial multiplier r of a flip, in the middle of its range."""
-    return min(1.0 / 3.0, FIRST_SHARE * problem.alpha / problem.loss.kappa)
+    return float(min(1.0 / 3.0, FIRST_SHARE * problem.alpha / problem.loss.kappa))
 
 
 def first_multipliers(problem: Problem) -> Array:
@@ -303,4 +303,4 @@ def best_radius(problem: ProblemParts, margins: Array, norm: float) -> float:
     beyond = np.cumsum(problem.weights[order]) > problem.alpha / kappa
     if not beyond.any():
         return norm
-    return max(norm, float(kinks[order[np.argmax(beyond)]]) / kappa)
+    return float(max(norm, float(kinks[order[np.argmax(beyond)]]) / kappa))

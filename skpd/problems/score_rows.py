@@ -17,7 +17,7 @@ least the linear function of each of them.
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class RowsOfScores(Rows):
         return bool(self.loss.ignores_constants)
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
-        return self.design.shift_of_columns(self.loss.weights)
+        return cast(Array | None, self.design.shift_of_columns(self.loss.weights))
 
     def with_design(self, design: Design) -> Self:
         """The scores with another matrix A."""
@@ -204,7 +204,7 @@ class RowsOfScores(Rows):
     def null_gradient(self) -> Array:
         """A gradient of the loss at the best constant."""
         theta = self.null_point.dual_coef.theta
-        return self.design.rmatvec(self.loss.weights * theta)
+        return cast(Array, self.design.rmatvec(self.loss.weights * theta))
 
     @property
     def null_slope(self) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -105,7 +105,7 @@ class SummedPoint(RowPoint):
         return self._values[scale]
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        return self.sums(precise)[f"{self._prefix}products"].bounded
+        return cast(tuple[Array, Array], self.sums(precise)[f"{self._prefix}products"].bounded)
 
     def sums_without_products(self) -> list[Sum]:
         if not self.problem.fit_intercept:

@@ -137,4 +137,4 @@ def _has_small_gram(problem: Problem) -> bool:
     if not (problem.loss.constant_curvature and design.shares_data and design.base.dense):
         return False
     n, d = design.base.shape
-    return d < n and d <= SETTINGS.gram_passes * problem.n_outputs
+    return bool(d < n and d <= SETTINGS.gram_passes * problem.n_outputs)

@@ -3,7 +3,7 @@
 from math import ceil, inf
 
 from ... import kernels
-from ...problems import Point
+from ...problems import Point, Problem
 from ..certificate_schedule import PAUSE_ENTRIES
 from ..proximal_rounds import MethodInRounds, solve_in_rounds
 from ..solver_context import SolverContext
@@ -31,7 +31,7 @@ class _PairDescent(MethodInRounds):
 
     constant = 0.0  # pairs of rows satisfy the equation of a free intercept
 
-    def __init__(self, problem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem, self.n = problem, problem.n_samples
         self.compiled = kernels.pair_descent(
             problem.loss.evaluator, problem.penalty.kernel.matrix, problem.y, problem.weights,

@@ -1,6 +1,6 @@
 """Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from typing import Any
@@ -183,7 +183,7 @@ def _primal_phase(context: _Iterate, project: BallProjection, dual: "_DualSteps"
         dual.begin_at(length * theta, length * G)
 
 
-def _dual_along(table: Table, theta: Array, sigma: Array):
+def _dual_along(table: Table, theta: Array, sigma: Array) -> Callable[[float], float]:
     """The estimate of D(t theta) as a function of t, from the largest singular values of G."""
     ridge, radius = table.alpha, table.radius
     square = 0.5 * float(table.weights @ (theta**2).sum(axis=1))

@@ -1,6 +1,6 @@
 """Linear constraints on the coefficients as terms of a programme."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import qr
@@ -57,4 +57,4 @@ def _independent(matrix: Array, rows: Indices) -> Indices:
         return rows
     _, triangle, order = qr(matrix[rows].T / sizes, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(triangle))
-    return rows[order[: len(diagonal)][diagonal > SAME]]
+    return cast(Indices, rows[order[: len(diagonal)][diagonal > SAME]])

@@ -5,7 +5,7 @@ penalty (such as the height of an epigraph), in this order.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class PredictionsBeside(Predictions):
         self.column, self.place = column, place
 
     def times(self, x: Array) -> Array:
-        return super().times(x) + x[self.place] * self.column
+        return cast(Array, super().times(x) + x[self.place] * self.column)
 
     def add_adjoint(self, v: Array, out: Array) -> None:
         super().add_adjoint(v, out)

@@ -87,7 +87,7 @@ class OutputsSystem(FeatureSystem):
     def _n_rows(self) -> int:
         of_blocks = 0 if self.blocks is None else self.blocks.shape[0] * self.blocks.shape[1]
         of_data = of_blocks + (len(self.h) if self.h.any() or not of_blocks else 0)
-        return of_data + self.n_core + len(self.penalty_rows)
+        return int(of_data + self.n_core + len(self.penalty_rows))
 
     def _grams(self) -> Iterator[tuple[Indices, Array]]:
         """The columns of each output with their matrix X' H X, without blocks."""

@@ -5,7 +5,7 @@ its root R is added to the system (`skpd.solvers.interior.output_systems`).
 """
 
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def _root_of_spread(r: Array) -> Array:
     """The roots diag(sqrt(r)) (I - 1 r' / sum(r)) of diag(r) - r r' / sum(r), for rows r."""
     shares = r / np.sum(r, axis=1, keepdims=True)
     centred = np.eye(r.shape[1]) - shares[:, np.newaxis]
-    return np.sqrt(r)[:, :, np.newaxis] * centred
+    return cast(Array, np.sqrt(r)[:, :, np.newaxis] * centred)
 
 
 class LargestScores(Maxima, DualTerm):

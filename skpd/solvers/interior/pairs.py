@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
@@ -144,7 +144,7 @@ class Maxima(NumberPairs):
 
     def _sums(self, pairs: Array) -> Array:
         """The sums over the scores of each group."""
-        return np.sum(pairs, axis=self.axis, keepdims=True)
+        return cast(Array, np.sum(pairs, axis=self.axis, keepdims=True))
 
     def _spread(self, bounds: Array) -> Array:
         """The bound of the group of each score."""

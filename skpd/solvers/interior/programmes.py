@@ -37,7 +37,7 @@ def expected_cost(problem: Problem) -> float:
 def has_decompositions(problem: Problem) -> bool:
     """Whether ``precise`` systems use an orthogonal decomposition."""
     n, d = problem.design.shape
-    return (n + d) * d**2 <= SETTINGS.largest_precise_decomposition
+    return bool((n + d) * d**2 <= SETTINGS.largest_precise_decomposition)
 
 
 def cost_of_run(design: Design) -> float:

@@ -12,6 +12,7 @@ group. The borders are eliminated last, so that C need not be positive definite.
 
 from abc import ABC, abstractmethod
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -31,14 +32,14 @@ def _cholesky(matrix: Array) -> Array:
         np.fill_diagonal(matrix, diagonal * (1.0 + regularisation))
         factor, info = dpotrf(matrix, lower=1, clean=0)
         if info == 0:
-            return factor
+            return cast(Array, factor)
     raise LinAlgError("a Newton system is not positive definite")
 
 
 def _solved(factor: Array, right: Array) -> Array:
     """The solution of a system with the given lower Cholesky factor."""
     solution, _ = dpotrs(factor, right, lower=1)
-    return solution
+    return cast(Array, solution)
 
 
 class NewtonSystem(ABC):
@@ -158,8 +159,8 @@ class FeatureSystem(NewtonSystem):
     def _is_decomposed(self) -> bool:
         n, d = self._n_rows, self.n_core
         if self.precise:
-            return (n + d) * d**2 <= SETTINGS.largest_precise_decomposition
-        return n * d**2 <= self._largest_decomposition
+            return bool((n + d) * d**2 <= SETTINGS.largest_precise_decomposition)
+        return bool(n * d**2 <= self._largest_decomposition)
 
     @property
     def _largest_decomposition(self) -> float:

@@ -46,7 +46,7 @@ class Factors:
     @property
     def rank(self) -> int:
         """The number of columns of U and of V."""
-        return self.U.shape[1]
+        return int(self.U.shape[1])
 
     @property
     def trace_norm(self) -> float:

@@ -5,7 +5,7 @@ No array of the size of the matrix is formed, and gradients are linear maps.
 
 from abc import abstractmethod
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
@@ -69,7 +69,7 @@ class LowRankModel(SmoothModel):
         for _ in range(rounds if self.has_free else 0):
             theta = loss.gradient(y, self.shifted(image, free))
             free = free - self.free_step(theta) / loss.smoothness
-        return free
+        return cast(Array, free)
 
     def proximal_step(self, y: Factors, curvature: float) -> Factors:
         towards = Sum(y, -1.0 / curvature, self.slope)
@@ -103,7 +103,7 @@ def _largest_among(vectors: Array, products: Array) -> Array | None:
     square = products.T @ products
     if not np.isfinite(square).all():
         return None
-    return vectors @ np.linalg.eigh(square)[1][:, -1]
+    return cast(Array | None, vectors @ np.linalg.eigh(square)[1][:, -1])
 
 
 class EntriesModel(LowRankModel):
@@ -119,17 +119,19 @@ class EntriesModel(LowRankModel):
         self.square_of_map = 2.0 if self.has_free else 1.0
 
     def image(self, x: Factors) -> Array:
-        return self.design.to_rows(self.design.entries(x.U, x.V))
+        return cast(Array, self.design.to_rows(self.design.entries(x.U, x.V)))
 
     def gradient(self, theta: Array) -> Any:
         return self.design.sparse(self.design.of_rows(self.weights * theta))
 
     def free_step(self, theta: Array) -> Array | float:
         groups = self.problem.rows.groups
-        return groups.solve_for_weights(groups.sums(self.weights * theta), SETTINGS.free_accuracy)
+        sums = groups.sums(self.weights * theta)
+        step: Array | float = groups.solve_for_weights(sums, SETTINGS.free_accuracy)
+        return step
 
     def first_curvature(self) -> float:
-        return self.problem.loss.smoothness * self.problem.rows.largest_weight
+        return float(self.problem.loss.smoothness * self.problem.rows.largest_weight)
 
     def start(self, point: Point) -> Factors:
         return Factors(point.coef[: self.shape[0]], point.coef[self.shape[0] :])

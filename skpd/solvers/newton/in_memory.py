@@ -77,10 +77,11 @@ class InMemory(AllRows):
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
         """Compute the derivatives; return the mean loss and the losses' part of the dual value."""
-        return self.evaluator.smoothed_derivatives(
+        values: tuple[float, float] = self.evaluator.smoothed_derivatives(
             self.y, self.weights, self.theta, self.z, sigma,
             self.derivative, self._gradient, self.h,
         )  # fmt: skip
+        return values
 
     def _sums(self, rows: Array) -> Any:
         """The entry of A' rows for the intercept, 0 without an intercept."""

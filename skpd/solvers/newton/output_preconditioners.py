@@ -8,7 +8,7 @@ of classes, adding a number to all outputs does not change the losses.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -49,7 +49,7 @@ class _Entrywise(Preconditioner):
         return self.inverse * table
 
     def between(self, rows: Indices, u: Array) -> Array:
-        return np.sum(u * u * self.inverse[rows], axis=1)
+        return cast(Array, np.sum(u * u * self.inverse[rows], axis=1))
 
 
 class _Rowwise(Preconditioner):
@@ -78,7 +78,7 @@ class _Rowwise(Preconditioner):
 
     def between(self, rows: Indices, u: Array) -> Array:
         inverse = self.inverse[np.searchsorted(self.support, rows)]
-        return np.sum(inverse * (u @ self.outputs) ** 2, axis=1)
+        return cast(Array, np.sum(inverse * (u @ self.outputs) ** 2, axis=1))
 
 
 class _Averaged(Preconditioner):
@@ -121,11 +121,11 @@ class _Averaged(Preconditioner):
         units[positions, np.arange(len(rows))] = 1.0
         inverse = cho_solve(self._factor, units, check_finite=False)[positions]
         if not self.common:
-            return inverse * (u @ u.T)
+            return cast(Array, inverse * (u @ u.T))
         mean = np.mean(u, axis=1)
         products = inverse * ((u - mean[:, np.newaxis]) @ u.T)
         products.ravel()[:: len(rows) + 1] += u.shape[1] * mean**2 / self.ridge[positions, 0]
-        return products
+        return cast(Array, products)
 
 
 class _ByOutput(Preconditioner):

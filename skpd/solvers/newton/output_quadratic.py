@@ -4,7 +4,7 @@ See `skpd.designs.outputs_curvature` for the representations of the curvature. T
 with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = a / ||p||.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -74,8 +74,8 @@ def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indice
 def _of_outputs(matrices: Array, table: Array) -> Array:
     """The products of each output's matrix, or of the common one, with its column of a table."""
     if len(matrices) == 1:
-        return matrices[0] @ table
-    return np.matmul(matrices, table.T[..., np.newaxis])[..., 0].T
+        return cast(Array, matrices[0] @ table)
+    return cast(Array, np.matmul(matrices, table.T[..., np.newaxis])[..., 0].T)
 
 
 def minimise_by_products(

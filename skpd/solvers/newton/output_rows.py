@@ -1,6 +1,6 @@
 """The rows of several outputs in memory, with the interface of the method of multipliers."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,7 +23,9 @@ class OutputRows(InMemory):
     def _matvec(self, variables: Array) -> Array:
         n_coefficients = self.design.shape[1]
         z = self.design.matvec(np.ascontiguousarray(variables[:n_coefficients]))
-        return z + self.design.spread(variables[n_coefficients:]) if self.gram.ones else z
+        if self.gram.ones:
+            z = z + self.design.spread(variables[n_coefficients:])
+        return cast(Array, z)
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, Any]:
         product, _ = problem.products(self.derivative, problem.regularisation.threshold, coef)
@@ -33,7 +35,7 @@ class OutputRows(InMemory):
         return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=False)
 
     def may_hold(self, n_columns: int) -> bool:
-        return self.gram.may_hold(self.design, n_columns)
+        return bool(self.gram.may_hold(self.design, n_columns))
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         return self.gram.curvature(
@@ -51,10 +53,11 @@ class CoupledRows(OutputRows):
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
         self._factor = np.empty(len(self.y))
-        return self.evaluator.smoothed_derivatives(
+        values: tuple[float, float] = self.evaluator.smoothed_derivatives(
             self.y, self.weights, self.theta, self.z, sigma,
             self.derivative, self._gradient, self.h, self._factor,
         )  # fmt: skip
+        return values
 
     def cost(self, n_columns: int) -> float:
         return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=True)

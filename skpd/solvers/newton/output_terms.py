@@ -40,7 +40,7 @@ class Terms:
         penalised = P[: self.n_penalised]
         value = float(self.weights @ np.linalg.norm(penalised, axis=1))
         value += self.l1 * float(np.sum(np.abs(penalised)))
-        return value + 0.5 * self.l2 * float(np.sum(penalised * penalised))
+        return float(value + 0.5 * self.l2 * float(np.sum(penalised * penalised)))
 
     def support(self, P: Array) -> Indices:
         """The rows that are not 0 or have no kink at 0."""
@@ -71,6 +71,6 @@ class Terms:
         D, _ = self.directions(P, support)
         penalised = (support < self.n_penalised)[:, np.newaxis]
         on_support = P[support]
-        return D[:, np.newaxis] * on_support + penalised * (
-            self.l1 * np.sign(on_support) + self.l2 * on_support
-        )
+        of_penalty = penalised * (self.l1 * np.sign(on_support) + self.l2 * on_support)
+        slopes: Array = D[:, np.newaxis] * on_support + of_penalty
+        return slopes

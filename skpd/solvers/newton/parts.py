@@ -7,6 +7,7 @@ from ... import kernels
 from ..._typing import Array, Indices
 from ...designs.gram import MatrixCurvature
 from ...designs.threads import blas_threads_for
+from ...penalties import GroupElasticNet, GroupL2, Penalty
 from ...penalties.weighted import restricted
 from .settings import QUADRATIC
 
@@ -14,7 +15,7 @@ from .settings import QUADRATIC
 class GroupedPart:
     """The penalty alpha R on the working set, with R = sum_j l1 |w_j| + sum_g weight_g ||w_g||."""
 
-    def __init__(self, penalty, alpha: float, columns: Indices) -> None:
+    def __init__(self, penalty: GroupL2 | GroupElasticNet, alpha: float, columns: Indices) -> None:
         labels = penalty.labels[columns]
         l1, group_weights = penalty.group_terms
         self.l1 = alpha * l1
@@ -116,7 +117,7 @@ class GroupedPart:
 class SeparablePart:
     """The penalty alpha R on the working set, R = sum_j l1 |w_j| + l2 w_j^2 / 2 within bounds."""
 
-    def __init__(self, penalty, alpha: float, columns: Indices) -> None:
+    def __init__(self, penalty: Penalty, alpha: float, columns: Indices) -> None:
         self.columns = columns
         self.coordinates = restricted(penalty, columns).kernel_terms(alpha, len(columns))
 

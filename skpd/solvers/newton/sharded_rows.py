@@ -129,7 +129,7 @@ class ShardedRows(AllRows):
         """The matrix X_W' diag(h) X_W for the second derivatives h."""
         at, ones = self._smoothing_point(), self.gram.ones
         matrix = partial(curvature, at=at, columns=columns, ones=ones)
-        return self.shards.sums(matrix)["matrix"]
+        return cast(Array, self.shards.sums(matrix)["matrix"])
 
     @property
     def n_curved(self) -> int:
@@ -153,7 +153,7 @@ class ShardedRows(AllRows):
     def slopes(self, lengths: list[float], sigma: float) -> list[float]:
         at = SmoothingPoint(self._before, self.multipliers.point, sigma)
         along = partial(slopes, at=at, direction=self._along, lengths=lengths)
-        return self.shards.sums(along)["slopes"].tolist()
+        return cast(list[float], self.shards.sums(along)["slopes"].tolist())
 
     def go_back(self, length: float) -> None:
         self.w = self._before + length * self._along

@@ -92,7 +92,7 @@ def _first_primal_weight(problem: Problem, tau: Array, dual_metric: Array) -> fl
     return float(ratio) if np.isfinite(ratio) and ratio > 0.0 else 1.0
 
 
-def _diagonal_step_sizes(problem: Problem):
+def _diagonal_step_sizes(problem: Problem) -> tuple[Array, Array]:
     """The steps tau_j = 1 / sum_i c_i |x_ij| and sigma_i = 1 / sum_j |x_ij|.
 
     The primal steps are reduced to those that `Penalty.step_sizes` allows.

@@ -139,5 +139,5 @@ def balanced_weight(primal_weight: float, distance: float, dual_distance: float)
     """The primal weight moved half way, on a log scale, to the ratio of distances."""
     smaller, larger = min(distance, dual_distance), max(distance, dual_distance)
     if smaller > SETTINGS.distance_rounding * larger:
-        return np.sqrt(primal_weight * dual_distance / distance)
+        return float(np.sqrt(primal_weight * dual_distance / distance))
     return primal_weight

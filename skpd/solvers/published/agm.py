@@ -11,7 +11,7 @@ the hinge loss is the projection onto a box and a hyperplane (Algorithm 8). A lo
 smoothed with l* + mu b_i^2 theta_i^2 / 2 instead of l*, at a fixed or a decreasing level mu.
 """
 
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -177,18 +177,18 @@ class _Objectives(PrimalObjectives):
         radius, d = penalty.l1_radius, problem.n_coefficients
         largest = float(np.max(design.column_norms(curvature)) ** 2) + ridge
 
-        def smooth(z):
+        def smooth(z: Array) -> tuple[float, Array, Array]:
             # the ridge is part of f, and z has w after the predictions
             value, rows, theta = loss(z[: problem.n_samples])
-            own = z[problem.n_samples :]
-            rows = np.concatenate([rows, ridge * own])
-            return value + 0.5 * ridge * float(own @ own), rows, theta
+            w = z[problem.n_samples :]
+            rows = np.concatenate([rows, ridge * w])
+            return value + 0.5 * ridge * float(w @ w), rows, theta
 
-        def matvec(x):
+        def matvec(x: Array) -> Array:
             w = radius * (x[:d] - x[d : 2 * d])
             return np.concatenate([design.matvec(w), w])
 
-        def rmatvec(rows):
+        def rmatvec(rows: Array) -> Array:
             g = design.rmatvec(rows[: problem.n_samples]) + rows[problem.n_samples :]
             return radius * np.concatenate([g, -g, [0.0]])
 
@@ -209,7 +209,7 @@ class _Objectives(PrimalObjectives):
         )
         x = np.append(parts, max(1.0 - float(np.sum(parts)), 0.0))
         spread = SETTINGS.entropic_spread
-        return (1.0 - spread) * x / np.sum(x) + spread / len(x)
+        return cast(Array, (1.0 - spread) * x / np.sum(x) + spread / len(x))
 
     def coef(self, x: Array) -> Array:
         if not self.entropic:

@@ -92,7 +92,7 @@ class _BlockFrankWolfe(MethodInRounds):
 
     @property
     def exhausted(self) -> bool:
-        return self.compiled.entries >= self.most_entries
+        return bool(self.compiled.entries >= self.most_entries)
 
     def run(self, accuracy: float, most: int) -> tuple[int, float]:
         if self.goes_on:

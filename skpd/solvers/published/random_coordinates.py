@@ -22,7 +22,7 @@ uniformly at random.
 from collections import deque
 from collections.abc import Callable
 from numbers import Real
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -72,7 +72,7 @@ def coordinate_descent(
             totals.popleft()
         before, sums = totals[0]
         totals.append((t, now))
-        return (now - sums) / ((t - before) * steps)
+        return cast(Array, (now - sums) / ((t - before) * steps))
 
     steps = descent.n_coordinates
     _iterate(context, side, averaged if average else None)

@@ -7,7 +7,7 @@ number of labelings. The estimate functions of `skpd.solvers.accelerated` minimi
 objective. The average of the mixtures at the gradients proves a gap, (22) and (35).
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class _Objectives(PrimalObjectives):
         self.theta_error = self.loss_error = 0.0  # the largest errors of mixtures so far
 
     def matvec(self, x: Array) -> Array:
-        return self.problem.rows.scores(*self.problem.split(x))
+        return cast(Array, self.problem.rows.scores(*self.problem.split(x)))
 
     def composite(self, x: Array, mu: float) -> Composite:
         problem = self.problem

@@ -95,7 +95,7 @@ class _Bundle:
         if self.problem.penalty.is_ridge:
             return 0.0
         slope = self.cuts.slopes[-1]
-        return float(slope @ slope) / max(2.0 * self.value, 1e-300)
+        return float(float(slope @ slope) / max(2.0 * self.value, 1e-300))
 
     @staticmethod
     def _next_rho(rho: float, expected: float, actual: float, gap: float) -> float:
@@ -144,4 +144,4 @@ class _Bundle:
                 high, inner = right, left
             else:
                 low, inner = left, right
-        return min(found, key=lambda t: found[t][0])
+        return float(min(found, key=lambda t: found[t][0]))

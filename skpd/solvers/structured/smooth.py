@@ -8,6 +8,7 @@ Other penalties use accelerated proximal gradients.
 
 from contextlib import suppress
 from math import inf
+from typing import cast
 
 import numpy as np
 from scipy.optimize import minimize
@@ -74,7 +75,7 @@ class _ScoresModel(VectorModel):
         return loss.value(z)[0]
 
     def evaluate(self, z: Array) -> tuple[float, Array]:
-        return self.problem.loss.value_and_theta(z)
+        return cast(tuple[float, Array], self.problem.loss.value_and_theta(z))
 
     def result(self, x: Array, image: Array) -> Result:
         problem = self.problem
