@@ -20,7 +20,7 @@ from skpd import MultivariateSVC
 from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2
-from skpd.problems.score_rows import scores_problem
+from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
 
 ALPHAS = 10.0 ** np.arange(-6.0, -2.0)

@@ -33,9 +33,9 @@ from .model_selection.path import path
 from .model_selection.path_cv import PathCV
 from .model_selection.regularization_path import RegularizationPath
 from .model_selection.robust_grid import robust_grid
-from .preprocessing.block_scaler import BlockScaler
+from .preprocessing.column_sources import sourced
 from .preprocessing.groups import groups_from
-from .preprocessing.sourced import sourced
+from .preprocessing.standard_scaler import BlockScaler
 
 __all__ = [
     "BlockScaler",

@@ -27,7 +27,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC, sourced
 from ._compat import StrOptions
-from ._data_files import describe_preparation, is_csv, preparation, read
+from ._read_files import describe_preparation, is_csv, preparation, read
 from .certificates import proven_digits
 
 ESTIMATORS = {"PdproxSVC": PdproxSVC, "GroupLassoSVC": GroupLassoSVC,

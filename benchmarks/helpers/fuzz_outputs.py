@@ -15,7 +15,7 @@ from benchmarks.helpers.fuzz_families import (
     targets,
     weight_of_penalty,
 )
-from skpd.estimators.outputs import output_penalty
+from skpd.estimators.output_parameters import output_penalty
 from tests.oracles import exact_objectives as of
 
 OF_OUTPUTS = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2")

@@ -11,7 +11,7 @@ from ..penalties import Norm, Penalty, SeparablePenalty, Structure
 from .certificate import Certificate, DualBound
 from .coefficients import implied_bounds_of
 from .dual_corrections import DualCorrections
-from .objective import DualVector, Objective
+from .interface import DualVector, Objective
 from .row_bounds import row_bounds
 
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array, Mask
 from .digits import rounded
-from .objective import DualVector
+from .interface import DualVector
 from .row_bounds import NOTHING, RowBounds
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them

@@ -6,10 +6,10 @@ of ::
     sum_i c_i (l_i(z_i*) + l_i*(theta_i) - theta_i z_i*)   and   alpha R(w*) + (alpha R)*(v) - v.w*
 
 and of terms of the free coordinates, all of them non-negative. The second term bounds each
-coefficient (`skpd.penalties.intervals`). Where the losses are L-smooth, the first is at least
-sum_i c_i (theta_i - theta_i*)^2 / (2 L) with theta* the gradient of the losses at the optimum.
-Therefore v is close to v* = -A' diag(c) theta*. A coefficient is 0 in every optimal model if v*
-must be in the interior of the subdifferential of the penalty at 0 (the "gap safe" rule of Ndiaye,
+coefficient (`skpd.penalties.implied_intervals`). Where the losses are L-smooth, the first is at
+least sum_i c_i (theta_i - theta_i*)^2 / (2 L) with theta* the gradient of the losses at the
+optimum. Therefore v is close to v* = -A' diag(c) theta*. A coefficient is 0 in every optimal model
+if v* must be in the interior of the subdifferential of the penalty at 0 (the "gap safe" rule of Ndiaye,
 Fercoq, Gramfort and Salmon, 2017, Gap safe screening rules for sparsity enforcing penalties).
 """
 
@@ -20,9 +20,9 @@ import numpy as np
 
 from .._typing import Array, Mask
 from ..penalties import Penalty
-from ..penalties.intervals import Slopes
+from ..penalties.implied_intervals import Slopes
 from .certificate import DualBound
-from .objective import Objective
+from .interface import Objective
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,6 @@ def implied_bounds_of(objective: Objective, gap: float, bound: DualBound) -> Imp
         Slopes(v, error, objective.alpha),
         gap - bound.conjugate,
         bound.radius,
-        objective.distances_of_slopes(gap),
+        objective.distances_of_products(gap),
         objective.table_shape,
     )

@@ -12,7 +12,7 @@ from .._floats import EPSILON
 from .._typing import Array
 from ..penalties import Norm
 from .certificate import DualBound
-from .objective import NOTHING, DualPoint, Interval, Objective, Sum
+from .interface import NOTHING, DualPoint, Interval, Objective, Sum
 
 Ball = Callable[[Array, float, float], float]
 

@@ -38,7 +38,7 @@ from .._typing import Array, Numbers
 from .bounds import bound_below, relative_gap
 from .certificate import Certificate, DualBound
 from .dual_corrections import WORTH, DualCorrections, least_linear
-from .objective import NOTHING, DualPoint, DualVector, Interval, Objective
+from .interface import NOTHING, DualPoint, DualVector, Interval, Objective
 from .row_bounds import row_bounds
 
 UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module

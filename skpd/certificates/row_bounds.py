@@ -33,7 +33,7 @@ from math import inf, sqrt
 import numpy as np
 
 from .._typing import Array, Mask, Numbers
-from .objective import DualVector, Objective
+from .interface import DualVector, Objective
 
 ROUNDED = 1.0 + 1e-12  # above the relative rounding errors of sums of costs and of roots
 

@@ -11,7 +11,7 @@ if not (find_spec("dask") and find_spec("distributed")):
     )
 
 from .certify import certify
-from .communication import Communication
+from .communication_counts import Communication
 from .models import (
     ElasticNetPD,
     ElasticNetPDClassifier,

@@ -22,7 +22,7 @@ from ..losses.shifted import posed_with
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.shards.bounds import target_sums
-from ..problems.shards.build import problem_of_shards
+from ..problems.shards.problem_of_shards import problem_of_shards
 from . import models
 from .collections import Collection, PerRow, class_weights, client_of, workers_with
 from .row_store import RowSpecification, RowStore

@@ -36,7 +36,7 @@ from .collections import (
     feature_names,
     workers_with,
 )
-from .communication import Communication
+from .communication_counts import Communication
 from .row_store import RowSpecification, RowStore
 from .shards import DaskShards
 from .worker_group import WorkerGroup

@@ -18,7 +18,7 @@ from distributed.client import FutureCancelledError
 
 from .._warn import warn
 from ..problems.shards.shard import Shard
-from .communication import Communication
+from .communication_counts import Communication
 from .row_store import ChunkSize, Reply, RowSpecification, RowStore, merged
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .._checks import require_unmasked
 from .._typing import Table
-from .tables import canonical
+from .products_with_tables import canonical
 
 Block: TypeAlias = Table | str | os.PathLike[str]
 PART_BYTES = 1 << 24  # size of parts, 16 MB, so that vectors of the rows fit in a cache

@@ -15,7 +15,7 @@ def dense_gram(X: np.ndarray, by_row: bool, h: Array, columns: Indices, ones: bo
     d = len(columns)
     out = np.zeros((d + ones, d + ones))
     all_of_them = d == X.shape[1] and X.dtype == np.float64
-    for sign, h_some, rows in _row_blocks(h, d):
+    for sign, h_some, rows in _blocks_of_one_sign(h, d):
         part = X[rows] if all_of_them else _block(X, by_row, rows, columns)
         scale, column = h_some[0], np.ones(len(h_some))
         if np.any(h_some != scale):
@@ -37,7 +37,7 @@ def dense_cross_gram(
     n_left, both = len(left), np.concatenate([left, right])
     d = len(both)
     out = np.zeros((len(right), d + ones))
-    for sign, h_some, rows in _row_blocks(h, d + len(right)):
+    for sign, h_some, rows in _blocks_of_one_sign(h, d + len(right)):
         part = _block(X, by_row, rows, both)
         weighted = part[:, n_left:] * (sign * h_some)[:, np.newaxis]
         with blas_threads_for_product(weighted.size * d):
@@ -47,7 +47,7 @@ def dense_cross_gram(
     return out
 
 
-def _row_blocks(h: Array, width: int) -> Iterator[tuple[float, Array, Indices | slice]]:
+def _blocks_of_one_sign(h: Array, width: int) -> Iterator[tuple[float, Array, Indices | slice]]:
     """Blocks (sign, |h|, rows) of rows of equal sign of h, for copies of ``width`` columns."""
     block = max(AT_A_TIME // max(width, 1), 256)
     for sign, rows in ((1.0, np.flatnonzero(h > 0.0)), (-1.0, np.flatnonzero(h < 0.0))):

@@ -12,7 +12,13 @@ from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices, Table
 from .dense_gram import dense_cross_gram, dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
-from .tables import canonical, product, transposed_product, transposed_product_of, with_columns
+from .products_with_tables import (
+    canonical,
+    product,
+    transposed_product,
+    transposed_product_of,
+    with_columns,
+)
 
 # Most columns of Gram matrices that compiled code forms; BLAS needs copies, scaled and in double
 # precision. With 51 to 63 columns it takes 0.9 to 1.6 times as long, 1.6 to 3 in single precision.

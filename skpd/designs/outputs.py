@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
-from .._values import attribute_of_part
 from .design import Design
 from .gram import BLAS, newton_cost
 

@@ -24,7 +24,7 @@ from .. import kernels
 from .._typing import Array, Indices, Mask
 from .design import Design
 from .gram import CurvatureForm
-from .outputs_moments import FeatureMoments, mean_squares
+from .outputs_moment_preconditioner import FeatureMoments, mean_squares
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
 CALLS_COST_MORE = 4e6  # multiplications below which one compiled call is faster than BLAS

@@ -12,7 +12,7 @@ from .._typing import Array, Indices
 from .gram import ROUNDING, MatrixCurvature, WeightedGram
 from .outputs import OutputsDesign, SharedDesign
 from .outputs_curvature import OutputColumns, RowBlocks
-from .outputs_moments import FeatureMoments
+from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB

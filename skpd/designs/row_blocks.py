@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from .._typing import Array, Indices, Table
 from .block_sources import Part, parts_of
-from .tables import with_columns
+from .products_with_tables import with_columns
 
 GATHERED = 1 << 26  # data of at most this many bytes, 64 MB, are read into memory
 

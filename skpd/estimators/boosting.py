@@ -16,7 +16,7 @@ from .._docstrings import documented
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
 from .._warn import warn
-from ..certificates.objective import Sum
+from ..certificates.interface import Sum
 from ..formulation.validation import checked_weights, validated
 from ..problems.boosting import BoostingProblem
 from ..problems.hypotheses import AllStumps, Hypotheses

@@ -20,7 +20,7 @@ from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
 from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
-from ..problems.score_rows import scores_problem
+from ..problems.structured_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .parameters import WarmStartParameters, WithSolver, declared, shared
 

@@ -22,7 +22,7 @@ from ..formulation.following import follow
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.offsets import without_none
 from ..formulation.overlapping import Copies
-from ..formulation.solution import (
+from ..formulation.solve_problems import (
     SolverCall,
     dual_coef_of,
     map_in_threads,

@@ -15,7 +15,7 @@ from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.messages import Wording
-from ..formulation.solution import dual_coef_of
+from ..formulation.solve_problems import dual_coef_of
 from ..formulation.validation import checked_weights, finite_targets, require_size
 from ..losses import Loss
 from ..problems import Point, Solution
@@ -23,9 +23,9 @@ from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
 from .base import fit_method
 from .names import LOSSES
-from .outputs import check_labels
-from .pairs import indices_of, pairs_and_ratings, two_columns
+from .output_parameters import check_labels
 from .parameters import WarmStartParameters, WithSolver, declared
+from .rated_pairs import indices_of, pairs_and_ratings, two_columns
 from .regressor import PrimalDualRegressor
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}

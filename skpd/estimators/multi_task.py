@@ -19,7 +19,7 @@ from ..problems import Problem
 from ..problems.output_rows import RowsOfOutputs
 from ..problems.regularisation import Regularisation
 from .base import _DATA
-from .outputs import (
+from .output_parameters import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
     check_labels,

@@ -13,7 +13,7 @@ from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
-from .outputs import OUTPUT_PENALTIES, output_penalty
+from .output_parameters import OUTPUT_PENALTIES, output_penalty
 from .parameters import SolverParameters, declared
 
 LOSSES: dict[str, type[LabelLoss]] = {"softmax": Softmax, "crammer_singer": CrammerSinger}

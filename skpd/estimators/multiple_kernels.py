@@ -10,7 +10,7 @@ from .._compat import StrOptions
 from .._typing import Array, Indices, Matrix
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems
-from ..formulation.solution import dual_coef_of
+from ..formulation.solve_problems import dual_coef_of
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of

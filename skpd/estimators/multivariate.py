@@ -19,7 +19,7 @@ from ..formulation.validation import validated
 from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
-from ..problems.score_rows import scores_problem
+from ..problems.structured_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes

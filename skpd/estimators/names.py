@@ -5,8 +5,8 @@ from inspect import signature
 from typing import TypeVar
 
 from .. import losses, penalties
+from .._immutable_base import Value
 from .._typing import Groups
-from .._values import Value
 from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty
 

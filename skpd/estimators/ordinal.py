@@ -23,7 +23,7 @@ from ..losses import Hinge, Logistic, MarginLoss
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty
 from ..problems import Point, Problem, Solution
-from ..problems.score_rows import scores_problem
+from ..problems.structured_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes

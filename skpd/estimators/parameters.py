@@ -17,8 +17,8 @@ from .._compat import (
     validate_parameter_constraints,
 )
 from .._docstrings import documented
+from .._immutable_base import Value
 from .._typing import ArrayLike, FeatureBounds, Groups, SolverOptions
-from .._values import Value
 from ..penalties import Penalty, for_features
 from .names import PENALTIES
 from .representation import PickledWithVersion, Text

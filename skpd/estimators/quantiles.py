@@ -13,7 +13,7 @@ from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..formulation.formulate import formulate_outputs
 from ..losses import NonCrossingPinball
 from ..penalties import Penalty
-from .outputs import OUTPUT_PENALTIES, output_penalty
+from .output_parameters import OUTPUT_PENALTIES, output_penalty
 from .parameters import WarmStartParameters, WithSolver, declared
 from .regression import PdproxRegressor
 from .regressor import PrimalDualRegressor

@@ -13,9 +13,9 @@ from .._compat import Interval, Options, StrOptions
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
-from ..formulation.solution import dual_coef_of, solve_problem
+from ..formulation.solve_problems import dual_coef_of, solve_problem
 from ..formulation.validation import checked_weights, validated
-from ..formulation.without_radius import solve_without_radius
+from ..formulation.zero_epsilon import solve_without_radius
 from ..losses import Hinge
 from ..penalties.epigraph import NORMS
 from ..problems import Point, Problem, Solution
@@ -23,7 +23,7 @@ from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_
 from .base import _DATA
 from .classifier import PrimalDualClassifier
 from .parameters import ClassifierParameters, declared
-from .worst_case import shifted_rows, steepest_direction, worst_masses
+from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 
 @declared

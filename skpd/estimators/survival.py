@@ -19,9 +19,9 @@ from ..formulation.validation import checked_weights, validated
 from ..losses.survival import PartialLikelihood
 from ..problems import Point, Solution
 from ..problems.problem import Problem
-from ..problems.score_rows import scores_problem
+from ..problems.structured_rows import scores_problem
 from .base import _DATA, fit_method
-from .concordance import concordance
+from .concordance_index import concordance
 from .parameters import PenaltyParameters, WarmStartParameters, declared
 from .regressor import PrimalDualRegressor
 

@@ -15,7 +15,7 @@ from ..formulation.validation import checked_weights, finite_targets, require_si
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
-from .outputs import OUTPUT_LOSSES, check_labels, checked_loss
+from .output_parameters import OUTPUT_LOSSES, check_labels, checked_loss
 from .parameters import SolverParameters, declared
 from .regressor import PrimalDualRegressor
 

@@ -30,12 +30,12 @@ from ..losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
 from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1
 from .data import Data, Objective, fits, signed
 from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, targets
-from .fits import LinearFit
+from .linear_fit import LinearFit
 from .outputs import multi_task
 from .survival import COX
 
 
-def _groups(estimator: BaseEstimator) -> Penalty:
+def _group_penalty(estimator: BaseEstimator) -> Penalty:
     _refuse_signs(estimator, "GroupLasso")
     groups = _index_lists(estimator.groups, np.size(estimator.coef_))
     weights = getattr(estimator, "weights", None)
@@ -127,7 +127,7 @@ def _generalised(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     )  # fmt: skip
 
 
-GROUP_LASSO = Family(lambda e: Squared(), _groups, alpha, targets)
+GROUP_LASSO = Family(lambda e: Squared(), _group_penalty, alpha, targets)
 CELER: dict[str, Objective] = {
     **dict.fromkeys(["Lasso", "LassoCV"], LASSO),
     **dict.fromkeys(["ElasticNet", "ElasticNetCV"], ELASTIC_NET),

@@ -23,7 +23,7 @@ from ..losses import Loss
 from ..penalties import Penalty
 from .completion import completion_by_hand
 from .data import Data, coef_name
-from .fits import LinearFit
+from .linear_fit import LinearFit
 from .objectives import by_hand, known_objectives, minimiser, objective_of, own_objective
 
 
@@ -235,7 +235,7 @@ def fits_of(
 ) -> list[LinearFit]:
     """The fits of an estimator, for a given objective or for that which its library defines."""
     if given_objective is not None:
-        return given_objective.fits(estimator, data)
+        return given_objective.linear_fits(estimator, data)
     objective = objective_of(estimator)
     if objective is None:
         raise TypeError(unknown_objective(estimator))
@@ -294,7 +294,7 @@ class GivenObjective:
             )
         return None
 
-    def fits(self, estimator: BaseEstimator, data: Data) -> list[LinearFit]:
+    def linear_fits(self, estimator: BaseEstimator, data: Data) -> list[LinearFit]:
         """The fits of an estimator with coefficients."""
         return by_hand(estimator, data, self.loss, self.penalty, self.alpha, self.fit_intercept)
 

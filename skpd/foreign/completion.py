@@ -6,11 +6,11 @@ import numpy as np
 
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..estimators.matrix_completion import MatrixCompletionPD
-from ..estimators.pairs import Labels, indices_of
+from ..estimators.rated_pairs import Labels, indices_of
 from ..losses import Loss
 from ..penalties import Penalty
 from ..solvers.low_rank.factors import Factors, compressed
-from .fits import LinearFit
+from .linear_fit import LinearFit
 from .objectives import own_objective
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._typing import Array, ArrayLike, Indices, Matrix, MatrixLike, PerRow
 from ..designs import Design, RowBlocks
-from ..designs.tables import with_columns
+from ..designs.products_with_tables import with_columns
 from ..estimators.classifier import weights_of_classes
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, validated_array
@@ -19,10 +19,10 @@ from ..losses import Loss
 from ..losses.shifted import separate_offset, with_offset
 from ..penalties import Penalty, for_features
 from ..problems import Problem, linear_problem
-from ..problems.shards.build import problem_of_shards
+from ..problems.shards.problem_of_shards import problem_of_shards
 from ..problems.shards.shard import Shard, Targets
 from ..problems.shards.shards import LocalShards
-from .fits import LinearFit
+from .linear_fit import LinearFit
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..estimators.names import elastic_net
 from ..losses import Loss, Squared
 from ..penalties import Penalty, for_features
 from .data import Data, fits, signed
-from .fits import LinearFit
+from .linear_fit import LinearFit
 
 
 @dataclass(frozen=True)

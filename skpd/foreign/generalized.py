@@ -37,10 +37,10 @@ from ..losses import (
 )
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty, Separable, SquaredL2, WeightedL1
-from ..problems.score_rows import scores_problem
+from ..problems.structured_rows import scores_problem
 from .data import Data, Objective, coefficients, fits, positive
 from .families import Family, alpha, classes, given, targets
-from .fits import LinearFit
+from .linear_fit import LinearFit
 
 
 def tweedie_loss(power: float, name: str) -> Loss:

@@ -20,7 +20,7 @@ from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.group_lasso import WithGroups
 from ..estimators.names import LOSSES, PENALTIES, chosen, elastic_net
-from ..estimators.outputs import OUTPUT_PENALTIES
+from ..estimators.output_parameters import OUTPUT_PENALTIES
 from ..losses import (
     EpsilonInsensitive,
     Hinge,
@@ -36,7 +36,7 @@ from ..losses import (
 )
 from ..losses.scaled_huber import ScaledHuber
 from ..penalties import L1, Penalty, SquaredL2
-from ..problems.score_rows import scores_problem
+from ..problems.structured_rows import scores_problem
 from .celer_skglm import CELER, SKGLM
 from .data import Data, Objective, coef_name, coefficients, fits, positive, shares, signed
 from .families import (
@@ -49,8 +49,8 @@ from .families import (
     inverse_C,
     targets,
 )
-from .fits import ConcomitantFit, LinearFit
 from .generalized import GAMMA, GLUM, MORD, POISSON, STATSMODELS, TWEEDIE
+from .linear_fit import ConcomitantFit, LinearFit
 from .outputs import (
     COUPLED_LOSSES,
     by_hand_of_outputs,

@@ -8,13 +8,18 @@ from sklearn.base import BaseEstimator
 
 from .._typing import Array
 from ..designs import Design
-from ..estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES, checked_loss, output_penalty
+from ..estimators.output_parameters import (
+    OUTPUT_LOSSES,
+    OUTPUT_PENALTIES,
+    checked_loss,
+    output_penalty,
+)
 from ..losses import CrammerSinger, Hinge, L2Norm, LabelLoss, Loss, Softmax, Squared
 from ..penalties import Penalty, SquaredL2
 from ..problems.output_rows import outputs_problem
 from .data import Data, coefficients, fits, positive, shares
 from .families import given, intercept_column
-from .fits import LinearFit
+from .linear_fit import LinearFit
 
 COUPLED_LOSSES: dict[str, Callable[[int], Loss]] = {
     "l2_norm": L2Norm,

@@ -25,7 +25,7 @@ from ..estimators.names import elastic_net
 from ..estimators.survival import CoxPD
 from ..penalties import Penalty, Separable
 from .data import Data, Objective, coefficients, positive
-from .fits import LinearFit
+from .linear_fit import LinearFit
 
 
 def _fits(

@@ -21,7 +21,7 @@ from ..problems.in_memory import RowsInMemory
 from ..problems.noise_budget import noise_budget_problem
 from ..problems.output_rows import outputs_problem
 from ..problems.regularisation import Regularisation
-from ..problems.shards.build import problem_of_shards
+from ..problems.shards.problem_of_shards import problem_of_shards
 from ..problems.shards.shards import Shards
 from .constraints import bounds_of, linear_constraints
 from .overlapping import Copies

@@ -14,7 +14,7 @@ from .._checks import require_unmasked
 from .._compat import _check_sample_weight, _check_y
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..designs import RowBlocks
-from ..designs.tables import canonical
+from ..designs.products_with_tables import canonical
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
 LARGEST = 1e70  # the product of the fourth powers of two such numbers does not overflow

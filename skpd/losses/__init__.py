@@ -19,16 +19,16 @@ whose mean is exp(z) are half unit deviances (`skpd.losses.deviances`). A loss g
 subgradient; the base class turns these into functions of y and z. The proximal operators of the
 conjugates are compiled (``skpd/kernels/maths/losses.hpp``), or, for a class of your own, found
 numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
-predictions at once are in `skpd.losses.coupled`, `skpd.losses.classes` and
+predictions at once are in `skpd.losses.coupled_outputs`, `skpd.losses.classes` and
 `skpd.losses.quantiles`, structured losses in `skpd.losses.multivariate`, `skpd.losses.chains`,
 `skpd.losses.ordinal`, `skpd.losses.survival` and `skpd.losses.scaled_huber`.
 """
 
 from .base import Loss
 from .breakpoints import PiecewiseLinear
-from .checks import check_loss
 from .classes import CrammerSinger, LabelLoss, Softmax
-from .coupled import CoupledLoss, L2Norm
+from .coupled_outputs import CoupledLoss, L2Norm
+from .declaration_checks import check_loss
 from .deviances import Gamma, NegativeBinomial, Poisson, Tweedie
 from .margin import (
     GeneralizedHinge,

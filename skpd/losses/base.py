@@ -9,13 +9,13 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import Value
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .._values import Value
 from .cones import LinearPiece, LossCones
-from .multipliers import Multipliers
+from .jensen_groups import RowGroups
+from .maxima_over_multipliers import Multipliers
 from .numerical import NumericalEvaluator, constant_between
 from .properties import LossProperties
-from .row_groups import RowGroups
 
 
 def _depth(n: int) -> float:
@@ -314,13 +314,13 @@ class ScalarLoss(Loss):
         """A subgradient of phi at t, in the domain of phi*."""
 
     @property
-    def _curvature(self) -> float:
+    def _conjugate_curvature(self) -> float:
         """The curvature q of a loss that is quadratic in pieces."""
         return self.conjugate_curvature or 0.0
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
-        return 1.0 / self._curvature if self._curvature else inf
+        return 1.0 / self._conjugate_curvature if self._conjugate_curvature else inf
 
     @property
     def evaluator(self):

@@ -1,6 +1,6 @@
 """Losses of the scores of all classes: the softmax, and the hinge loss of Crammer and Singer.
 
-See `skpd.losses.coupled` for the properties shared by all losses of several predictions.
+See `skpd.losses.coupled_outputs` for the properties shared by all losses of several predictions.
 """
 
 from abc import abstractmethod
@@ -16,8 +16,8 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import _depth
 from .cones import LossCones
-from .coupled import CoupledEvaluator, CoupledLoss, Derivatives, RankOneLoss
-from .row_groups import RowGroup, RowGroups
+from .coupled_outputs import CoupledEvaluator, CoupledLoss, Derivatives, RankOneLoss
+from .jensen_groups import RowGroup, RowGroups
 
 ROUNDINGS = 64.0  # bounds the rounding errors of an entropy for each class, in EPSILON
 PROX_STEPS = 100  # most steps of Newton's method for the prox of an entropy, which needs a few

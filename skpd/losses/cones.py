@@ -23,7 +23,8 @@ class LossCones(Protocol):
     """The mean losses of rows that a conic programme represents by cones.
 
     `Loss.add_cones` adds those of which a loss consists. The last four functions are for
-    programmes of several outputs only, and have the form of a loss of `skpd.losses.coupled`.
+    programmes of several outputs only, and have the form of a loss of
+    `skpd.losses.coupled_outputs`.
 
     Attributes
     ----------

@@ -10,13 +10,13 @@ from scipy.special import expit, xlogy
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
+from .._immutable_base import number
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .._values import number
 from .base import Loss, _depth
 from .cones import LossCones
+from .jensen_groups import RowGroup, RowGroups
 from .numerical import POWERS, last_above
 from .residual import interval_of_constants
-from .row_groups import RowGroup, RowGroups
 
 LARGEST = 1e100  # size of dual variables, beyond which sums of products may overflow
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON

@@ -9,13 +9,13 @@ from scipy.special import expit
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
+from .._immutable_base import attribute_of_part, number
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .._values import attribute_of_part, number
 from .base import ScalarLoss, _depth
 from .cones import LinearPiece, LossCones
-from .multipliers import Multipliers
+from .jensen_groups import RowGroup, RowGroups
+from .maxima_over_multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
-from .row_groups import RowGroup, RowGroups
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 
@@ -145,37 +145,37 @@ class _QuadraticHinge(MarginLoss):
     conjugate_domain: ClassVar[Interval] = (-1.0, 0.0)
 
     def pieces(self, y: Array) -> list[LinearPiece]:
-        return [LinearPiece(-y, y, 0.0, -self.conjugate_domain[0], self._curvature)]
+        return [LinearPiece(-y, y, 0.0, -self.conjugate_domain[0], self._conjugate_curvature)]
 
     def _phi(self, t: Array) -> Array:
         slope = -self._phi_derivative(t)
-        return slope * (np.maximum(1.0 - t, 0.0) - 0.5 * self._curvature * slope)
+        return slope * (np.maximum(1.0 - t, 0.0) - 0.5 * self._conjugate_curvature * slope)
 
     def _phi_conjugate(self, u: Array) -> Array:
         inside = (u >= self.conjugate_domain[0]) & (u <= 0.0)
-        return np.where(inside, u + 0.5 * self._curvature * u * u, inf)
+        return np.where(inside, u + 0.5 * self._conjugate_curvature * u * u, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
-        return -np.clip((1.0 - t) / self._curvature, 0.0, -self.conjugate_domain[0])
+        return -np.clip((1.0 - t) / self._conjugate_curvature, 0.0, -self.conjugate_domain[0])
 
     def _best_constant(self, positive: float, negative: float) -> float:
         # the derivative vanishes where the class weights times the slopes agree
         larger, smaller = max(positive, negative), min(positive, negative)
         b = (larger - smaller) / (larger + smaller)
-        width = -self.conjugate_domain[0] * self._curvature  # of the parabola
+        width = -self.conjugate_domain[0] * self._conjugate_curvature  # of the parabola
         if 1.0 + b > width:
             b = 1.0 - width * smaller / larger
         return b if positive >= negative else -b
 
     def _least_margin(self, value: float) -> float:
-        steepest, q = -self.conjugate_domain[0], self._curvature
+        steepest, q = -self.conjugate_domain[0], self._conjugate_curvature
         if value < 0.5 * q * steepest * steepest:
             return 1.0 - sqrt(2.0 * q * value)
         return 1.0 - 0.5 * q * steepest - value / steepest
 
     @property
     def evaluator(self) -> kernels.HingeLoss:
-        return kernels.HingeLoss(self.conjugate_domain[0], self._curvature)
+        return kernels.HingeLoss(self.conjugate_domain[0], self._conjugate_curvature)
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ class ModifiedHuber(_QuadraticHinge):
     """
 
     conjugate_domain: ClassVar[Interval] = (-4.0, 0.0)
-    _curvature: ClassVar[float] = 0.5
+    _conjugate_curvature: ClassVar[float] = 0.5
 
 
 @dataclass(frozen=True)

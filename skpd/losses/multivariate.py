@@ -11,7 +11,7 @@ and (43)). L is at least Delta of the labels sign(z), a convex bound on one minu
 
 Delta depends on the numbers b and c of positive and negative samples with a wrong label. For given
 numbers the worst are the b lowest positive and the c highest negative ones, so that sorting finds
-the maximum, and the recursions of `skpd.losses.labelings` find its smooth counterpart.
+the maximum, and the recursions of `skpd.losses.labeling_sums` find its smooth counterpart.
 """
 
 from abc import abstractmethod
@@ -22,9 +22,9 @@ from scipy.special import expit, gammaln
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Mask, Numbers, Sum
-from .._values import attribute_of_part
-from .labelings import best_flips, marginals
+from .labeling_sums import best_flips, marginals
 from .structured import StructuredDual, StructuredLoss
 
 LARGEST_TABLE = 30_000_000  # most entries of the tables of a smoothed maximum, 240 MB

@@ -244,8 +244,8 @@ class OrdinalLoss(StructuredLossOfRows):
 
     # Dual points
 
-    def distances_of_slopes(self, design: Design) -> Array | None:
-        """See `StructuredLoss.distances_of_slopes`.
+    def distances_of_products(self, design: Design) -> Array | None:
+        """See `StructuredLoss.distances_of_products`.
 
         For smooth margin losses sum_ik c_i (theta_ik - theta_ik*)^2 <= 2 smoothness gap; the
         Cauchy-Schwarz inequality over all rows and thresholds bounds the products.

@@ -30,9 +30,9 @@ from .._checks import shown
 from .._floats import EPSILON
 from .._typing import Array, Indices, Interval, Numbers
 from .cones import LossCones
-from .coupled import FURTHEST, CoupledEvaluator, CoupledResidualLoss, Derivatives
+from .coupled_outputs import FURTHEST, CoupledEvaluator, CoupledResidualLoss, Derivatives
+from .jensen_groups import RowGroups
 from .residual import Pinball, interval_of_constants, weighted_quantile
-from .row_groups import RowGroups
 
 # The relative growth of a row's sigma with its dual point: the few rows that hold quantiles apart
 # have dual points of a hundred, which steps of the same size for all rows reach in 65 Newton

@@ -10,13 +10,13 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
+from .._immutable_base import number
 from .._typing import Array, Interval, Numbers, Scales, Sum
-from .._values import number
 from .base import ScalarLoss, _depth
 from .cones import LinearPiece, LossCones
-from .multipliers import Multipliers
+from .jensen_groups import RowGroups, all_rows
+from .maxima_over_multipliers import Multipliers
 from .numerical import POWERS, last_above, root_of_slope
-from .row_groups import RowGroups, all_rows
 
 
 class ResidualLoss(ScalarLoss):
@@ -220,7 +220,7 @@ class QuadraticResidual(ResidualLoss):
     epsilon: float = 0.0
 
     def pieces(self, y: Array) -> list[LinearPiece]:
-        (lower, upper), q = self.conjugate_domain, self._curvature
+        (lower, upper), q = self.conjugate_domain, self._conjugate_curvature
         if self.epsilon == 0.0:
             return [LinearPiece(1.0, y, lower, upper, q)]
         return [
@@ -233,7 +233,11 @@ class QuadraticResidual(ResidualLoss):
         return t - np.clip(t, -self.epsilon, self.epsilon) if self.epsilon else t
 
     def _phi(self, t: Array) -> Array:
-        (lower, upper), q, beyond = self.conjugate_domain, self._curvature, self._beyond(t)
+        (lower, upper), q, beyond = (
+            self.conjugate_domain,
+            self._conjugate_curvature,
+            self._beyond(t),
+        )
         if q == 0.0:
             return np.maximum(lower * beyond, upper * beyond)
         slope = np.clip(beyond / q, lower, upper)
@@ -241,18 +245,18 @@ class QuadraticResidual(ResidualLoss):
 
     def _phi_conjugate(self, u: Array) -> Array:
         lower, upper = self.conjugate_domain
-        value = self.epsilon * np.abs(u) + 0.5 * self._curvature * u * u
+        value = self.epsilon * np.abs(u) + 0.5 * self._conjugate_curvature * u * u
         return np.where((u >= lower) & (u <= upper), value, inf)
 
     def _phi_derivative(self, t: Array) -> Array:
         (lower, upper), beyond = self.conjugate_domain, self._beyond(t)
-        if self._curvature == 0.0:
+        if self._conjugate_curvature == 0.0:
             return upper * (beyond > 0.0) + lower * (beyond < 0.0)
-        return np.clip(beyond / self._curvature, lower, upper)
+        return np.clip(beyond / self._conjugate_curvature, lower, upper)
 
     def best_constant(self, y: Array, weights: Array) -> float:
         """The root of the slope of the mean loss, which is linear between its breakpoints."""
-        (lower, upper), q = self.conjugate_domain, self._curvature
+        (lower, upper), q = self.conjugate_domain, self._conjugate_curvature
         ends = [self.epsilon - q * lower, self.epsilon, -self.epsilon, -self.epsilon - q * upper]
         offsets = np.unique([end for end in ends if isfinite(end)])
         points = np.add.outer(offsets, y).ravel()
@@ -279,14 +283,16 @@ class QuadraticResidual(ResidualLoss):
 
     def _distance(self, value: float, steepest: float) -> float:
         """The size of the residual with this loss, on the side with this steepest slope."""
-        q = self._curvature
+        q = self._conjugate_curvature
         if value <= 0.5 * q * steepest * steepest:
             return self.epsilon + sqrt(2.0 * q * value)
         return self.epsilon + value / steepest + 0.5 * q * steepest
 
     @property
     def evaluator(self) -> kernels.ResidualLoss:
-        return kernels.ResidualLoss(*self.conjugate_domain, self.epsilon, self._curvature)
+        return kernels.ResidualLoss(
+            *self.conjugate_domain, self.epsilon, self._conjugate_curvature
+        )
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Interval, Numbers, Scales, Sum
-from .._values import attribute_of_part
 from .base import Loss
 from .cones import LinearPiece, LossCones
-from .multipliers import Multipliers
+from .jensen_groups import RowGroups
+from .maxima_over_multipliers import Multipliers
 from .numerical import PythonKernel
-from .row_groups import RowGroups
 
 
 def with_offset(loss: Loss, y: Array, offset: Array | None) -> tuple[Array, Loss]:

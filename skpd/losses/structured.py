@@ -181,7 +181,7 @@ class StructuredLoss(LossProperties, ABC):
         """The indices of some rows, perhaps with a few others, and the loss of these rows."""
         raise NotImplementedError
 
-    def distances_of_slopes(self, design: Design) -> Array | None:
+    def distances_of_products(self, design: Design) -> Array | None:
         """Bounds on the distances of the entries of A' diag(c) theta from those at an optimum.
 
         They are to be multiplied by the root of a gap, for a dual point whose dual value is at

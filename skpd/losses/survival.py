@@ -116,7 +116,7 @@ class PartialLikelihood(StructuredLossOfRows):
         self.offset, self._offset_low = None, np.zeros(len(order))
         self._offset_means: Numbers = 0.0
         if offset is not None:
-            self._offset_means = self._means(offset[order])
+            self._offset_means = self._stratum_means(offset[order])
             self.offset, rest = sum_and_rest(offset[order], -self._offset_means)
             self._offset_low = np.broadcast_to(rest, len(order)).copy()  # a number if all are 0
         new_group = new_stratum | (np.diff(time[order], prepend=np.nan) != 0.0)
@@ -143,7 +143,7 @@ class PartialLikelihood(StructuredLossOfRows):
 
     # The loss
 
-    def _means(self, values: Array) -> Numbers:
+    def _stratum_means(self, values: Array) -> Numbers:
         """The mean over the stratum of each row."""
         if len(self._first) == 1:
             return float(np.mean(values))
@@ -158,7 +158,7 @@ class PartialLikelihood(StructuredLossOfRows):
         own, rest = z[self.places], 0.0
         if self.offset is not None:
             own, rest = sum_and_rest(own, self.offset)
-        means = self._means(own)
+        means = self._stratum_means(own)
         return np.ascontiguousarray((own - means) + rest), means
 
     def _shifted(self, z: Array) -> Array:
@@ -242,8 +242,8 @@ class PartialLikelihood(StructuredLossOfRows):
 
     # Dual points
 
-    def distances_of_slopes(self, design: Design) -> Array | None:
-        """See `StructuredLoss.distances_of_slopes`.
+    def distances_of_products(self, design: Design) -> Array | None:
+        """See `StructuredLoss.distances_of_products`.
 
         The dual value is smaller than the optimal one by the sum over the terms of c times a
         divergence of distributions, at least ||p - p*||_1^2 / 2 by Pinsker's inequality. So the

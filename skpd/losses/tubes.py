@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._immutable_base import number
 from .._typing import Array, Interval
-from .._values import number
-from .multipliers import Multipliers
+from .maxima_over_multipliers import Multipliers
 from .residual import QuadraticResidual
 
 
@@ -62,7 +62,7 @@ class SquaredEpsilonInsensitive(QuadraticResidual):
     epsilon: float = number(0.1, least=0.0)
     conjugate_domain: ClassVar[Interval] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
-    _curvature: ClassVar[float] = 0.5
+    _conjugate_curvature: ClassVar[float] = 0.5
 
     def _phi(self, t: Array) -> Array:
         return np.square(self._beyond(t))  # also for infinite residuals

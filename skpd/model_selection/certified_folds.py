@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .certified_path import certified_models
-from .folds import FollowedPaths
+from .fold_paths import FollowedPaths
 from .path import solving_at, split_pipeline
 from .score_bounds import Score, score_bounds
 from .scored_folds import ScoredFolds

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..certificates import primal_objective
-from ..certificates.objective import DualPoint
+from ..certificates.interface import DualPoint
 from ..penalties import Norm
 from ..problems import Problem, Solution
 

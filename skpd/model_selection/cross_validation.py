@@ -26,7 +26,7 @@ from ..formulation.progress import CallbackContext, FitTask, subtask
 from ..losses import Loss, Squared
 from ..penalties import Penalty
 from ..problems import Problem
-from .folds import (
+from .fold_paths import (
     Fold,
     FoldPath,
     FoldPaths,

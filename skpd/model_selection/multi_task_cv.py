@@ -11,13 +11,13 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from .._compat import Interval
 from .._typing import Array, ArrayLike, Indices, Matrix, Metadata
 from ..estimators.multi_task import MultiTaskPD
-from ..estimators.outputs import output_penalty
+from ..estimators.output_parameters import output_penalty
 from ..estimators.parameters import declared
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Problem
 from .cross_validation import CrossValidationParameters, PathCrossValidation
-from .folds import Fold, checked_folds
+from .fold_paths import Fold, checked_folds
 
 
 @declared

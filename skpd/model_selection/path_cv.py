@@ -33,7 +33,7 @@ from ..formulation.offsets import without_none
 from ..formulation.progress import CallbackContext, FitTask
 from .certified_folds import follow_certified
 from .cross_validation import PathSelection
-from .folds import (
+from .fold_paths import (
     FollowedPaths,
     Splits,
     called_by_fit,

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..certificates import primal_objective
 from ..estimators.robust_svm import DRSVMClassifier
-from ..losses.worst_case import WorstCaseHinge
+from ..losses.flipped_labels import WorstCaseHinge
 from ..problems import Problem
 from ..problems.robust import Radius, null_pieces
 from ..solvers import solve

@@ -19,7 +19,7 @@ from .._compat import _check_method_params, _safe_indexing
 from .._typing import Array, ArrayLike, Indices, MatrixLike, Metadata
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.wrappers import with_last_step
-from .folds import FoldPath, FoldPaths, FollowedPaths
+from .fold_paths import FoldPath, FoldPaths, FollowedPaths
 from .path import problems_of_path, split_pipeline
 
 

@@ -11,19 +11,19 @@ inherited. `check_penalty` tests it, and
 
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
-from .chains import FusedLasso, TotalVariation
-from .checks import check_function, check_penalty
+from .declaration_checks import check_function, check_penalty
 from .elastic_net import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
 from .functions_of_norms import FunctionOfNorm
+from .further_group_penalties import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .generalized import GeneralizedLasso, GraphTotalVariation
-from .group_norms import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
-from .groups import GroupL2, SparseGroup
+from .group_lasso import GroupL2, SparseGroup
 from .increasing_functions import IncreasingFunction, PowerOfNorm
 from .norms import L2Norm, LInf
 from .separable import SeparablePenalty
 from .spectral import Spectral
+from .total_variation import FusedLasso, TotalVariation
 from .weighted import Separable, WeightedL1, for_features
 
 __all__ = [

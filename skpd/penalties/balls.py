@@ -7,14 +7,14 @@ from math import expm1, hypot, inf, log1p, sqrt
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import attribute_of_part, number
 from .._typing import Array
-from .._values import attribute_of_part, number
 from .base import Penalty, Structure, _half_square, cached_attribute
 from .cones import PenaltyCones
 from .elastic_net import ElasticNet, SquaredL2
-from .intervals import Terms
+from .implied_intervals import Terms
 from .separable import SeparablePenalty, soft_threshold
-from .tangents import SmoothDirections, of_level_set
+from .smooth_directions import SmoothDirections, of_level_set
 
 
 class _ConstraintSet(Penalty):

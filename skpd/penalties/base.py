@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import Value
 from .._typing import Array, Indices, Mask
-from .._values import Value
 from .cones import PenaltyCones
-from .intervals import Slopes, Terms
-from .tangents import SmoothDirections
+from .implied_intervals import Slopes, Terms
+from .smooth_directions import SmoothDirections
 
 
 def _half_square(norm, alpha):

@@ -7,10 +7,10 @@ from math import inf, sqrt
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import number
 from .._typing import Array
-from .._values import number
 from .base import Norm, Penalty, _half_square, _product, cached_attribute
-from .intervals import Terms
+from .implied_intervals import Terms
 from .separable import SeparablePenalty
 
 

@@ -7,10 +7,10 @@ from math import inf
 
 import numpy as np
 
+from .._immutable_base import attribute_of_part
 from .._typing import Array
-from .._values import attribute_of_part
 from .base import Norm, Penalty, Structure, _product
-from .checks import check_function
+from .declaration_checks import check_function
 from .increasing_functions import IncreasingFunction, PowerOfNorm, bisected
 
 

@@ -15,8 +15,8 @@ from .._checks import check_array
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike, MatrixLike, Table
 from .base import cached_attribute
-from .chains import Chained
 from .cones import PenaltyCones
+from .total_variation import Chained
 
 SAFE = 0.5  # factor on the computed least singular value, which makes it a lower bound
 SINGULAR = 1e-9  # singular values below this times the largest one count as 0

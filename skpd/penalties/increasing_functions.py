@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite
 
-from .._values import Value, number
+from .._immutable_base import Value, number
 from .base import _product, cached_attribute
 
 BISECTIONS = 200  # most halvings; bisection ends earlier, when no number is between the ends

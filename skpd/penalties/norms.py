@@ -8,9 +8,9 @@ from .. import kernels
 from .._typing import Array
 from .base import Norm, Structure
 from .cones import PenaltyCones
-from .groups import GroupL2
-from .intervals import Slopes, intervals_within
-from .tangents import NEAR, SmoothDirections, of_coordinates
+from .group_lasso import GroupL2
+from .implied_intervals import Slopes, intervals_within
+from .smooth_directions import NEAR, SmoothDirections, of_coordinates
 
 
 class _OfAll(Norm):

@@ -13,8 +13,8 @@ from .._floats import EPSILON
 from .._typing import Array, Mask, Numbers
 from .base import FreeFeatures, Penalty, Structure, cached_attribute
 from .cones import PenaltyCones
-from .intervals import Slopes, intervals_of_terms, zeros_of_terms
-from .tangents import SmoothDirections, of_coordinates
+from .implied_intervals import Slopes, intervals_of_terms, zeros_of_terms
+from .smooth_directions import SmoothDirections, of_coordinates
 
 STEPS = 30  # largest number of steps to the multiplier of a ball; each one gives a bound
 PRECISION = 1e-9  # relative precision of that multiplier

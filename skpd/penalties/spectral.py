@@ -7,8 +7,8 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array
-from .._values import attribute_of_part
 from .base import Penalty, Structure, cached_attribute
 from .cones import PenaltyCones
 from .norms import L2Norm

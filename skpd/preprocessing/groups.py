@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike, Groups, MatrixLike, PerRow
-from .sourced import Sources, carried_sources, sources_of
+from .column_sources import Sources, carried_sources, sources_of
 
 
 def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Groups:

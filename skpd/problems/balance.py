@@ -19,8 +19,8 @@ The change also serves another purpose. The rounding of theta causes an error of
 which reduces a bound by that error times the coefficients that the penalty allows. This is too
 much if the ball is far larger than the optimal coefficients, or if features are far from 0. Along
 the directions in which the penalty is differentiable at coefficients near the optimum
-(`skpd.penalties.tangents`) the optimal values of X' diag(c) theta are known, and the change can
-establish them.
+(`skpd.penalties.smooth_directions`) the optimal values of X' diag(c) theta are known, and the
+change can establish them.
 """
 
 from collections.abc import Callable
@@ -237,7 +237,7 @@ def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
 
 
 def _known_products(problem: ProblemParts, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
-    """Directions T and the optimal values of T'X' diag(c) theta (`skpd.penalties.tangents`)."""
+    """The `SmoothDirections` T of the penalty, and the optimal values of T'X' diag(c) theta."""
     if problem.n_coefficients**2 * n_rows > LARGEST_TABLE:
         return None
     tangents = problem.penalty.smooth_directions(coef)

@@ -19,7 +19,7 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array
 from ..certificates import Certificate
-from ..certificates.objective import Sum
+from ..certificates.interface import Sum
 
 OPERATIONS = 16  # an upper bound on the rounding errors of one term of a sum
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import DualPoint, Sum
+from ..certificates.interface import DualPoint, Sum
 from .dual_points import PointOf
 from .linear_constraints import LinearConstraints
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array
-from .._values import attribute_of_part
-from ..certificates.objective import NOTHING, DualPoint, DualVector, Sum
+from ..certificates.interface import NOTHING, DualPoint, DualVector, Sum
 from .interfaces import ProblemParts
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
+from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
 from .interfaces import Free, ProblemParts
 

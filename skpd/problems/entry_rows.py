@@ -15,7 +15,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Mask, Numbers
-from ..certificates.objective import DualPoint
+from ..certificates.interface import DualPoint
 from ..designs import EntriesDesign
 from ..designs.largest_singular import estimated_largest_singular_value
 from ..losses import Loss

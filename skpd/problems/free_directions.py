@@ -18,8 +18,8 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from ..certificates.dual_corrections import least_linear
-from ..certificates.objective import NOTHING, DualPoint, Interval
-from ..losses.row_groups import RowGroup
+from ..certificates.interface import NOTHING, DualPoint, Interval
+from ..losses.jensen_groups import RowGroup
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
 from .free_features import Dependence, dependence, project_onto_free

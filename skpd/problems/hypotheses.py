@@ -8,7 +8,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import Sum
+from ..certificates.interface import Sum
 
 
 class Hypotheses(ABC):

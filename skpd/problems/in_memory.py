@@ -11,13 +11,13 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices, Numbers
 from ..certificates import dual_estimate
-from ..certificates.objective import DualPoint
+from ..certificates.interface import DualPoint
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..designs.outputs_gram import OutputsGram
 from ..designs.sampling import uniform_by_place
 from ..losses import Loss
-from ..losses.row_groups import RowGroup
-from ..losses.worst_case import WorstCaseHinge
+from ..losses.flipped_labels import WorstCaseHinge
+from ..losses.jensen_groups import RowGroup
 from ..penalties import Penalty
 from .dual_points import RowPoint
 from .free_directions import FreeDirections

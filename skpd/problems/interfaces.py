@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
-from .._values import attribute_of_part
-from ..certificates.objective import DualPoint, DualVector, Interval, Objective
+from ..certificates.interface import DualPoint, DualVector, Interval, Objective
 from ..designs import Design, DualProducts, WeightedGram
 from ..designs.outputs_gram import OutputsGram
 from ..losses import Loss
@@ -259,7 +259,7 @@ class Rows(ABC, Generic[Dual]):
         """The sum over the rows of each free number."""
         return cast(Numbers, rows.sum())
 
-    def free_part(self, numbers: Array) -> Numbers:
+    def intercept_of(self, numbers: Array) -> Numbers:
         """The intercept of a model from the last of the primal variables."""
         return float(numbers[0]) if self.fit_intercept else 0.0
 
@@ -325,7 +325,7 @@ class Rows(ABC, Generic[Dual]):
         """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known."""
         return 0.0
 
-    def distances_of_slopes(self, problem: ProblemParts, gap: float) -> Array | None:
+    def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         """The bounds sqrt(2 L gap sum_i c_i x_ij^2) for L-smooth losses; None for others.
 
         They follow from sum_i c_i (theta_i - theta_i*)^2 <= 2 L gap by Cauchy and Schwarz.

@@ -24,7 +24,7 @@ from scipy.sparse.linalg import lsqr
 
 from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
-from ..certificates.objective import NOTHING, Sum
+from ..certificates.interface import NOTHING, Sum
 
 ROUNDS = 30  # most rounds of corrections, as one may violate constraints that others repaired
 TARGET = 0.25  # distance of corrected constraints inside their bounds, times the slack

@@ -8,7 +8,7 @@ from ..certificates import Certificate, bound_below, relative_gap
 from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import ImpliedBounds
 from ..certificates.row_bounds import row_bounds
-from ..penalties.intervals import Slopes
+from ..penalties.implied_intervals import Slopes
 from .problem import Problem
 
 # With norms of columns below 1 / TINY and positive weights above TINY no product overflows, and
@@ -73,7 +73,7 @@ class Moments:
         dual = bound_below(problem, value - lost - ROUNDING * (abs(value) + lost + upper), primal)
         lowest, highest = problem.free.intervals(alpha, upper)[0]
         gap, slopes = primal - dual, Slopes(v, error, alpha)
-        distances = problem.distances_of_slopes(gap)
+        distances = problem.distances_of_products(gap)
         return Certificate(
             primal, dual, gap, relative_gap(problem, gap), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",

@@ -9,7 +9,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Numbers
-from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
+from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
 from .in_memory import RowsInMemory

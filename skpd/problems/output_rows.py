@@ -16,9 +16,9 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON, sum_and_rest
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
-from .._values import attribute_of_part
-from ..certificates.objective import DualPoint
+from ..certificates.interface import DualPoint
 from ..designs import Design, DualProducts
 from ..designs.far_columns import FAR
 from ..designs.outputs import OutputsDesign, SharedDesign
@@ -137,7 +137,7 @@ class RowsOfOutputs(RowsInMemory):
     def weights_of_free(self) -> Array:
         return self.sums(self.weights)
 
-    def free_part(self, numbers: Array) -> Array:
+    def intercept_of(self, numbers: Array) -> Array:
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
         if self.loss.of_classes:  # adding a number to all intercepts does not change the loss

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, cast
 import numpy as np
 
 from .._typing import Array, Indices, Mask, Numbers
-from ..certificates.objective import DualPoint, DualVector, Interval
+from ..certificates.interface import DualPoint, DualVector, Interval
 from ..certificates.rigorous import rigorous_primal
 from ..designs import DualProducts
 from ..penalties import Penalty
@@ -139,7 +139,7 @@ class Problem(ProblemParts):
     def split(self, variables: Array) -> tuple[Array, Numbers]:
         """The pair (coef, intercept) of a vector of primal variables."""
         coef = variables[: self.n_coefficients]
-        return coef, self.rows.free_part(variables[self.n_coefficients :])
+        return coef, self.rows.intercept_of(variables[self.n_coefficients :])
 
     def join(self, coef: Array, intercept: Numbers) -> Array:
         """The vector of primal variables of (coef, intercept)."""
@@ -299,10 +299,10 @@ class Problem(ProblemParts):
             return np.zeros(self.n_samples + len(self.constraints))
         return cast(DualVector, self.rows.zero_dual(theta))
 
-    def distances_of_slopes(self, gap: float) -> Array | None:
+    def distances_of_products(self, gap: float) -> Array | None:
         if self.constraints is not None:
             return None  # there is no bound on the optimal multipliers, on which slopes depend
-        return self.rows.distances_of_slopes(self, gap)
+        return self.rows.distances_of_products(self, gap)
 
     def decision_costs(self, coef: Array, free: Numbers, theta: DualVector | None) -> Array | None:
         if not self.lift.same_predictions:

@@ -12,9 +12,9 @@ every point ::
     v = sum_i c_i (p_i - r_i) y_i x_i,   s = sum_i c_i (p_i - r_i) y_i,   rho = sum_i c_i r_i.
 
 This is an ordinary problem in the variables (w, lam), with the loss `WorstCaseHinge` of
-`skpd.losses.worst_case`, the penalty `skpd.penalties.NormEpigraph` and the products (-v, -kappa
-rho) of a dual point. A model (w, b) has the best lam. As h is at least the hinge loss, the
-interval of b for the hinge loss is valid here as well.
+`skpd.losses.flipped_labels`, the penalty `skpd.penalties.NormEpigraph` and the products
+(-v, -kappa rho) of a dual point. A model (w, b) has the best lam. As h is at least the hinge loss,
+the interval of b for the hinge loss is valid here as well.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from ..designs import Design
 from ..losses import Hinge
-from ..losses.worst_case import WorstCaseHinge
+from ..losses.flipped_labels import WorstCaseHinge
 from ..penalties import L1, ElasticNet, NormEpigraph, Penalty, Separable, SquaredL2
 from ..penalties.base import NO_FEATURES, FreeFeatures
 from ..penalties.epigraph import NORMS

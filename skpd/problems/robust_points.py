@@ -13,10 +13,10 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from ..certificates.objective import NOTHING, DualPoint, Sum
+from ..certificates.interface import NOTHING, DualPoint, Sum
 from ..losses import Hinge
-from ..losses.row_groups import RowGroup
-from ..losses.worst_case import GRID
+from ..losses.flipped_labels import GRID
+from ..losses.jensen_groups import RowGroup
 from .dual_points import PointOf
 from .free_directions import FreeDirections, Support
 from .interfaces import ProblemParts

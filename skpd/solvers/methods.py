@@ -11,19 +11,24 @@ from .coordinates.classes import class_descent, has_class_descent
 from .coordinates.dual import dual_descent, has_square
 from .coordinates.pairs import pair_descent
 from .frank_wolfe.trace_norm import line_search_over_trace_norm
-from .interior import expected_cost, faces_of_ball, interior_point, interior_point_to_the_zeros
-from .low_rank.alternating import alternating_multipliers
-from .low_rank.gradients import has_trace_norm, singular_gradients, soft_impute
-from .low_rank.restarted import pdprox_restarted_for_completion
+from .interior import (
+    expected_cost,
+    interior_on_working_sets,
+    interior_point,
+    interior_point_to_the_zeros,
+)
+from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients, soft_impute
+from .low_rank.admm import alternating_multipliers
+from .low_rank.restarted_hybrid_gradient import pdprox_restarted_for_completion
 from .newton.proximal_multipliers import proximal_multipliers
-from .outputs import has_separate_outputs
 from .proximal.restarted import pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
 from .robust.certain_labels import certain_labels
 from .robust.proximal_multipliers import proximal_multipliers as robust_multipliers
+from .separate_outputs import has_separate_outputs
 from .structured.bundle import bundle
 from .structured.smooth import quasi_newton, smooth
-from .structured.thresholds import has_threshold_rows
+from .structured.threshold_rows import has_threshold_rows
 
 
 class Method(NamedTuple):
@@ -99,7 +104,7 @@ ENGINES: dict[str, Method] = {
         "interior-point", interior_point_to_the_zeros, *CONES
     ),
     "interior-point-faces": Method(
-        "interior-point-faces", faces_of_ball,
+        "interior-point-faces", interior_on_working_sets,
         lambda p: p.penalty.structure is Structure.MAXIMUM and p.loss.has_cones,
         "the l-infinity norm and a loss with cones",
     ),

@@ -18,7 +18,7 @@ from ..penalties import Structure
 from ..problems import Problem
 from .coordinates.dual import takes_few_passes
 from .equivalent import centred, centred_problem
-from .frank_wolfe.l1_ball import is_well_conditioned, search_for_multiplier
+from .frank_wolfe.multiplier_search import is_well_conditioned, search_for_multiplier
 from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
@@ -26,13 +26,13 @@ from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, THRESHOLDS, Method
 from .newton.settings import SETTINGS as NEWTON
 from .norms import by_slopes
 from .options import Value
-from .outputs import has_separate_outputs, output_by_output
 from .published.methods import PUBLISHED
 from .robust.settings import SELECTION as ROBUST
-from .settings import SETTINGS
+from .selection_settings import SETTINGS
+from .separate_outputs import has_separate_outputs, output_by_output
 from .solver_context import SolverContext
 from .structured.settings import GRADIENTS
-from .structured.thresholds import by_threshold_rows, has_threshold_rows
+from .structured.threshold_rows import by_threshold_rows, has_threshold_rows
 
 BY_PARTS = "a penalty of single features or of groups"
 BY_CONES = "iterations hardly depend on the data"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skpd.certificates.objective import DualPoint
+from skpd.certificates.interface import DualPoint
 from skpd.losses import Squared
 from skpd.penalties import L1
 
@@ -119,7 +119,7 @@ class Objective:
         self.asked.append(upper)
         return list(self.intervals)
 
-    def distances_of_slopes(self, gap):
+    def distances_of_products(self, gap):
         return self.distances
 
     def decision_costs(self, coef, free, theta):

@@ -9,7 +9,7 @@ import pytest
 
 from skpd.certificates import DualBound
 from skpd.certificates.dual_corrections import DualCorrections, _best_scale, _vertex, least_linear
-from skpd.certificates.objective import NOTHING, DualPoint
+from skpd.certificates.interface import NOTHING, DualPoint
 from skpd.penalties import NonNegativeL1
 from tests.certificates.small import ALLOWANCE, Objective, Point, penalty_of
 

@@ -22,7 +22,7 @@ from skpd.certificates.coefficients import ImpliedBounds, implied_bounds_of
 from skpd.certificates.digits import rounded
 from skpd.certificates.row_bounds import RowBounds, most_turned, row_bounds
 from skpd.penalties import L1, ElasticNet, GroupL2, NonNegativeL1, SquaredL2, WeightedL1
-from skpd.penalties.intervals import Slopes
+from skpd.penalties.implied_intervals import Slopes
 from tests.certificates.small import ALLOWANCE, Objective, Point, penalty_of
 
 THETA = np.array([1.0, -2.0])

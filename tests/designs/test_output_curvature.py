@@ -7,8 +7,9 @@ from scipy.special import entr, log_softmax, softmax
 from sklearn.datasets import load_wine
 
 from skpd import MultinomialPD, kernels
-from skpd.designs import Design, outputs_gram, outputs_moments
-from skpd.designs.outputs_moments import FeatureMoments
+from skpd.designs import Design, outputs_gram
+from skpd.designs import outputs_moment_preconditioner as outputs_moments
+from skpd.designs.outputs_moment_preconditioner import FeatureMoments
 from skpd.losses import Softmax
 from skpd.solvers.newton.output_preconditioners import _Averaged, _Rowwise, without_rows
 

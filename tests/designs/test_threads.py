@@ -17,7 +17,7 @@ from skpd.designs.threads import (
     blas_threads_for_product,
     one_blas_thread,
 )
-from skpd.solvers.newton.parts import GroupedPart
+from skpd.solvers.newton.penalty_of_model import GroupedPart
 
 
 def blas_threads():

@@ -36,7 +36,7 @@ from skpd import (
 from skpd.losses import Poisson
 from skpd.losses.shifted import with_offset
 from skpd.penalties import L1
-from skpd.problems.shards.build import problem_of_shards
+from skpd.problems.shards.problem_of_shards import problem_of_shards
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards
 from skpd.solvers import solve

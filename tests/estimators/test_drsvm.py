@@ -22,7 +22,7 @@ from skpd.solvers import Monitor, SolverContext, select, solve
 from skpd.solvers.interior import interior_point
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
 from skpd.solvers.robust.certain_labels import certain_labels
-from skpd.solvers.robust.faces import next_face
+from skpd.solvers.robust.cone_faces import next_face
 from skpd.solvers.robust.proximal_multipliers import proximal_multipliers
 from tests.oracles.robust_reference import robust_linear_programme
 

@@ -17,7 +17,7 @@ from skpd import MultivariateSVC, certify, path
 from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RocAuc
 from skpd.penalties import L1, GroupL2, SquaredL2
-from skpd.problems.score_rows import scores_problem
+from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
 
 SCORINGS = ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"]

@@ -20,7 +20,7 @@ from skpd.losses import Hinge, Logistic
 from skpd.losses.ordinal import OrdinalLoss
 from skpd.penalties import L1, GroupL2, L2Norm, SquaredL2
 from skpd.problems import Point
-from skpd.problems.score_rows import scores_problem
+from skpd.problems.structured_rows import scores_problem
 from skpd.problems.thresholds import threshold_rows
 from skpd.solvers import solve
 from skpd.solvers.newton.steps import NewtonSteps

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
 from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, path
-from skpd.estimators.concordance import concordance
+from skpd.estimators.concordance_index import concordance
 from skpd.losses.survival import PartialLikelihood
 from tests.oracles.reference import cox_programme
 

@@ -54,9 +54,9 @@ from skpd.losses.scaled_huber import ScaledHuber
 from skpd.penalties import L1, ElasticNet, SquaredL2, TotalVariation
 from skpd.problems import linear_problem
 from skpd.problems.output_rows import outputs_problem
-from skpd.problems.score_rows import scores_problem
+from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import METHODS
-from skpd.solvers.newton.scale import scaled_huber_bounds
+from skpd.solvers.newton.scaled_huber import scaled_huber_bounds
 from tests.oracles.optima import NotSolved
 from tests.oracles.reference import concomitant_programme, linear_pieces, multinomial_programme
 from tests.oracles.scikit_learn import VERSION, l1_logistic

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import losses as L
 from skpd.losses.base import Loss
+from skpd.losses.flipped_labels import FlippedHinge, WorstCaseHinge
 from skpd.losses.shifted import Shifted, with_offset
-from skpd.losses.worst_case import FlippedHinge, WorstCaseHinge
 
 MARGIN, RESIDUAL = "of_labels has_decisions ", "of_residuals "
 LINEAR = "linear_conjugate linear_tails piecewise_quadratic has_cones has_kinks is_compiled "

@@ -13,7 +13,7 @@ from sklearn.metrics import fbeta_score, roc_auc_score
 from benchmarks.multivariate import every_labeling
 from skpd import kernels
 from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc, multivariate
-from skpd.losses.labelings import best_flips, marginals
+from skpd.losses.labeling_sums import best_flips, marginals
 from skpd.losses.multivariate import LARGEST_TABLE, _prefix_sums
 
 EPSILON = 2.0**-52

@@ -238,8 +238,8 @@ def test_distances_of_slopes(rng):
     loss, (_, weights, _), _ = drawn(rng, Logistic())
     norms = np.sqrt(weights / weights.sum() @ X**2)
     expected = sqrt(2.0 * 0.25 * 3) * (1.0 + 1e-9) * norms
-    assert_allclose(loss.distances_of_slopes(Design(X)), expected, rtol=1e-12)
-    assert drawn(rng, Hinge())[0].distances_of_slopes(Design(X)) is None
+    assert_allclose(loss.distances_of_products(Design(X)), expected, rtol=1e-12)
+    assert drawn(rng, Hinge())[0].distances_of_products(Design(X)) is None
 
 
 def test_derivatives_at_kinks_are_balanced():

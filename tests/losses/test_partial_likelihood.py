@@ -243,7 +243,7 @@ def test_hessians_of_sums_that_underflow_and_distances(rng):
     assert loss.hessian(z, design, columns) is None
     kept = loss.places
     ranges = 0.5 * np.ptp(X[kept], axis=0)
-    found = loss.distances_of_slopes(design)
+    found = loss.distances_of_products(design)
     expected = np.sqrt(2.0 * loss.total) * (1.0 + 1e-9) * design.half_ranges(kept)
     assert_allclose(found, expected, rtol=1e-13)
     assert_allclose(found, np.sqrt(2.0 * loss.total) * ranges, rtol=1e-8)

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skpd import kernels
 from skpd import losses as L
 from skpd._floats import sum_and_rest
+from skpd.losses.jensen_groups import all_rows
 from skpd.losses.residual import weighted_quantile
-from skpd.losses.row_groups import all_rows
 from skpd.losses.shifted import with_offset
 
 N, EPSILON = 40, 2.0**-52

@@ -10,9 +10,9 @@ from scipy.optimize import minimize_scalar
 from skpd import losses as L
 from skpd.losses.chain_recursions import Chains, sum_product
 from skpd.losses.chains import ChainLogLoss, ChainLoss
-from skpd.losses.labelings import marginals
+from skpd.losses.jensen_groups import RowGroup
+from skpd.losses.labeling_sums import marginals
 from skpd.losses.ordinal import OrdinalLoss
-from skpd.losses.row_groups import RowGroup
 from skpd.losses.scaled_huber import ScaledHuber
 from skpd.losses.structured import StructuredDual
 from skpd.losses.survival import PartialLikelihood
@@ -104,7 +104,7 @@ def test_what_losses_of_all_scores_say(flags):
     most = loss.weights @ (loss.largest_theta * error) * (1.0 + 1e-9)
     if not loss.has_thresholds and not isinstance(loss, PartialLikelihood):
         assert_allclose(loss.sensitivity(error), most, rtol=1e-14)
-        assert loss.distances_of_slopes(None) is None
+        assert loss.distances_of_products(None) is None
 
 
 # The Huber loss with its scale

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import penalties as R
 from skpd._floats import EPSILON
-from skpd.penalties.intervals import ROUNDING, Slopes, intervals_within
+from skpd.penalties.implied_intervals import ROUNDING, Slopes, intervals_within
 
 FAR = 1e7  # beyond all ends of intervals
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skpd import penalties as R
-from skpd.penalties.checks import _Duals, _Tests
+from skpd.penalties.declaration_checks import _Duals, _Tests
 
 
 def soft(w, step):

@@ -12,7 +12,7 @@ from skpd.penalties import L1, WeightedL1
 from skpd.problems.dual_points import BalancedPoint
 from skpd.problems.shards import bounds
 from skpd.problems.shards.balance import _least_singular
-from skpd.problems.shards.build import problem_of_shards
+from skpd.problems.shards.problem_of_shards import problem_of_shards
 from skpd.problems.shards.remote_dual import BalancingChange, RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards

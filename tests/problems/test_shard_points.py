@@ -12,8 +12,8 @@ from skpd.losses.shifted import with_offset
 from skpd.penalties import L1
 from skpd.problems import linear_problem
 from skpd.problems.shards import bounds
-from skpd.problems.shards.build import problem_of_shards
 from skpd.problems.shards.points import DualSums, entries
+from skpd.problems.shards.problem_of_shards import problem_of_shards
 from skpd.problems.shards.remote_dual import BalancingChange, RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards

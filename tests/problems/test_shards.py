@@ -14,7 +14,7 @@ from skpd.losses import Absolute, Hinge
 from skpd.penalties import L1
 from skpd.problems.shards import balance
 from skpd.problems.shards.bounds import point_sums
-from skpd.problems.shards.build import problem_of_shards
+from skpd.problems.shards.problem_of_shards import problem_of_shards
 from skpd.problems.shards.remote_dual import RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
 from skpd.problems.shards.shards import LocalShards

@@ -8,7 +8,7 @@ from skpd.losses import Hinge
 from skpd.losses.structured import StructuredDual, StructuredLoss
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2, TotalVariation
 from skpd.problems import linear_problem
-from skpd.problems.score_rows import scores_problem
+from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
 from tests.oracles.optima import linear_optimum
 

@@ -21,7 +21,7 @@ from skpd.penalties import L1, L1Ball, Spectral, SquaredL2OnL1Ball
 from skpd.problems import linear_problem
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import METHODS, SolverContext, select, solve
-from skpd.solvers.frank_wolfe.table import Table
+from skpd.solvers.frank_wolfe.whole_matrix_samples import Table
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.published.pdbfw import pdbfw
 

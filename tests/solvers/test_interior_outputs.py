@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skpd import MultinomialPD, MultiTaskPD
 from skpd.designs import Design
 from skpd.designs.outputs import OutputsDesign
-from skpd.estimators.outputs import OUTPUT_LOSSES, OUTPUT_PENALTIES
+from skpd.estimators.output_parameters import OUTPUT_LOSSES, OUTPUT_PENALTIES
 from skpd.losses import CrammerSinger, Softmax
 from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, Spectral
 from skpd.problems import Problem

@@ -10,9 +10,9 @@ from skpd.losses import Absolute, EpsilonInsensitive, Pinball
 from skpd.problems.entry_rows import RowsOfEntries, entries_problem
 from skpd.problems.free_groups import FreeGroups
 from skpd.solvers.accelerated.outputs import accelerated_gradients
-from skpd.solvers.low_rank.alternating import alternating_multipliers
+from skpd.solvers.low_rank.admm import alternating_multipliers
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
-from skpd.solvers.low_rank.restarted import pdprox_restarted_for_completion
+from skpd.solvers.low_rank.restarted_hybrid_gradient import pdprox_restarted_for_completion
 from skpd.solvers.monitor import Monitor
 from skpd.solvers.select import select
 from skpd.solvers.solver_context import SolverContext

@@ -29,7 +29,8 @@ from skpd.penalties import (
 )
 from skpd.problems import Point, linear_problem
 from skpd.solvers import METHODS, Monitor, SolverContext, solve
-from skpd.solvers.newton import in_memory, parts, quadratic
+from skpd.solvers.newton import in_memory, quadratic
+from skpd.solvers.newton import penalty_of_model as parts
 from skpd.solvers.newton.proximal_multipliers import proximal_multipliers
 from skpd.solvers.newton.quadratic import quadratic_model
 from skpd.solvers.newton.settings import QUADRATIC, SETTINGS

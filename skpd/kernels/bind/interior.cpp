@@ -1,11 +1,11 @@
-// The Python bindings of the terms of an interior-point method (methods/interval_terms.hpp has the formulas).
+// The Python bindings of the terms of an interior-point method (methods/interior_interval_terms.hpp has the formulas).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include <optional>
 
 #include "bind/matrix.hpp"
-#include "methods/interval_terms.hpp"
+#include "methods/interior_interval_terms.hpp"
 
 using namespace nanobind::literals;
 

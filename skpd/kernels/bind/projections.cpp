@@ -1,5 +1,5 @@
 // The Python bindings of projections onto boxes with a hyperplane and onto l1 balls, and of the proximal operator and
-// dual norms of total variation penalties (maths/projections.hpp, epigraph.hpp and total_variation.hpp have the
+// dual norms of total variation penalties (maths/box_hyperplane.hpp, epigraph.hpp and total_variation.hpp have the
 // formulas). The `error` of a dual norm bounds the sum of the errors of v.
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "bind/arrays.hpp"
 #include "maths/epigraph.hpp"
-#include "maths/projections.hpp"
+#include "maths/box_hyperplane.hpp"
 #include "maths/total_variation.hpp"
 
 using namespace nanobind::literals;

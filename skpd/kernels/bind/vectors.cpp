@@ -14,7 +14,7 @@
 #include "data/compensated.hpp"
 #include "data/dense_vectors.hpp"
 #include "maths/norms.hpp"
-#include "maths/projections.hpp"
+#include "maths/box_hyperplane.hpp"
 
 using namespace nanobind::literals;
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/table_products.hpp"
+#include "data/class_score_products.hpp"
 #include "methods/dual_iterate.hpp"
 
 namespace skpd {

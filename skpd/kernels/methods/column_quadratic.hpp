@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/scaled_columns.hpp"
+#include "data/curvature_factor.hpp"
 #include "maths/small_system.hpp"
 #include "methods/coordinate_sweeps.hpp"
 

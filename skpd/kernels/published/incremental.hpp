@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "data/products.hpp"
-#include "published/robust_prox.hpp"
+#include "published/robust_svm_prox.hpp"
 
 namespace skpd {
 

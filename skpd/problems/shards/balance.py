@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._floats import EPSILON
 from ..._typing import Array
-from ...certificates.objective import DualPoint
+from ...certificates.interface import DualPoint
 from ..balance import MOST, SCALES
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections

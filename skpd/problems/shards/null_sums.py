@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 from ..._floats import EPSILON
 from ...losses import Loss
+from ...losses.jensen_groups import RowGroup
 from ...losses.numerical import constant_between
-from ...losses.row_groups import RowGroup
 from ...losses.shifted import Shifted
 from .bounds import constant_sums, null_sums, target_sums
 from .remote_dual import RemoteDualPoint

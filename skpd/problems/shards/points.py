@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._floats import EPSILON
 from ..._typing import Array
-from ...certificates.objective import NOTHING, Sum
+from ...certificates.interface import NOTHING, Sum
 from ..dual_points import RowPoint
 from ..interfaces import ProblemParts
 from ..solution import Point

@@ -8,14 +8,14 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from ..._floats import EPSILON
+from ..._immutable_base import attribute_of_part
 from ..._typing import Array, Indices, Numbers
-from ..._values import attribute_of_part
 from ...certificates import dual_estimate
 from ...designs import Design
 from ...designs.far_columns import FAR
 from ...designs.row_blocks import stacked
 from ...losses import Loss
-from ...losses.row_groups import RowGroup
+from ...losses.jensen_groups import RowGroup
 from ...penalties import Penalty
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..interfaces import Free, ProblemParts, Rows
@@ -268,7 +268,7 @@ class RowsInShards(Rows):
         d, variables = self.n_coefficients, theta.model
         if variables is None:
             variables = np.zeros(d + self.n_free)
-        model = variables[:d], float(self.free_part(variables[d:]))
+        model = variables[:d], float(self.intercept_of(variables[d:]))
         self.shards.each(
             partial(keep_repaired, model=model, key=theta.point.key, new_key=owner.key)
         )

@@ -13,7 +13,7 @@ from ...certificates import dual_estimate
 from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
-from .estimate_schedule import Result, within
+from .certified_estimates import Result, within
 from .proximal_gradient import SmoothModel, proximal_gradients
 from .settings import GRADIENTS as SETTINGS
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
-from .estimate_schedule import EstimateSchedule, Result
+from .certified_estimates import EstimateSchedule, Result
 from .settings import GRADIENTS as SETTINGS
 
 

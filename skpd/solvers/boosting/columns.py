@@ -10,7 +10,7 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates import Certificate
-from ...certificates.objective import Sum
+from ...certificates.interface import Sum
 from ...problems.boosting import BoostingProblem
 from ...problems.hypotheses import Hypotheses
 from ..monitor import HISTORY_DTYPE

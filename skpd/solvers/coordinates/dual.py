@@ -11,7 +11,7 @@ from ...problems import Point, Problem
 from ..certificate_schedule import PAUSE_ENTRIES
 from ..newton.settings import SETTINGS as NEWTON
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
-from ..settings import SETTINGS as SELECTION
+from ..selection_settings import SETTINGS as SELECTION
 from ..solver_context import SolverContext
 from .settings import DUAL
 

@@ -16,7 +16,7 @@ from ..low_rank.factors import BallProjection, ball_level
 from ..options import OptionalCount, OptionalFactor, PositiveShare
 from ..solver_context import SolverContext
 from .settings import TRACE_NORM
-from .table import Table
+from .whole_matrix_samples import Table
 
 
 def block_frank_wolfe(
@@ -52,7 +52,7 @@ def block_frank_wolfe(
     product, W, theta = table.matmul(own.W), own.W, own.theta
     G = table.rmatmul(table.weights[:, np.newaxis] * theta)
     of_all = 0.0 if delta is not None else _step_of_theory(own, problem.loss)
-    with own.certified_at_the_end():
+    with own.certifying_at_the_end():
         while not own.ended:
             own.n_iter += 1
             update = project(W - (G / table.alpha + W) / eta, radius)
@@ -90,7 +90,7 @@ def line_search_over_trace_norm(context: SolverContext) -> None:
     """
     own = _Iterate(context)
     project, dual = BallProjection(context.random_state), _DualSteps(own)
-    with own.certified_at_the_end():
+    with own.certifying_at_the_end():
         if context.start is not None:
             own.check()
         _primal_phase(own, project, dual)
@@ -117,7 +117,7 @@ class _Iterate:
             self.check()
 
     @contextmanager
-    def certified_at_the_end(self) -> Iterator[None]:
+    def certifying_at_the_end(self) -> Iterator[None]:
         """End the iteration if numbers overflow, and certify the last iterate of a Ctrl-C."""
         try:
             with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):

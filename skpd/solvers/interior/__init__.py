@@ -1,10 +1,14 @@
 """A primal-dual interior-point method for losses and penalties with a representation by cones."""
 
-from .faces import faces_of_ball
+from .linf_working_sets import interior_on_working_sets
 from .method import interior_point, interior_point_to_the_zeros
 from .programmes import cost_of_run, expected_cost, has_decompositions
 
 __all__ = [
-    "cost_of_run", "expected_cost", "faces_of_ball", "has_decompositions", "interior_point",
+    "cost_of_run",
+    "expected_cost",
+    "has_decompositions",
+    "interior_on_working_sets",
+    "interior_point",
     "interior_point_to_the_zeros",
 ]  # fmt: skip

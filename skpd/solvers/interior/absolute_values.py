@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import Array, Indices, Numbers
 from .cones import Groups
-from .pairs import Maxima, NumberPairs
+from .slack_multiplier_pairs import Maxima, NumberPairs
 from .systems import NewtonSystem
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array, Indices
-from .pairs import ConeVector, Pairs
+from .slack_multiplier_pairs import ConeVector, Pairs
 from .systems import NewtonSystem
 
 

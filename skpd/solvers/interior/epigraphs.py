@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._typing import Array, Indices
 from .cones import Cones, EuclideanNorms, Groups
-from .pairs import ConeVector
+from .slack_multiplier_pairs import ConeVector
 from .systems import NewtonSystem
 
 

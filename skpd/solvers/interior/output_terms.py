@@ -14,8 +14,8 @@ from ...designs import Design
 from ...losses import Loss
 from .cones import EuclideanNorms
 from .maps import Map, OutputDifferences
-from .pairs import ConeVector, Maxima
 from .settings import SETTINGS
+from .slack_multiplier_pairs import ConeVector, Maxima
 from .systems import NewtonSystem
 from .terms import DualTerm, Intervals, Smooth
 

@@ -13,7 +13,7 @@ from ...designs.gram import BLAS
 from ...penalties import Structure
 from ...problems import Point, Problem
 from .absolute_values import LargestSizes, SquaredSums
-from .bases import Basis, CentredFeatures
+from .coefficient_bases import Basis, CentredFeatures
 from .epigraphs import SquaredSumOfNorms
 from .output_systems import OutputRows, OutputsSystem
 from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows

@@ -11,7 +11,7 @@ from ...losses.base import LinearPiece
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from .absolute_values import SumEpigraph
-from .bases import CentredFeatures, basis_of
+from .coefficient_bases import CentredFeatures, basis_of
 from .cones import EuclideanNorms
 from .constraints import constraint_terms
 from .epigraphs import SquareEpigraph

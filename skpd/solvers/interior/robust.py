@@ -12,9 +12,9 @@ from ...problems.robust import first_flip, terms_of
 from .absolute_values import SumEpigraph
 from .epigraphs import EuclideanEpigraph
 from .maps import Predictions
-from .pairs import Maxima
 from .programme import Programme
 from .settings import SETTINGS
+from .slack_multiplier_pairs import Maxima
 from .systems import NewtonSystem
 from .terms import DualTerm
 

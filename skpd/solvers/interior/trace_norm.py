@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..._typing import Array
-from .pairs import Pairs
+from .slack_multiplier_pairs import Pairs
 from .systems import NewtonSystem
 
 

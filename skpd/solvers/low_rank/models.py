@@ -14,7 +14,7 @@ from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...designs.largest_singular import estimated_largest_singular_value
 from ...problems import Point
-from ..accelerated.estimate_schedule import Result
+from ..accelerated.certified_estimates import Result
 from ..accelerated.proximal_gradient import SmoothModel
 from ..solver_context import SolverContext
 from .factors import Factors, SingularThreshold, Sum

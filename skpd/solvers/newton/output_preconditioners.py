@@ -1,8 +1,8 @@
 """Preconditioners: approximate inverses of the curvature of several outputs plus a ridge.
 
 The curvature is approximately G (x) C with a matrix G over the features and a matrix C over the
-outputs (`skpd.designs.outputs_moments`). C accounts for directions without curvature: for losses
-of classes, adding a number to all outputs does not change the losses.
+outputs (`skpd.designs.outputs_moment_preconditioner`). C accounts for directions without
+curvature: for losses of classes, adding a number to all outputs does not change the losses.
 """
 
 from abc import ABC, abstractmethod

@@ -44,7 +44,7 @@ class OutputRows(InMemory):
 
 
 class CoupledRows(OutputRows):
-    """Rows of a coupled loss, whose curvature has a rank-one term (`skpd.losses.coupled`)."""
+    """Rows of a loss of `skpd.losses.coupled_outputs`, whose curvature has a rank-one term."""
 
     @property
     def factor(self) -> Array:

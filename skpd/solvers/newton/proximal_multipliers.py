@@ -31,11 +31,11 @@ from .iterate import Iterate
 from .output_rows import CoupledRows, OutputRows
 from .path_prediction import PathPrediction, PathSolution
 from .rows import AllRows
-from .score_rows import ScoreRows
 from .settings import SCHEDULE, SETTINGS
 from .sharded_rows import ShardedRows
 from .shrinking import Shrinking
 from .steps import NewtonSteps
+from .structured_rows import ScoreRows
 from .working_set import Chosen, WorkingSet
 
 
@@ -144,7 +144,7 @@ class _Rounds:
         iterate.known_gradient, self.shrinking.radius = None, None
         iterate.w = w
         self.envelope.restart(w, other.envelope.sigma)
-        iterate.all_rows.begin_from(w, self.envelope.sigma)
+        iterate.all_rows.begin_from_solution(w, self.envelope.sigma)
         self.steps.sample = other.iterate.all_rows
 
     @property

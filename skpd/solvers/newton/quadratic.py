@@ -13,7 +13,7 @@ from ..._typing import Array, Indices
 from ...designs.gram import CurvatureForm
 from ...penalties import Structure
 from .output_quadratic import minimise_blocks, minimise_by_products
-from .parts import GroupedPart, SeparablePart
+from .penalty_of_model import GroupedPart, SeparablePart
 from .settings import QUADRATIC, SETTINGS, Accuracy
 
 

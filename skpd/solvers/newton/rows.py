@@ -106,7 +106,7 @@ class AllRows(RowSide):
     def dual_point(self) -> Any:
         """The derivatives of the smoothed losses, which are the dual point for a certificate."""
 
-    def begin_from(self, variables: Array, sigma: float) -> None:
+    def begin_from_solution(self, variables: Array, sigma: float) -> None:
         """Move to a solution on other rows, and set the multipliers accordingly."""
         self.move_to(variables)
         if np.isfinite(sigma):

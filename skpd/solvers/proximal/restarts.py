@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point
-from ..accelerated.estimate_schedule import within
+from ..accelerated.certified_estimates import within
 from ..accelerated.settings import SCHEDULE
 from ..certificate_schedule import StallDetector
 from ..solver_context import SolverContext

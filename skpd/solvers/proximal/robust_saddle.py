@@ -8,7 +8,7 @@ from ... import kernels
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...losses import Hinge
-from ...losses.worst_case import project_triangle
+from ...losses.flipped_labels import project_triangle
 from ...problems import Point, Problem
 from ...problems.regularisation import Regularisation
 from ...problems.robust import terms_of

@@ -26,8 +26,8 @@ from ..accelerated.settings import SETTINGS
 from ..options import Flag
 from ..solver_context import SolverContext
 from .excessive_gap import DualObjectives
+from .smoothed_loss import SmoothedLoss, prox_squares
 from .smoothed_objectives import PrimalObjectives
-from .smoothing import SmoothedLoss, prox_squares
 
 
 def agm(

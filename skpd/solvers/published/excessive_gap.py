@@ -31,12 +31,12 @@ import numpy as np
 from ..._typing import Array
 from ...designs import spectral_norm_bound
 from ...problems import Point
+from ..accelerated.certified_estimates import Result
 from ..accelerated.estimate_functions import Composite, Iterate
-from ..accelerated.estimate_schedule import Result
 from ..accelerated.geometry import Euclidean
 from ..solver_context import SolverContext
+from .smoothed_loss import SmoothedLoss
 from .smoothed_objectives import SmoothedObjectives
-from .smoothing import SmoothedLoss
 
 
 class DualObjectives(SmoothedObjectives):

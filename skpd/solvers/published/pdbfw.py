@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 from ... import kernels
 from ...problems import Point, Problem
 from ..certificate_schedule import PAUSE_ENTRIES
-from ..frank_wolfe.l1_ball import ridge_of
+from ..frank_wolfe.multiplier_search import ridge_of
 from ..frank_wolfe.settings import BLOCKS
 from ..options import OptionalCount, OptionalFactor, PositiveShare, require_compiled
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds

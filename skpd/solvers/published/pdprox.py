@@ -10,7 +10,7 @@ The paper's losses are maxima over a set Q of multipliers of a bilinear function
 projection onto Q is the proximal operator of l* used here, with H = X' diag(c). For losses that
 the paper writes with two multipliers (generalised hinge, epsilon-insensitive and pinball loss),
 those are the dual variables of the published methods, and theta is their combination with which
-the row enters the gradient (`skpd.losses.multipliers`).
+the row enters the gradient (`skpd.losses.maxima_over_multipliers`).
 """
 
 from functools import cached_property
@@ -20,7 +20,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs import spectral_norm_bound
-from ...losses.multipliers import Multipliers
+from ...losses.maxima_over_multipliers import Multipliers
 from ...problems import Point, Problem
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..coordinates.dual import has_square

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..._typing import Array
 from ...problems import Point
+from ..accelerated.certified_estimates import EstimateSchedule, Result
 from ..accelerated.estimate_functions import Composite, Iterate, infinite_memory, one_memory
-from ..accelerated.estimate_schedule import EstimateSchedule, Result
 from ..accelerated.settings import PUBLISHED, SETTINGS
 from ..solver_context import SolverContext
 

@@ -17,7 +17,7 @@ from ..._typing import Array
 from ...certificates import dual_estimate
 from ...losses.structured import StructuredLoss
 from ...problems import Point, Problem
-from ..accelerated.estimate_schedule import EstimateSchedule, Result, within
+from ..accelerated.certified_estimates import EstimateSchedule, Result, within
 from ..accelerated.outputs import ModelByRows, VectorModel
 from ..accelerated.proximal_gradient import proximal_gradients
 from ..accelerated.settings import GRADIENTS as STEPS

@@ -6,12 +6,12 @@ from math import fsum, inf
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import number
 from .._typing import Array
-from .._values import number
 from .base import Norm, Structure
 from .cones import PenaltyCones
 from .separable import soft_threshold
-from .tangents import SmoothDirections
+from .smooth_directions import SmoothDirections
 
 
 class Chained(Norm):

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array
-from ..certificates.objective import NOTHING, DualPoint, Interval, Sum
+from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..losses.structured import StructuredDual
 from .free_directions import FreeDirections, proven
 from .interfaces import ProblemParts

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from skpd import losses as L
 from skpd import penalties as R
-from skpd.losses import checks
+from skpd.losses import declaration_checks as checks
 
 
 class OwnHuber(L.ResidualLoss):

@@ -16,7 +16,7 @@ from ..certificates import (
 from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
 from ..problems import Point, Problem
 from ..solvers import solve
-from ..solvers.newton.scale import scaled_huber_bounds
+from ..solvers.newton.scaled_huber import scaled_huber_bounds
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from .._floats import EPSILON
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss
 from .cones import LossCones
+from .jensen_groups import RowGroups, all_rows
 from .numerical import PythonKernel
-from .row_groups import RowGroups, all_rows
 
 MEDIAN_STEPS = 100  # most steps of Weiszfeld's iteration for the geometric median
 Derivatives = tuple[Array, Array, Array]  # a gradient or projection, and d and e of diag(d) - e e'

@@ -143,7 +143,7 @@ class Objective(Protocol):
         The first is that of the intercept, (0, 0) without an intercept.
         """
 
-    def distances_of_slopes(self, gap: float) -> Array | None:
+    def distances_of_products(self, gap: float) -> Array | None:
         """Upper bounds on the distances of A' diag(c) theta from its value at an optimum.
 
         There is a bound for each coefficient. ``gap`` is the difference between the objective

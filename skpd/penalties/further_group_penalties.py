@@ -13,11 +13,11 @@ from math import sqrt
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import number
 from .._typing import Array, Indices
-from .._values import number
 from .base import Norm, Penalty, Structure, _half_square, _product
 from .cones import PenaltyCones
-from .groups import GroupL2, _Partitioned, _Weighted
+from .group_lasso import GroupL2, _Partitioned, _Weighted
 from .partition import Partition
 from .separable import soft_threshold
 
@@ -64,7 +64,7 @@ class _Tabular(_Partitioned):
         return rows, np.arange(len(rows)) - starts[rows]
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._bound(w)
+        bound = self._for_length_of(w)
         steps = np.broadcast_to(bound.partition.per_group(step), bound.partition.n_groups)
         x = np.empty(len(w))
         x[bound.partition.order] = bound._prox_of_rows(bound._table(w), steps)[bound._entries]
@@ -98,7 +98,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
         return np.ones(partition.n_groups)
 
     def value(self, w: Array) -> float:
-        bound = self._bound(w)
+        bound = self._for_length_of(w)
         return float(np.sum(bound._weights * np.max(np.abs(bound._table(w)), axis=1)))
 
     def _prox_of_rows(self, table: Array, steps: Array) -> Array:
@@ -108,7 +108,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
         return np.clip(table, -largest, largest)
 
     def dual_norm(self, v: Array) -> float:
-        bound = self._bound(v)
+        bound = self._for_length_of(v)
         return bound._largest_quotient(np.sum(np.abs(bound._table(v)), axis=1))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
@@ -157,13 +157,13 @@ class GroupL1Squared(_Square):
     """
 
     def value(self, w: Array) -> float:
-        return float(np.sum(np.sum(np.abs(self._bound(w)._table(w)), axis=1) ** 2))
+        return float(np.sum(np.sum(np.abs(self._for_length_of(w)._table(w)), axis=1) ** 2))
 
     def _prox_of_rows(self, table: Array, steps: Array) -> Array:
         return soft_threshold(table, _threshold_of_square(np.abs(table), steps)[:, np.newaxis])
 
     def _dual_size(self, v: Array) -> float:
-        largest = np.max(np.abs(self._bound(v)._table(v)), axis=1, initial=0.0)
+        largest = np.max(np.abs(self._for_length_of(v)._table(v)), axis=1, initial=0.0)
         return kernels.euclidean_norm(largest)
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
@@ -192,17 +192,17 @@ class SquaredGroupL2(_Square):
         return np.full_like(step, np.min(step))
 
     def value(self, w: Array) -> float:
-        total = float(np.sum(self._bound(w)._partition.norms(w)))
+        total = float(np.sum(self._for_length_of(w)._partition.norms(w)))
         return total * total  # inf where it overflows, where ** would raise an error
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        partition = self._bound(w)._partition
+        partition = self._for_length_of(w)._partition
         steps = np.array([np.min(step)])
         norms = partition.norms(w)[np.newaxis]
         return partition.shrink(w, float(_threshold_of_square(norms, steps)[0]))
 
     def _dual_size(self, v: Array) -> float:
-        return float(np.max(self._bound(v)._partition.norms(v), initial=0.0))
+        return float(np.max(self._for_length_of(v)._partition.norms(v), initial=0.0))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_squared_sum_of_norms(self._partition.starts, alpha)
@@ -259,18 +259,18 @@ class GroupElasticNet(_Weighted, Penalty):
         return self.group_ridge, norms, self.l1_ratio
 
     def value(self, w: Array) -> float:
-        bound, norm = self._bound(w), kernels.euclidean_norm(w)
+        bound, norm = self._for_length_of(w), kernels.euclidean_norm(w)
         norms = float(np.sum(bound._weights * bound._partition.norms(w)))
         return self.l1_ratio * norms + 0.5 * norm * (self.group_ridge * norm)
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._bound(w)
+        bound = self._for_length_of(w)
         threshold = bound._partition.per_group(step) * self.l1_ratio * bound._weights
         return bound._partition.shrink(w, threshold) / (1.0 + step * self.group_ridge)
 
     def _excess(self, v: Array, alpha: float) -> Array:
         """The excess max(||v_g|| - alpha weight_g, 0) of each group, of shape (n_groups,)."""
-        bound = self._bound(v)
+        bound = self._for_length_of(v)
         return np.maximum(bound._partition.norms(v) - alpha * bound.group_terms[1], 0.0)
 
     def conjugate(self, v: Array, alpha: float) -> float:
@@ -283,11 +283,11 @@ class GroupElasticNet(_Weighted, Penalty):
         One uses that the sum of weight_g ||w_g|| is at most radius / l1_ratio, the other that
         ||w||^2 is at most 2 radius / (1 - l1_ratio).
         """
-        bound, excess = self._bound(v), self._excess(v, alpha)
+        bound, excess = self._for_length_of(v), self._excess(v, alpha)
         return min(self.conjugate(v, alpha), bound._support(excess, radius))
 
     def support(self, v: Array, radius: float) -> float:
-        bound = self._bound(v)
+        bound = self._for_length_of(v)
         return bound._support(bound._partition.norms(v), radius)
 
     def _support(self, norms: Array, radius: float) -> float:
@@ -299,7 +299,7 @@ class GroupElasticNet(_Weighted, Penalty):
         )
 
     def largest_alpha(self, v: Array) -> float:
-        bound = self._bound(v)
+        bound = self._for_length_of(v)
         norms = bound._partition.norms(v) / bound.group_terms[1]
         return float(np.max(norms, initial=0.0))
 

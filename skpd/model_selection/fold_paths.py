@@ -20,7 +20,7 @@ from .._typing import Array, ArrayLike, Indices, Mask, Matrix, PerRow
 from .._warn import warn
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator
-from ..formulation.solution import map_in_threads
+from ..formulation.solve_problems import map_in_threads
 from ..problems import Problem, Solution
 
 RISE = 0.01  # the change of the mean at an end, in its standard errors, that calls for a warning

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import losses as L
+from skpd.losses.flipped_labels import FlippedHinge, WorstCaseHinge, project_triangle
 from skpd.losses.shifted import with_offset
-from skpd.losses.worst_case import FlippedHinge, WorstCaseHinge, project_triangle
 
 EPSILON = 2.0**-52
 

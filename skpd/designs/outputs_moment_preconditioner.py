@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import Array
 from .design import Design
 from .gram import ROUNDING
-from .outputs_spectrum import OutputsSpectrum
+from .outputs_spectrum_preconditioner import OutputsSpectrum
 
 TABLES = 2.5  # relative cost of multiplications with a narrow table
 EIGENVALUES = 10.0  # multiplications of LAPACK for each entry and each row of a matrix

@@ -9,14 +9,14 @@ import numpy as np
 
 from .. import kernels
 from .._checks import shown
+from .._immutable_base import number
 from .._typing import Array, ArrayLike, Groups, Indices, Mask
-from .._values import number
 from .base import FreeFeatures, Norm, Structure, cached_attribute
 from .cones import PenaltyCones
-from .intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
+from .implied_intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
 from .separable import soft_threshold
-from .tangents import SmoothDirections, of_coordinates
+from .smooth_directions import SmoothDirections, of_coordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +65,11 @@ class _Partitioned:
     def group_order(self) -> Indices | None:
         return self.penalised_first[0]
 
-    def _bound(self, w: Array) -> Self:
+    def _for_length_of(self, w: Array) -> Self:
         return self if self._partition is not None else self.for_n_features(len(w))
 
     def step_sizes(self, step: Array) -> Array:
-        return self._bound(step)._partition.minima(step)
+        return self._for_length_of(step)._partition.minima(step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,15 +196,15 @@ class GroupL2(_Grouped):
         return 0.0, self._weights
 
     def value(self, w: Array) -> float:
-        bound = self._bound(w)
+        bound = self._for_length_of(w)
         return float(np.sum(bound._weights * bound._partition.norms(w)))  # pairwise summation
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._bound(w)
+        bound = self._for_length_of(w)
         return bound._partition.shrink(w, bound._partition.per_group(step) * bound._weights)
 
     def dual_norm(self, v: Array) -> float:
-        bound = self._bound(v)
+        bound = self._for_length_of(v)
         return bound._largest_quotient(bound._partition.norms(v))
 
     def with_coefficient(self, n_features: int, weight: float) -> "GroupL2":
@@ -245,17 +245,17 @@ class SparseGroup(_Grouped):
         return self.l1_ratio, (1.0 - self.l1_ratio) * self._weights
 
     def value(self, w: Array) -> float:
-        bound = self._bound(w)
+        bound = self._for_length_of(w)
         groups = float(np.sum(bound._weights * bound._partition.norms(w)))
         return self.l1_ratio * kernels.sum_abs(w) + (1.0 - self.l1_ratio) * groups
 
     def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._bound(w)
+        bound = self._for_length_of(w)
         threshold = bound._partition.per_group(step) * (1.0 - self.l1_ratio) * bound._weights
         return bound._partition.shrink(soft_threshold(w, step * self.l1_ratio), threshold)
 
     def dual_norm(self, v: Array) -> float:
-        bound = self._bound(v)
+        bound = self._for_length_of(v)
         norms = kernels.sparse_group_dual_norms(
             np.ascontiguousarray(v[bound._partition.order]),
             bound._partition.starts,

@@ -12,7 +12,7 @@ from ..._typing import Array
 from ...problems import Point
 from ..proximal.restarts import HybridGradient, iterate_with_restarts
 from ..solver_context import SolverContext
-from .alternating import first_ratio
+from .admm import first_ratio
 from .factors import Factors
 from .models import EntriesModel
 

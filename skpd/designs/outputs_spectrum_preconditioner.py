@@ -18,7 +18,8 @@ LARGEST_TABLE = 16e6  # most numbers in a copy of X and in the eigenvectors, 128
 class OutputsSpectrum:
     """The eigenvectors Q and eigenvalues s of G = sum_i w_i x_i x_i', where the w_i sum to 1.
 
-    One decomposition serves all linear systems of a fit (`skpd.designs.outputs_moments`).
+    One decomposition serves all linear systems of a fit
+    (`skpd.designs.outputs_moment_preconditioner`).
 
     Attributes
     ----------

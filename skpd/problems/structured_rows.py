@@ -22,10 +22,10 @@ from typing import Any, Self, cast
 import numpy as np
 
 from .. import kernels
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
-from .._values import attribute_of_part
 from ..certificates import dual_estimate
-from ..certificates.objective import DualPoint, Sum
+from ..certificates.interface import DualPoint, Sum
 from ..designs import Design, WeightedGram
 from ..designs.sampling import uniform_by_place
 from ..losses.structured import StructuredDual, StructuredLoss
@@ -34,8 +34,8 @@ from .interfaces import MARGIN, Free, ProblemParts, Rows
 from .null_model import NullModel
 from .problem import Problem
 from .regularisation import Regularisation
-from .score_points import FreeConstant, StructuredPoint
 from .solution import Point
+from .structured_points import FreeConstant, StructuredPoint
 
 HALVINGS = 200  # most bisections of an interval of intercepts, until no number is between its ends
 
@@ -219,13 +219,13 @@ class RowsOfScores(Rows):
         upper += problem.alpha * problem.penalty.value(point.coef)
         return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)
 
-    def distances_of_slopes(self, problem: ProblemParts, gap: float) -> Array | None:
+    def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         distances = self._distances
         return None if distances is None else sqrt(max(gap, 0.0)) * (1.0 + MARGIN) * distances
 
     @cached_property
     def _distances(self) -> Array | None:
-        return self.loss.distances_of_slopes(self.design)
+        return self.loss.distances_of_products(self.design)
 
     def dual_point_of(self, coef: Array, intercept: Numbers) -> StructuredDual:
         return self.loss.loss_augmented(self.scores(coef, float(intercept)), 0.0)[1]

@@ -18,7 +18,7 @@ from .settings import SETTINGS, WORKING_SETS
 from .terms import Intervals
 
 
-def faces_of_ball(context: SolverContext) -> None:
+def interior_on_working_sets(context: SolverContext) -> None:
     """The interior-point method for the l-infinity norm, on growing sets of free coefficients.
 
     The multipliers of a solution determine the coefficients at the height t that would decrease.

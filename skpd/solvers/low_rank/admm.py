@@ -14,7 +14,7 @@ import numpy as np
 from ..._typing import Array
 from ...problems import Point, Problem
 from ...problems.free_groups import Smooth
-from ..accelerated.estimate_schedule import EstimateSchedule
+from ..accelerated.certified_estimates import EstimateSchedule
 from ..solver_context import SolverContext
 from .factors import Sum
 from .models import EntriesModel
