@@ -9,8 +9,9 @@ and of terms of the free coordinates, all of them non-negative. The second term 
 coefficient (`skpd.penalties.implied_intervals`). Where the losses are L-smooth, the first is at
 least sum_i c_i (theta_i - theta_i*)^2 / (2 L) with theta* the gradient of the losses at the
 optimum. Therefore v is close to v* = -A' diag(c) theta*. A coefficient is 0 in every optimal model
-if v* must be in the interior of the subdifferential of the penalty at 0 (the "gap safe" rule of Ndiaye,
-Fercoq, Gramfort and Salmon, 2017, Gap safe screening rules for sparsity enforcing penalties).
+if v* must be in the interior of the subdifferential of the penalty at 0 (the "gap safe" rule of
+Ndiaye, Fercoq, Gramfort and Salmon, 2017, Gap safe screening rules for sparsity enforcing
+penalties).
 """
 
 from dataclasses import dataclass
