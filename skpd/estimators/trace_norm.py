@@ -42,7 +42,7 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
     solver : {"auto", "frank-wolfe"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
         "frank-wolfe" is Algorithm 2 of Lei et al. (2019) with its step sizes, for a radius and a
-        smooth loss, see `skpd.solvers.frank_wolfe.trace_norm`.
+        smooth loss, see `skpd.solvers.published.trace_norm_frank_wolfe`.
     solver_options : dict, default=None
         Options of "frank-wolfe": ``eta``, ``delta``, ``rank`` and ``n_rows``.
     {tol}

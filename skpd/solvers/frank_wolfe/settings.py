@@ -4,15 +4,6 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class BlockSettings:
-    """Settings of primal-dual block Frank-Wolfe over the l1 ball, besides those of its theory."""
-
-    # The most iterations after which the products are recomputed, as updates accumulate rounding
-    # errors
-    refresh_every: int = 1000
-
-
-@dataclass(frozen=True)
 class BallSettings:
     """Settings of the methods that are tried for an l1 ball."""
 
@@ -62,6 +53,5 @@ class TraceNormSettings:
     rounding: float = 1e-12
 
 
-BLOCKS = BlockSettings()
 BALL = BallSettings()
 TRACE_NORM = TraceNormSettings()

@@ -1,4 +1,7 @@
-"""Primal-dual block Frank-Wolfe over the trace-norm ball (Lei et al., 2019, Algorithm 2)."""
+"""Line searches over the trace-norm ball, from the steps of block Frank-Wolfe.
+
+`skpd.solvers.published.trace_norm_frank_wolfe` has the method as Lei et al. (2019) print it.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -8,75 +11,13 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
-from ..._typing import Array, Indices
-from ...losses import Loss
+from ..._typing import Array
 from ...problems import Point
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..low_rank.factors import BallProjection, ball_level
-from ..options import OptionalCount, OptionalFactor, PositiveShare
 from ..solver_context import SolverContext
 from .settings import TRACE_NORM
 from .whole_matrix_samples import Table
-
-
-def block_frank_wolfe(
-    context: SolverContext,
-    *,
-    eta: PositiveShare = 0.5,
-    delta: OptionalFactor = None,
-    rank: OptionalCount = None,
-    n_rows: OptionalCount = None,
-) -> None:
-    """Primal-dual block Frank-Wolfe over the trace-norm ball, Algorithm 2 of Lei et al. (2019).
-
-    An iteration moves W by a share eta towards the solution of (18), a matrix of low rank, and
-    the k rows of theta with the largest moves by the proximal step (14).
-
-    Parameters
-    ----------
-    context : SolverContext
-        The start is 0 by default.
-    eta : float, default=0.5
-        The primal step size, by default that of Theorem 4.3.
-    delta : float, default=None
-        The dual step size, by default that of Theorem 4.3, a bound for the worst case.
-    rank : int, default=None
-        s, the rank of an update; by default it grows whenever it is too small.
-    n_rows : int, default=None
-        k, the number of dual rows that change in an iteration, by default
-        n s (1 / features + 1 / outputs).
-    """
-    own, problem = _Iterate(context), context.problem
-    table, (n, d, c), largest = own.table, own.table.shape, float(np.max(own.table.weights))
-    project, radius = BallProjection(context.random_state, rank), table.inner_radius
-    product, W, theta = table.matmul(own.W), own.W, own.theta
-    G = table.rmatmul(table.weights[:, np.newaxis] * theta)
-    of_all = 0.0 if delta is not None else _step_of_theory(own, problem.loss)
-    with own.certifying_at_the_end():
-        while not own.ended:
-            own.n_iter += 1
-            update = project(W - (G / table.alpha + W) / eta, radius)
-            W = (1.0 - eta) * W + eta * (update.U @ update.V.T)
-            product = (1.0 - eta) * product + eta * (table.matmul(update.U) @ update.V.T)
-            own.W, own.theta = W, theta
-            own.report()
-            k = min(n_rows or max(1, int(n * project.rank * (1.0 / c + 1.0 / d))), n)
-            step = (delta or of_all / (k * largest)) * problem.weights
-            moved = np.ravel(theta) + step * np.ravel(product + table.y_mean)
-            moves = problem.prox_dual(moved, step).reshape(n, c) - theta
-            rows, theta = _largest_rows(moves, k), theta.copy()
-            theta[rows] += moves[rows]
-            G = G + table.rmatmul(table.weights[rows, np.newaxis] * moves[rows], rows)
-
-
-def _step_of_theory(context: "_Iterate", loss: Loss) -> float:
-    """k times the largest weight times the delta of Theorem 4.3."""
-    table = context.table
-    gram = table.rmatmul(table.weights[:, np.newaxis] * table.matmul(np.eye(table.shape[1])))
-    largest = BallProjection(context.context.random_state).largest(gram, 1)[1][0]
-    # R of Assumption 4.2 times the largest weight, by the norm of the matrix
-    of_rows = float(largest) * len(table.weights) * float(np.max(table.weights))
-    return 1.0 / (1.0 / loss.smoothness + 22.5 * of_rows / table.alpha)
 
 
 def line_search_over_trace_norm(context: SolverContext) -> None:
@@ -88,16 +29,16 @@ def line_search_over_trace_norm(context: SolverContext) -> None:
     maximum of a quadratic lower bound over the span of the moves of the rows and the previous
     move.
     """
-    own = _Iterate(context)
-    project, dual = BallProjection(context.random_state), _DualSteps(own)
-    with own.certifying_at_the_end():
+    iterate = TraceNormIterate(context)
+    project, dual = BallProjection(context.random_state), _DualSteps(iterate)
+    with iterate.certifying_at_the_end():
         if context.start is not None:
-            own.check()
-        _primal_phase(own, project, dual)
-        dual.ascend(own, project)
+            iterate.check()
+        _primal_phase(iterate, project, dual)
+        dual.ascend(iterate, project)
 
 
-class _Iterate:
+class TraceNormIterate:
     """The iterate of a run, with its certificates."""
 
     def __init__(self, context: SolverContext) -> None:
@@ -140,14 +81,14 @@ class _Iterate:
 # The full dual step, and a line search in the primal
 
 
-def _primal_phase(context: _Iterate, project: BallProjection, dual: "_DualSteps") -> None:
+def _primal_phase(iterate: TraceNormIterate, project: BallProjection, dual: "_DualSteps") -> None:
     """Take primal steps while every few of them halve the estimated gap; then set a dual point.
 
     A step goes to the minimum along the line to the projection of a gradient step, whose length
     follows from the curvature along the last step.
     """
-    table, estimates, patience = context.table, [inf], TRACE_NORM.primal_patience
-    alpha, weights, W, theta = table.alpha, table.weights, context.W, -table.targets
+    table, estimates, patience = iterate.table, [inf], TRACE_NORM.primal_patience
+    alpha, weights, W, theta = table.alpha, table.weights, iterate.W, -table.targets
     product = table.matmul(W) if W.any() else np.zeros_like(theta)
     theta = theta + product
     G = table.rmatmul(weights[:, np.newaxis] * theta)
@@ -155,8 +96,8 @@ def _primal_phase(context: _Iterate, project: BallProjection, dual: "_DualSteps"
     if size == 0.0:
         return
     curvature = float(np.sum(weights @ table.matmul(G / size) ** 2)) + alpha
-    values_of_G, along, slow = BallProjection(context.context.random_state).largest, None, False
-    while not (slow or context.ended):
+    values_of_G, along, slow = BallProjection(iterate.context.random_state).largest, None, False
+    while not (slow or iterate.ended):
         gradient = G + alpha * W
         end = project(W - gradient / curvature, table.inner_radius)
         direction = end.U @ end.V.T - W
@@ -171,14 +112,14 @@ def _primal_phase(context: _Iterate, project: BallProjection, dual: "_DualSteps"
         theta = product - table.targets
         G = table.rmatmul(weights[:, np.newaxis] * theta)
         objective = table.mean_square(theta) + 0.5 * alpha * float(np.sum(W * W))
-        context.n_iter, context.W, context.theta = context.n_iter + 1, W, theta
+        iterate.n_iter, iterate.W, iterate.theta = iterate.n_iter + 1, W, theta
         along = _dual_along(table, theta, values_of_G(G, end.rank)[1])
         estimates.append(min(objective - along(1.0), estimates[-1]))
         slow = len(estimates) > patience + 1 and (
             estimates[-1] > TRACE_NORM.primal_progress * estimates[-1 - patience]
         )
-        context.report(estimates[-1])
-    if along is not None and not context.ended:
+        iterate.report(estimates[-1])
+    if along is not None and not iterate.ended:
         length = max(np.linspace(0.0, 1.0, TRACE_NORM.dual_multiples), key=along)
         dual.begin_at(length * theta, length * G)
 
@@ -205,16 +146,16 @@ class _DualSteps:
 
     Parameters
     ----------
-    run : _Iterate
+    iterate : TraceNormIterate
     """
 
-    def __init__(self, context: _Iterate) -> None:
-        _, d, c = context.table.shape
+    def __init__(self, iterate: TraceNormIterate) -> None:
+        _, d, c = iterate.table.shape
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
-        self.begin_at(context.theta, np.zeros((d, c)))
-        if context.theta.any():
-            self.G = context.table.rmatmul(context.table.weights[:, np.newaxis] * context.theta)
+        self.begin_at(iterate.theta, np.zeros((d, c)))
+        if iterate.theta.any():
+            self.G = iterate.table.rmatmul(iterate.table.weights[:, np.newaxis] * iterate.theta)
 
     def begin_at(self, theta: Array, G: Array) -> None:
         """Start from theta with its G."""
@@ -222,14 +163,14 @@ class _DualSteps:
         self.before: tuple[Array, Array] | None = None  # the last move of both
         self.kept: tuple[Array, Array, Any] = theta, G, None
 
-    def ascend(self, context: _Iterate, project: BallProjection) -> None:
+    def ascend(self, iterate: TraceNormIterate, project: BallProjection) -> None:
         """Take steps until the run ends."""
-        table = context.table
-        while not context.ended:
-            context.n_iter += 1
+        table = iterate.table
+        while not iterate.ended:
+            iterate.n_iter += 1
             # the minimiser of the Lagrangian, which is (18) with a full step
             minimiser = project(-self.G / table.alpha, table.inner_radius)
-            context.W, context.theta = minimiser.U @ minimiser.V.T, self.theta
+            iterate.W, iterate.theta = minimiser.U @ minimiser.V.T, self.theta
             product = table.matmul(minimiser.U) @ minimiser.V.T
             # the move of each row, (14)
             towards = product - table.targets - self.theta
@@ -237,19 +178,19 @@ class _DualSteps:
             estimate = table.mean_square(towards)
             # D(theta), the objective minus the gap: a step that decreased it is undone
             value = table.mean_square(product - table.targets)
-            value += 0.5 * table.alpha * float(np.sum(context.W * context.W)) - estimate
+            value += 0.5 * table.alpha * float(np.sum(iterate.W * iterate.W)) - estimate
             if value < self.reached - TRACE_NORM.rounding * abs(self.reached):
                 self.theta, self.G, self.before = self.kept
                 self.share = min(1.0, TRACE_NORM.curvature_increase * self.share)
                 self.reached = -inf
-                context.report()
+                iterate.report()
                 continue
             self.reached, self.kept = value, (self.theta, self.G, self.before)
             self.share = TRACE_NORM.curvature_decrease * self.share if project.level > 0.0 else 1.0
-            context.report(estimate)
-            if not context.ended:
+            iterate.report(estimate)
+            if not iterate.ended:
                 self._move(table, towards)
-                if context.n_iter % TRACE_NORM.refresh_every == 0:
+                if iterate.n_iter % TRACE_NORM.refresh_every == 0:
                     self.G = table.rmatmul(table.weights[:, np.newaxis] * self.theta)
 
     def _move(self, table: Table, towards: Array) -> None:
@@ -269,8 +210,3 @@ class _DualSteps:
         total = [sum(a * m[i] for a, m in zip(lengths, moves, strict=True)) for i in (0, 1)]
         self.theta, self.G = self.theta + total[0], self.G + total[1]
         self.before = total[0], total[1]
-
-
-def _largest_rows(moves: Array, k: int) -> Indices:
-    """The k rows with the largest moves, of equal ones the first, in order."""
-    return np.sort(np.argsort(-np.sum(moves**2, axis=1), kind="stable")[:k])

@@ -6,7 +6,6 @@ from math import isfinite
 from ...problems import Problem
 from ..equivalent import in_model
 from ..frank_wolfe.settings import BALL as SETTINGS
-from ..frank_wolfe.trace_norm import block_frank_wolfe
 from ..methods import (
     BALL,
     ENTRIES,
@@ -25,6 +24,7 @@ from .pdprox import pdprox_dual, pdprox_primal
 from .pdprox_of_entries import pdprox_dual_of_entries
 from .random_coordinates import approx, coordinate_descent, has_coordinates
 from .structured_agm import structured_agm
+from .trace_norm_frank_wolfe import block_frank_wolfe
 
 
 def _is_smooth_over_trace_norm(problem: Problem) -> bool:

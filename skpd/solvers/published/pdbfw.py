@@ -10,10 +10,12 @@ from ... import kernels
 from ...problems import Point, Problem
 from ..certificate_schedule import PAUSE_ENTRIES
 from ..frank_wolfe.multiplier_search import ridge_of
-from ..frank_wolfe.settings import BLOCKS
 from ..options import OptionalCount, OptionalFactor, PositiveShare, require_compiled
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..solver_context import SolverContext
+
+# The most iterations after which products are recomputed, as updates accumulate rounding errors
+REFRESH_EVERY = 1000
 
 Patience = Annotated[float, Interval(Real, 0, np.inf, closed="right")]
 
@@ -87,7 +89,7 @@ class _BlockFrankWolfe(MethodInRounds):
         self.constant = _constant(problem)
         self.most_entries = patience * problem.design.n_entries
         size = problem.n_samples + problem.n_coefficients
-        self.most = int(np.clip(PAUSE_ENTRIES / size, 1, BLOCKS.refresh_every))
+        self.most = int(np.clip(PAUSE_ENTRIES / size, 1, REFRESH_EVERY))
         self.goes_on = False
 
     @property
