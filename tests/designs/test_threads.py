@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.utils.parallel import _get_threadpool_controller
 
-from skpd import GroupLassoSVC, PdproxSVC
+from skpd import GroupLassoSVC, MultiTaskPD, PdproxSVC
 from skpd.designs import dense_gram
 from skpd.designs.threads import (
     LARGEST_ALONE,
@@ -17,7 +17,7 @@ from skpd.designs.threads import (
     blas_threads_for_product,
     one_blas_thread,
 )
-from skpd.solvers.newton.penalty_of_model import GroupedPart
+from skpd.solvers.newton import output_quadratic
 
 
 def blas_threads():
@@ -34,21 +34,21 @@ def test_only_larger_systems_are_limited():
     assert blas_threads() == before
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_it_is_lifted_after_a_fit(n_jobs, rng, monkeypatch):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_it_is_lifted_after_a_fit(n_threads, rng, monkeypatch):
     """Also where several threads are limited at once."""
-    X = rng.normal(size=(900, 150))
-    y = np.arange(900) % 3
-    before, seen = blas_threads(), []
-    step = GroupedPart.newton_step
+    X, Y = rng.normal(size=(900, 150)), rng.normal(size=(900, 3))
+    alphas, before, seen = n_threads * [1e-3], blas_threads(), []
+    step = output_quadratic._newton_step
 
-    def observed(self, H, *arguments):
-        if len(H) > LARGEST_ALONE + 1:
+    def observed(H, P, *arguments):
+        if len(P) > LARGEST_ALONE + 1:
             seen.extend(blas_threads())
-        step(self, H, *arguments)
+        step(H, P, *arguments)
 
-    monkeypatch.setattr(GroupedPart, "newton_step", observed)
-    GroupLassoSVC(1e-3, groups=3, n_jobs=n_jobs).fit(X, y)
+    monkeypatch.setattr(output_quadratic, "_newton_step", observed)
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(lambda alpha: MultiTaskPD(alpha).fit(X, Y), alphas))
     assert set(seen) == {1}
     assert blas_threads() == before
 

@@ -69,10 +69,10 @@ GramQuadratic model(const InTable& H, const R& penalty, const Out& p, const Out&
     return {H.data(), n, p.data(), r.data()};
 }
 
-double sweep_blocks(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol) {
-    GramQuadratic quadratic = model(H, penalty, p, r);
+void minimise_groups(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol, int rounds) {
+    const GramQuadratic quadratic = model(H, penalty, p, r);
     nb::gil_scoped_release release;
-    return quadratic.descend(penalty, sweeps, tol);
+    minimise_grouped(quadratic, penalty, sweeps, tol, rounds);
 }
 
 void minimise(SupportSystem& system, InTable H, Indices columns, const SeparableCoordinates& penalty, Out p, Out r,
@@ -118,11 +118,11 @@ void bind_quadratic(nb::module_& m) {
     bind_penalties(m);
     nb::class_<SupportSystem>(m, "SupportSystem",
         "The Cholesky factor of H + D on one support after another.").def(nb::init<>());
-    m.def("block_coordinate_descent", &sweep_blocks, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
-          "Sweeps of block coordinate descent; returns the last change of a gradient.");
     m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "rounds"_a,
           "Alternates coordinate descent and Newton steps; columns (n_penalised) name coordinates.");
+    m.def("minimise_grouped", &minimise_groups, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
+          "Alternates block coordinate descent and Newton steps.");
     m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
           "expected"_a.none(),
           "Returns the coordinates that are active or violating, their violations, and the largest.");

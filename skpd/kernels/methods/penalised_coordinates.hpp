@@ -60,6 +60,14 @@ struct Derivatives {
 
     // Returns the diagonal of the second derivative.
     double diagonal(std::size_t a) const { return curvature[a] * std::max(1.0 - unit[a] * unit[a], 0.0); }
+    // M += the second derivative, in the upper triangle; row(a)[b] is entry (a, b) of M (k, k).
+    template <class Upper>
+    void add_to(Upper& M) const {
+        for (std::size_t a = 0; a < curvature.size(); ++a) M.row(a)[a] += curvature[a];
+        for (std::size_t part = 0; part + 1 < starts.size(); ++part)
+            for (std::size_t a = starts[part]; a < starts[part + 1]; ++a)
+                for (std::size_t b = a; b < starts[part + 1]; ++b) M.row(a)[b] -= curvature[a] * unit[a] * unit[b];
+    }
     // out += the second derivative times d; d and out (k)
     void add_product(const double* d, double* out) const {
         for (std::size_t a = 0; a < curvature.size(); ++a) out[a] += curvature[a] * d[a];
@@ -177,10 +185,10 @@ struct GroupedCoordinates {
         double sum = 0.0;
         for_each_group(support, [&](std::size_t g, std::size_t begin, std::size_t end) {
             double square = 0.0;
-            for (std::size_t a = begin; a < end; ++a) {
-                const double from = p[support[a]], to = from + change[a];
+            for (std::size_t j = first(g), a = begin; j < first(g + 1); ++j) {
+                const double to = p[j] + (a < end && support[a] == j ? change[a++] : 0.0);
                 square += to * to;
-                sum += l1 * (std::fabs(to) - std::fabs(from));
+                sum += l1 * (std::fabs(to) - std::fabs(p[j]));
             }
             sum += weights[g] * (std::sqrt(square) - norm(g, p));
         });

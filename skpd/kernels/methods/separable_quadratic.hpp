@@ -1,8 +1,8 @@
 // Coordinate descent and Newton steps on a penalised quadratic of moderate size,
 //
-//   minimise over p (n)    g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + sum_j R_j(p_j),    H (n, n).
+//   minimise over p (n)    g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + R(p),    H (n, n),
 //
-// Coordinate descent finds the support, and Newton steps the values on it.
+// for a sum R over coordinates or groups. Coordinate descent finds the support, and Newton steps the values on it.
 #pragma once
 
 #include <algorithm>
@@ -264,14 +264,43 @@ class SupportSystem {
     std::unordered_map<std::int64_t, std::size_t> place_of_name_;
 };
 
-// Takes a Newton step on the coordinates that are not at a kink; returns the share of it that was taken.
-inline double newton_step(GramQuadratic& model, const SeparableCoordinates& penalty, SupportSystem& system) {
+// The coordinates that are not at a kink and have a curvature
+template <class R>
+std::vector<std::size_t> curved_support(const GramQuadratic& model, const R& penalty) {
     std::vector<std::size_t> support = penalty.support(model.p, model.n);
     std::erase_if(support, [&](std::size_t j) { return !(model.curvature(j) > 0.0); });
+    return support;
+}
+
+// Takes a Newton step on the coordinates that are not at a kink; returns the share of it that was taken.
+inline double newton_step(GramQuadratic& model, const SeparableCoordinates& penalty, SupportSystem& system) {
+    const std::vector<std::size_t> support = curved_support(model, penalty);
     if (support.empty() || !system.take(model, penalty, support)) return 0.0;
     std::vector<double> step = penalty.derivatives(support, model.p).first;
     for (std::size_t b = 0; b < support.size(); ++b) step[b] = -model.r[support[b]] - step[b];
     system.solve(support, step);
+    return step_along(model, penalty, support, step);
+}
+
+// The same for groups, whose second derivatives change with p, so that every step has a new factor
+inline double newton_step(GramQuadratic& model, const GroupedCoordinates& penalty) {
+    const std::vector<std::size_t> support = curved_support(model, penalty);
+    const std::size_t k = support.size();
+    const Derivatives derivatives = penalty.derivatives(support, model.p);
+    Triangle system;
+    system.resize(k, k);
+    std::vector<double> step(k);
+    for (std::size_t a = 0; a < k; ++a) {
+        const double* from = model.H + support[a] * model.n;
+        double* row = system.row(a);
+        for (std::size_t b = a; b < k; ++b) row[b] = from[support[b]];
+        step[a] = -model.r[support[a]] - derivatives.first[a];
+    }
+    derivatives.add_to(system);
+    for (std::size_t a = 0; a < k; ++a) system.row(a)[a] *= 1.0 + 1e-14;
+    if (k == 0 || !factorise(system)) return 0.0;
+    solve_forward(system, 0, step.data());
+    solve_backward(system, step.data());
     return step_along(model, penalty, support, step);
 }
 
@@ -288,6 +317,9 @@ inline void minimise_separable(GramQuadratic model, const SeparableCoordinates& 
             if (length == 1.0 || length == 0.0) break;
         }
     }
+}
+inline void minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol, int rounds) {
+    for (int round = 0; round < rounds && model.descend(penalty, sweeps, tol) > tol; ++round) newton_step(model, penalty);
 }
 
 }  // namespace skpd

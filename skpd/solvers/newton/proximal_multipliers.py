@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ... import kernels
-from ...penalties import Structure
 from ...problems import Point, Problem
 from ..certificate_schedule import CertificateSchedule
 from ..monitor import Monitor
@@ -120,8 +119,6 @@ class _Rounds:
         self.shrinking = Shrinking(None if start is not None else 1.0)
         self.prediction = PathPrediction(problem, last)
         self.steps = NewtonSteps(problem, self.envelope, monitor.tol)
-        grouped = problem.penalty.structure is Structure.GROUPED
-        self.overhead = SETTINGS.grouped_overhead if grouped else 0.0
         self.schedule = CertificateSchedule(context._replace(problem=problem), SCHEDULE)
         self.n_iter, self.budget, self.stalled = monitor.n_iter, np.inf, False
         if last is not None:
@@ -194,7 +191,7 @@ class _Rounds:
             self.leave_out()
             self.stalled |= not self.steps.take(iterate, g, chosen)
             self.n_iter += 1
-            self.budget -= iterate.rows.cost(len(chosen.columns)) + self.overhead
+            self.budget -= iterate.rows.cost(len(chosen.columns))
             self.stalled |= self.budget < 0.0
 
     def choose(self, g: np.ndarray) -> Chosen:

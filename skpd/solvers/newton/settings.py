@@ -126,10 +126,6 @@ class MultiplierSettings:
     sample_gap: float = 0.1
     sample_steps: int = 100
 
-    # The additional cost of a step with groups, in the units of `skpd.designs.newton_cost`, as its
-    # models are solved in rounds
-    grouped_overhead: float = 1e6
-
 
 @dataclass(frozen=True)
 class QuadraticSettings:
