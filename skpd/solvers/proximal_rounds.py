@@ -24,8 +24,8 @@ class RoundsSettings:
 
     # Weight of the proximal term on the intercept, in units of the loss of the best constant over
     # the squared scale of predictions. With this weight a few rounds suffice, and the conditioning
-    # is similar to that without the term. It is divided by the power 3/2 of the number of classes:
-    # each has a share of the rows, and 12 classes of text take 2 to 3 rounds, undivided 22.
+    # is similar to that without the term. It is divided by the number of classes, as each has a
+    # share of the rows.
     proximal_weight: float = 1e-2
     # A bound on the entries of the constant column and their inverses, against under- and overflow
     largest_constant: float = 1e100
@@ -49,7 +49,7 @@ def constant_column(problem: Problem, ridge: float) -> float:
     if not problem.fit_intercept:
         return 0.0
     curvature = problem.objective_unit / problem.prediction_scale / problem.prediction_scale
-    curvature /= problem.n_outputs**1.5
+    curvature /= problem.n_outputs
     constant = np.sqrt(ridge / SETTINGS.proximal_weight) / np.sqrt(curvature)
     return float(np.clip(constant, 1.0 / SETTINGS.largest_constant, SETTINGS.largest_constant))
 
