@@ -136,7 +136,6 @@ class WeightedGram:
             factor.give(design, columns, ridge)
             return factor.given
         self._factor = None
-        self._passes = max(float(PASSES), 0.96 * self._passes)
         H = self.of(design, h, columns)
         if scale != 1.0:
             H *= scale
@@ -187,9 +186,6 @@ class WeightedGram:
         known = self.knows(columns)
         n_known, n_stored = int(known.sum()), len(self._columns)
         if 4 * n_known <= n_stored:  # most columns are no longer used
-            return self._anew(design, h, columns)
-        partly = n_known < len(columns) or 2 * n_known < n_stored
-        if partly and pairs < 64 * n_stored * n_stored:
             return self._anew(design, h, columns)
         if len(changed) > 0:
             delta = np.zeros_like(h)
