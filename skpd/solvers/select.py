@@ -223,10 +223,8 @@ def _quantiles(problem: Problem, cost: float) -> list[Attempt]:
         trials.append(
             Attempt("output by output", "they may not cross anyway", options={"rounds": 1})
         )
-    if (
-        problem.n_outputs <= SETTINGS.few_quantiles
-        and problem.penalty.structure.is_block_separable
-    ):
+    has_many_rows = problem.n_samples >= SETTINGS.rows_for_quantiles * problem.n_variables
+    if has_many_rows and problem.penalty.structure.is_block_separable:
         trials.append(Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost))
     return trials
 

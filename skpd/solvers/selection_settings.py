@@ -28,10 +28,9 @@ class SelectionSettings:
     # Several outputs: the largest cost of the method of multipliers, in runs of the interior-point
     # method. Its usual cost is that of one or two runs, unless it stalls.
     most_runs: float = 2.0
-    # The most quantiles for which the method of multipliers comes first: two to five times faster
-    # for three or four, but slower for five, as predictions then cross in several places of a row
-    # and the Hessian is not exact
-    few_quantiles: int = 4
+    # Quantiles that may not cross: the rows for each feature from which the method of multipliers
+    # comes first, in whose Newton steps the few rows that cross are not exact
+    rows_for_quantiles: int = 8
 
     def trial_budget(self, cost: float, warm: bool) -> float:
         """The largest cost of a trial before an interior-point method of the given cost."""
