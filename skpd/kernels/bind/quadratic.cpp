@@ -1,5 +1,5 @@
 // The Python bindings of the quadratics given by their matrix: coordinate descents, Newton steps, and the coordinates
-// that a proximal step moves (methods/separable_quadratic.hpp has the problem).
+// that a proximal step moves (methods/penalised_quadratic.hpp has the problem).
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
@@ -12,7 +12,7 @@
 
 #include "bind/arrays.hpp"
 #include "maths/norms.hpp"
-#include "methods/separable_quadratic.hpp"
+#include "methods/penalised_quadratic.hpp"
 
 using namespace nanobind::literals;
 
