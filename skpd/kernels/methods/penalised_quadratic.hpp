@@ -318,8 +318,10 @@ inline void minimise_separable(GramQuadratic model, const SeparableCoordinates& 
         }
     }
 }
-inline void minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol, int rounds) {
-    for (int round = 0; round < rounds && model.descend(penalty, sweeps, tol) > tol; ++round) newton_step(model, penalty);
+inline void minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol,
+                             int rounds) {
+    for (int round = 0; round < rounds && model.descend(penalty, sweeps, tol) > tol; ++round)
+        newton_step(model, penalty);
 }
 
 }  // namespace skpd
