@@ -7,10 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml  # which Dask brings
 
 import skpd
 
+yaml = pytest.importorskip("yaml")  # which Dask brings
 ROOT = Path(__file__).parents[1]
 in_a_clone = pytest.mark.skipif(
     not (ROOT / ".pre-commit-config.yaml").exists(),
@@ -143,6 +143,11 @@ def test_what_tests_need_is_in_one_file():
     setups += [commands(job) for job in ("suite", "clang", "oldest", "nightly")]
     assert all(f"-r {needs}" in setup.replace("../", "") for setup in setups)
     assert (ROOT / needs).exists()
+
+
+def test_the_light_extra_is_part_of_what_tests_need():
+    light = project()["optional-dependencies"]["test-light"]
+    assert set(light) <= set(text("tests/requirements.txt").splitlines())
 
 
 @in_a_clone

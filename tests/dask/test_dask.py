@@ -1,6 +1,8 @@
 """Estimators for data of Dask: the same models as in memory, whatever becomes of workers."""
 
+import inspect
 import os
+import re
 import signal
 import threading
 import time
@@ -427,3 +429,12 @@ def test_offsets_of_chunks(client, data):
         skpd_dask.PdproxSVC().fit(
             chunks[0], in_chunks(label), offset=in_chunks(np.full(N, np.inf))
         )
+
+
+@pytest.mark.parametrize("name", skpd_dask.models.__all__)
+def test_estimators_document_what_the_others_lack(name):
+    local, remote = getattr(skpd, name), getattr(skpd_dask, name)
+    others = set(inspect.signature(remote).parameters) - set(inspect.signature(local).parameters)
+    entries = inspect.getdoc(remote).split("Parameters\n")[1].split("Attributes\n")[0]
+    assert set(re.findall(r"(?m)^(\w+) :", entries)) == others == {"client"}
+    assert f"`skpd.{name}`" in inspect.getdoc(remote)

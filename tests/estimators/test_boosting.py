@@ -2,7 +2,6 @@
 
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -53,6 +52,7 @@ def test_optimum_with_entropy():
     X, y, weights, _ = random_problem(0)
     nu, entropy, tol = 0.3, 0.1, 1e-5
     edges = y * every_stump(X)
+    cp = pytest.importorskip("cvxpy")
     w = cp.Variable(len(y))
     objective = entropy * cp.sum(cp.rel_entr(w, weights)) + cp.max(edges @ w)
     allowed = [w >= 0, w <= weights / nu, cp.sum(w) == 1]

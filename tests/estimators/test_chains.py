@@ -3,7 +3,6 @@
 import pickle
 import warnings
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -92,6 +91,7 @@ def test_random_fields_reach_the_optimum_of_scipy(seed):
 def optimum_by_clarabel(X, y, alpha, penalty, hinge):
     """Over all labelings of every chain."""
     _, terms, size = crf_objective(X, y, alpha)
+    cp = pytest.importorskip("cvxpy")
     v, loss = cp.Variable(size), 0.0
     for rows, true in zip(terms, y, strict=True):
         hamming = np.array([np.sum(q != true) for q in labelings(len(true))])

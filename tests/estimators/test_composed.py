@@ -1,12 +1,13 @@
 """Parts of models that go together without a class for the pair, against Clarabel."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint
 
 from skpd import GroupLassoPD, PdproxRegressor, PdproxSVC
 from tests.oracles.optima import optimal_value
+
+cp = pytest.importorskip("cvxpy")
 
 PARTITION, OVERLAPPING = [[0, 1, 2], [3, 4], [5, 6, 7]], [[0, 1, 2], [2, 3, 4], [4, 5, 6, 7]]
 

@@ -2,7 +2,6 @@
 
 from decimal import Decimal, localcontext
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -38,11 +37,12 @@ def optimum(tables, losses, alpha, half_square):
     for table in tables:
         values, vectors = np.linalg.eigh(table / np.mean(np.diagonal(table)))
         factors.append(vectors * np.sqrt(np.maximum(values, 0.0)))
+    cp = pytest.importorskip("cvxpy")
     parts, b = [cp.Variable(len(F)) for F in factors], cp.Variable()
     z = sum(F @ v for F, v in zip(factors, parts, strict=True)) + b
     norms = [cp.norm2(v) for v in parts]
     penalty = cp.square(sum(norms)) / 2 if half_square else sum(norms)
-    value = optimal_value(cp.Problem(cp.Minimize(losses(z) + alpha * penalty)))
+    value = optimal_value(cp.Problem(cp.Minimize(losses(cp, z) + alpha * penalty)))
     return value, np.array([norm.value for norm in norms])
 
 
@@ -52,7 +52,7 @@ def test_hinge(moons, penalty, alpha):
     X, y = moons
     signs = 2.0 * y - 1.0
     value, norms = optimum(
-        matrices(X), lambda z: cp.sum(cp.pos(1 - cp.multiply(signs, z))) / len(y), alpha,
+        matrices(X), lambda cp, z: cp.sum(cp.pos(1 - cp.multiply(signs, z))) / len(y), alpha,
         penalty == "half_square",
     )  # fmt: skip
     model = MKLClassifier(alpha, kernels=KERNELS, penalty=penalty, tol=1e-8).fit(X, y)
@@ -67,8 +67,9 @@ def test_squared_loss(rng, penalty):
     X = rng.uniform(0.0, 6.0, size=(60, 1))
     y = np.sin(3.0 * X[:, 0]) + X[:, 0]
     value, norms = optimum(
-        matrices(X), lambda z: cp.sum_squares(z - y) / (2 * len(y)), 0.02, penalty == "half_square"
-    )
+        matrices(X), lambda cp, z: cp.sum_squares(z - y) / (2 * len(y)), 0.02,
+        penalty == "half_square",
+    )  # fmt: skip
     model = MKLRegressor(
         0.02, kernels=KERNELS, penalty=penalty, loss="squared", tol=1e-8
     ).fit(X, y)  # fmt: skip

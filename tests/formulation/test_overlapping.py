@@ -3,7 +3,6 @@
 import itertools
 from fractions import Fraction
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -24,6 +23,7 @@ def generated(n=80, d=6, seed=0):
 
 def optimum(X, y, groups, weights, alpha):
     """Of the mean hinge loss with a vector for each group."""
+    cp = pytest.importorskip("cvxpy")
     parts = [cp.Variable(len(group)) for group in groups]
     b, signs = cp.Variable(), np.where(y == 1, 1.0, -1.0)
     z = sum(X[:, group] @ part for group, part in zip(groups, parts, strict=True)) + b

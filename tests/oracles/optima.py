@@ -4,6 +4,7 @@ What a solver reaches depends on the rounding errors of the processor's BLAS, so
 another one behind it.
 """
 
+import pytest
 from scipy.optimize import linprog
 
 CLARABEL_TOLERANCES = ((1e-9, 1e-11), (1e-9, 1e-10), (1e-8, 1e-9))
@@ -36,7 +37,7 @@ def _clarabel(programme, tolerance):
 
 def _value(programme, solver, **options):
     """The value where the solver says that it reached its tolerances, else None."""
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     try:
         programme.solve(solver=solver, **options)

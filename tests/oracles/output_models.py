@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.oracles.optima import NotSolved
 
@@ -168,7 +169,7 @@ class _Reference:
     """A model as a conic programme, over its unit, in features shifted and scaled."""
 
     def __init__(self, model, unit, constant=False):
-        import cvxpy as cp
+        cp = pytest.importorskip("cvxpy")
 
         self.model, self.constant = model, constant
         d, K = model.X.shape[1], model.n_outputs
@@ -191,7 +192,7 @@ class _Reference:
 
     def solve(self, tolerance) -> tuple[np.ndarray, np.ndarray, float]:
         """W, b and the value; by SCS without a tolerance."""
-        import cvxpy as cp
+        cp = pytest.importorskip("cvxpy")
 
         options: dict[str, Any] = {"solver": cp.SCS, "eps": 1e-9, "max_iters": 100_000}
         if tolerance is not None:

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import xlogy
@@ -123,7 +124,7 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constrain
 
     There may be a `scipy.optimize.LinearConstraint` on the coefficients.
     """
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
     d = X.shape[1]
@@ -226,7 +227,7 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constrain
 
 def multinomial_programme(X, labels, rows, l1, l2, fit_intercept):
     """The least sum_i rows_i log loss + l1 ||W||_1 + l2 ||W||_2^2 / 2, as `conic_programme`."""
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
     n, K = len(labels), int(np.max(labels)) + 1
@@ -244,7 +245,7 @@ def multinomial_programme(X, labels, rows, l1, l2, fit_intercept):
 
 def cox_programme(X, loss, penalty, alpha):
     """The least partial likelihood of a `PartialLikelihood` plus a penalty, from its parts."""
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     w = cp.Variable(X.shape[1])
     u = X[loss.places] @ w + (0.0 if loss.offset is None else loss.offset)
@@ -268,7 +269,7 @@ def cox_programme(X, loss, penalty, alpha):
 
 def ordinal_programme(X, y, rows, offset, loss, penalty, alpha):
     """The least loss of ordered classes over coefficients and thresholds."""
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     w, t = cp.Variable(X.shape[1]), cp.Variable(int(np.max(y)))
     value = alpha * _penalty(cp, penalty, w)
@@ -328,7 +329,7 @@ def concomitant_programme(X, y, rows, epsilon, l2, fit_intercept):
 
 def trace_norm_programme(X, Y, weights, alpha, radius, fit_intercept):
     """Least squares for many outputs over the trace-norm ball, with half a squared norm."""
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     W = cp.Variable((X.shape[1], Y.shape[1]))
     b = cp.Variable((1, Y.shape[1])) if fit_intercept else np.zeros((1, Y.shape[1]))

@@ -1,6 +1,7 @@
 """The distributionally robust SVM for independent solvers, written from its definition alone."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from tests.oracles.optima import linear_optimum, optimal_value
@@ -50,7 +51,7 @@ def robust_conic_programme(X, y, weights, *, epsilon, kappa, norm, ridge, fit_in
 
     With a tolerance what Clarabel finds to it, whatever that is.
     """
-    import cvxpy as cp
+    cp = pytest.importorskip("cvxpy")
 
     w, b, lam = cp.Variable(X.shape[1]), cp.Variable() if fit_intercept else 0.0, cp.Variable()
     margins = cp.multiply(y, X @ w + b)

@@ -1,6 +1,5 @@
 """Optima where one solver, or each, gives up."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.optimize
@@ -8,6 +7,8 @@ from numpy.testing import assert_allclose
 
 from tests.oracles import optima
 from tests.oracles.optima import NotSolved, linear_optimum, optimal_value
+
+cp = pytest.importorskip("cvxpy")
 
 ANCHORS = np.array([3.0, -0.5, 1.0])
 

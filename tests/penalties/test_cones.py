@@ -2,7 +2,6 @@
 
 from math import inf
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -76,6 +75,7 @@ def test_a_sum_over_coefficients_of_ones_own_has_cones_by_its_terms(rng):
     y = X @ np.array([0.0, 3.0, 0.0, -2.0, 1.0]) + rng.normal(size=40)
     model = PdproxRegressor(0.05, loss="absolute", penalty=Growing(), tol=1e-8).fit(X, y)
     assert model.solver_ == "interior-point" and model.converged_
+    cp = pytest.importorskip("cvxpy")
     w, b = cp.Variable(5), cp.Variable()
     penalty = np.arange(1.0, 6.0) @ cp.abs(w) + 0.5 * cp.sum_squares(w)
     objective = cp.norm1(X @ w + b - y) / 40 + 0.05 * penalty

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -257,6 +256,7 @@ def test_features_without_a_penalty_and_with_bounds(norm, kappa, fit_intercept, 
     y = np.where(X[:, 0] + X[:, 1] - X[:, 2] + rng.normal(size=50) > 0.0, 1.0, -1.0)
     c = rng.uniform(0.5, 1.5, 50) / 50.0
     c /= c.sum()
+    cp = pytest.importorskip("cvxpy")
     w, lam, b = cp.Variable(6), cp.Variable(), cp.Variable() if fit_intercept else 0.0
     m, penalised = cp.multiply(y, X @ w + b), w[[0, 2, 3, 5]]
     loss = cp.maximum(1.0 - m, 0.0)
