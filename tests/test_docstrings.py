@@ -56,6 +56,18 @@ def test_estimators_document_their_parameters(name):
     assert set(inspect.signature(getattr(skpd, name)).parameters) <= documented
 
 
+@pytest.mark.parametrize("parameter", ["loss", "penalty", "solver"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_document_the_names_that_they_take(name, parameter):
+    """In their docstrings, or in those of the estimators to which these refer."""
+    text = inspect.getdoc(getattr(skpd, name))
+    referred = set(re.findall(r"`(\w+)`", text.split("Attributes\n")[0])) & set(ESTIMATORS)
+    text += "".join(inspect.getdoc(getattr(skpd, other)) for other in referred)
+    constraints = getattr(skpd, name)._parameter_constraints.get(parameter, [])
+    names = {name for each in constraints for name in getattr(each, "options", ())}
+    assert {name for name in names if f'"{name}"' not in text} == set()
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_document_their_gaps(name):
     attributes = inspect.getdoc(getattr(skpd, name)).split("Attributes\n")[1]

@@ -162,9 +162,8 @@ class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClass
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
         ``penalty_weights`` or ``bounds``.
     {penalty_weights_and_bounds}
-    loss : {"hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge", \
-            "modified_huber", "logistic"} or MarginLoss, default="smoothed_hinge"
-        The loss; a name or an object of `skpd.losses`, such as ``SmoothedHinge(mu=0.1)``.
+    loss : str or MarginLoss, default="smoothed_hinge"
+        {names_of_margin_losses}
     {solver_and_solver_options_of_elastic_net}
     {tol_max_iter_and_fit_intercept}
     {class_weight}

@@ -116,9 +116,8 @@ class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
         Weight of the penalty (the papers' lambda), greater than 0. As in `Lasso` it
         multiplies the penalty beside the *mean* loss.
     {groups_and_group_weights}
-    loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
-            "pinball", "squared"} or ResidualLoss, default="squared"
-        The loss; a name or an object of `skpd.losses`, or of a class of your own.
+    loss : str or ResidualLoss, default="squared"
+        {names_of_residual_losses}
     {parameters_of_residual_losses}
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}

@@ -189,9 +189,7 @@ class MKLRegressor(KernelRegressor, SeveralKernels):
     Parameters
     ----------
     {alpha_and_kernels}
-    loss : {"absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", \
-            "pinball", "squared"} or ResidualLoss, default="absolute"
-        The loss; a name or an object of `skpd.losses`. "squared" carries the factor 1/2.
+    {loss_of_residual}
     {parameters_of_residual_losses}
     {solver_of_kernels}
     {tol_max_iter_and_fit_intercept}
