@@ -60,6 +60,8 @@ def is_file(name, cited_in):
 
 def test_names_of_modules_and_attributes():
     cited = references(NAME)
+    if not find_spec("distributed"):
+        cited = {name: paths for name, paths in cited.items() if "skpd.dask" not in name}
     assert len(cited) > 50
     assert {name: paths for name, paths in cited.items() if not resolves(name)} == {}
 
