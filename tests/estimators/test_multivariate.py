@@ -32,6 +32,7 @@ def labels(rng, n, share=0.4):
 @pytest.mark.parametrize("penalty", [SquaredL2(), L1(), GroupL2(2)])
 @pytest.mark.parametrize("kind", ["f1", "fbeta with an intercept", "precision_at_k", "roc_auc"])
 def test_the_optimum_is_that_over_all_labelings(kind, penalty):
+    pytest.importorskip("cvxpy")
     rng = np.random.default_rng(len(kind))
     n = 7 if kind == "roc_auc" else 8
     X, y = rng.standard_normal((n, 4)), labels(rng, n, 0.2 if kind == "roc_auc" else 0.4)
@@ -49,6 +50,7 @@ def test_the_optimum_is_that_over_all_labelings(kind, penalty):
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_the_optimum_with_more_features_than_planes(intercept):
+    pytest.importorskip("cvxpy")
     rng = np.random.default_rng(9)
     X, y = rng.standard_normal((9, 60)), labels(rng, 9)
     problem = scores_problem(Design(X), FBeta(y), SquaredL2(), 0.5, intercept)
