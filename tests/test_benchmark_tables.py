@@ -77,6 +77,7 @@ def test_bars_show_all_ratios():
 
 
 def test_tables_of_ratios():
+    pytest.importorskip("docutils")
     of_models = runpy.run_path(str(DOC / "extensions" / "benchmark_tables.py"))["of_models"]
     models = json.loads(RATIOS.read_text(encoding="utf-8"))["models"]
     rows = of_models(models)
