@@ -31,10 +31,10 @@ def check_number(
     *,
     above: float = -inf,
     below: float = inf,
-    least: float = -inf,
-    most: float = inf,
+    minimum: float = -inf,
+    maximum: float = inf,
 ) -> None:
-    """Check that an attribute is a number in (above, below) and in [least, most].
+    """Check that an attribute is a number in (above, below) and in [minimum, maximum].
 
     Raises
     ------
@@ -42,27 +42,27 @@ def check_number(
         If it is not. The message contains the attribute, its owner, its value and the allowed
         range.
     """
-    value = getattr(owner, name)
-    if isinstance(value, Real) and above < float(value) < below and least <= float(value) <= most:
+    x = getattr(owner, name)
+    if isinstance(x, Real) and above < float(x) < below and minimum <= float(x) <= maximum:
         return
-    low = f"[{least}" if least > above else f"({above}"
-    high = f"{most}]" if most < below else f"{below})"
+    low = f"[{minimum}" if minimum > above else f"({above}"
+    high = f"{maximum}]" if maximum < below else f"{below})"
     raise ValueError(
-        f"{name} of {type(owner).__name__} must be a number in {low}, {high}, got {shown(value)}."
+        f"{name} of {type(owner).__name__} must be a number in {low}, {high}, got {shown(x)}."
     )
 
 
 def check_array(
-    what: str, values: Any, *, least: float, most: float = inf, finite: bool = True
+    what: str, values: Any, *, minimum: float, maximum: float = inf, finite: bool = True
 ) -> Any:
-    """Validate a number or a vector with entries in [least, most], and return it as float64.
+    """Validate a number or a vector with entries in [minimum, maximum], and return it as float64.
 
     Parameters
     ----------
     what : str
         The name of the values in the error message.
     values : float or array-like of shape (n,)
-    least, most : float
+    minimum, maximum : float
     finite : bool, default=True
         Whether the values must be finite.
 
@@ -75,11 +75,11 @@ def check_array(
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.array(np.nan)
-    valid = array.ndim <= 1 and bool(np.all((array >= least) & (array <= most)))
+    valid = array.ndim <= 1 and bool(np.all((array >= minimum) & (array <= maximum)))
     if valid and (not finite or np.isfinite(array).all()):
         return array if array.ndim else float(array)
     kind = "finite numbers" if finite else "numbers"
-    raise ValueError(f"{what} must be {kind} from {least} to {most}, got {shown(values)}.")
+    raise ValueError(f"{what} must be {kind} from {minimum} to {maximum}, got {shown(values)}.")
 
 
 def require_everywhere(
@@ -88,7 +88,7 @@ def require_everywhere(
     holds: Mask | bool,
     left: Numbers,
     right: Numbers,
-    **places: ArrayLike,
+    **points: ArrayLike,
 ) -> None:
     """Require that a property holds at all tested points.
 
@@ -101,7 +101,7 @@ def require_everywhere(
     holds : ndarray of bool of shape (n_points,)
     left, right : ndarray of shape (n_points,)
         The two numbers, at each point.
-    **places : ndarray of shape (n_points, ...)
+    **points : ndarray of shape (n_points, ...)
         The points, by the names of their parts.
 
     Raises
@@ -114,7 +114,7 @@ def require_everywhere(
     if holds.all():
         return
     first = int(np.argmin(holds))
-    at = ", ".join(f"{name}={np.atleast_1d(x)[first].tolist()}" for name, x in places.items())
+    at = ", ".join(f"{name}={np.atleast_1d(x)[first].tolist()}" for name, x in points.items())
     sides = [np.broadcast_to(side, holds.shape)[first] for side in (left, right)]
     raise AssertionError(
         f"{type(owner).__name__} fails the test of its {what}, at {at}: "
@@ -135,31 +135,31 @@ class PropertyTests:
         """The tests, in the order in which they are defined."""
         return (getattr(self, name) for name in vars(type(self)) if not name.startswith("_"))
 
-    def places(self, **places: Any) -> dict[str, Any]:
+    def points(self, **points: Any) -> dict[str, Any]:
         """The points, each as a row."""
-        return {name: [place] for name, place in places.items()}
+        return {name: [point] for name, point in points.items()}
 
     def require(
-        self, what: str, holds: Mask | bool, left: Numbers, right: Numbers, **places: ArrayLike
+        self, what: str, holds: Mask | bool, left: Numbers, right: Numbers, **points: ArrayLike
     ) -> None:
-        require_everywhere(self.owner, what, holds, left, right, **self.places(**places))
+        require_everywhere(self.owner, what, holds, left, right, **self.points(**points))
 
     def require_at_most(
-        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **places: ArrayLike
+        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **points: ArrayLike
     ) -> None:
         """Require that left is at most right, up to rounding errors of terms of a given size."""
-        self.require(what, left <= right + ACCURACY * (1.0 + size), left, right, **places)
+        self.require(what, left <= right + ACCURACY * (1.0 + size), left, right, **points)
 
     def require_at_least(
-        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **places: ArrayLike
+        self, what: str, left: Numbers, right: Numbers, size: Numbers = 0.0, **points: ArrayLike
     ) -> None:
         """Require that left is at least right, up to rounding errors of terms of a given size."""
-        self.require(what, left >= right - ACCURACY * (1.0 + size), left, right, **places)
+        self.require(what, left >= right - ACCURACY * (1.0 + size), left, right, **points)
 
     @np.errstate(invalid="ignore")
     def require_equal(
-        self, what: str, left: Numbers, right: Numbers, size: Numbers, **places: ArrayLike
+        self, what: str, left: Numbers, right: Numbers, size: Numbers, **points: ArrayLike
     ) -> None:
         """Require equality up to rounding errors of terms of a given size."""
         is_equal = (left == right) | (np.abs(left - right) <= ACCURACY * (1.0 + size))
-        self.require(what, is_equal, left, right, **places)
+        self.require(what, is_equal, left, right, **points)

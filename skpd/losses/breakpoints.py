@@ -51,7 +51,7 @@ class PiecewiseLinear(ResidualLoss):
 
     def __post_init__(self) -> None:
         knots, slopes = (
-            check_array(f"{name} of PiecewiseLinear", getattr(self, name), least=-inf)
+            check_array(f"{name} of PiecewiseLinear", getattr(self, name), minimum=-inf)
             for name in ("knots", "slopes")
         )
         object.__setattr__(self, "knots", tuple(np.atleast_1d(knots).tolist()))

@@ -135,7 +135,7 @@ class RankOneLoss(CoupledLoss):
     n_outputs: int = field()
 
     def __post_init__(self) -> None:
-        check_number(self, "n_outputs", least=1)
+        check_number(self, "n_outputs", minimum=1)
 
     @abstractmethod
     def _offset(self, y: Array) -> Array:

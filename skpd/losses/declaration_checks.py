@@ -97,11 +97,11 @@ class _Tests(PropertyTests):
     def conjugate(self, theta: Array) -> Array:
         return self.rows(self.loss.conjugate(self.y, theta))
 
-    def places(self, **places: Any) -> dict[str, Any]:
+    def points(self, **points: Any) -> dict[str, Any]:
         """The points, each as a row, with the targets first."""
         K = self.loss.n_outputs
         shape = (-1, K) if K > 1 else (-1,)
-        return {name: np.reshape(x, shape) for name, x in {"y": self.y, **places}.items()}
+        return {name: np.reshape(x, shape) for name, x in {"y": self.y, **points}.items()}
 
     def size(self, *factors: Array) -> Array:
         """The sum over each row of the absolute values of a product."""
@@ -142,13 +142,13 @@ class _Values(_Tests):
         distance = np.sqrt(self.rows((x - z) ** 2))
         change = np.abs(value - self.value(z))
         # the constant of a coupled loss holds for each of its predictions
-        most = loss.lipschitz * (self.rows(np.abs(x - z)) if loss.couples_outputs else distance)
+        limit = loss.lipschitz * (self.rows(np.abs(x - z)) if loss.couples_outputs else distance)
         what = "Lipschitz constant, |l(y, z) - l(y, x)| <= lipschitz |z - x|"
-        self.require_at_most(what, change, most, value + self.value(z), z=z, x=x)
+        self.require_at_most(what, change, limit, value + self.value(z), z=z, x=x)
         change = np.sqrt(self.rows((loss.gradient(y, x) - g) ** 2))
-        most = loss.smoothness * distance
+        limit = loss.smoothness * distance
         what = "smoothness, |l'(y, z) - l'(y, x)| <= smoothness |z - x|"
-        self.require_at_most(what, change, most, self.rows(np.abs(g)), z=z, x=x)
+        self.require_at_most(what, change, limit, self.rows(np.abs(g)), z=z, x=x)
 
 
 class _Conjugate(_Tests):
@@ -165,14 +165,15 @@ class _Conjugate(_Tests):
             self.require(f"{what}: 0 is not in it", side * end >= 0.0, 0.0, end)
             inside = side * (g - end) <= ACCURACY
             self.require(f"{what}: a subgradient is outside", inside, g, end, z=self.z)
-            some = np.where(np.isfinite(end), end, side * np.abs(self.x))
-            value = self.conjugate(some)
+            theta = np.where(np.isfinite(end), end, side * np.abs(self.x))
+            value = self.conjugate(theta)
             finite = np.isfinite(value)
-            self.require(f"{what}: l* is infinite inside", finite, value, inf, theta=some)
+            self.require(f"{what}: l* is infinite inside", finite, value, inf, theta=theta)
             if np.isfinite(end).all():
-                some = end + side * OUTSIDE * (1.0 + np.abs(end))
-                value = self.conjugate(some)
-                self.require(f"{what}: l* is finite outside", value == inf, value, inf, theta=some)
+                theta = end + side * OUTSIDE * (1.0 + np.abs(end))
+                value = self.conjugate(theta)
+                holds = value == inf
+                self.require(f"{what}: l* is finite outside", holds, value, inf, theta=theta)
 
     def fenchel_young(self) -> None:
         loss, y, z, theta = self.loss, self.y, self.z, self.theta
@@ -183,9 +184,9 @@ class _Conjugate(_Tests):
         g = loss.gradient(y, z)
         self._touches("Fenchel-Young equality, l(y, z) + l*(y, g) = g z at a subgradient", g, z)
 
-    def _touches(self, what: str, g: Array, z: Array, room: Array | float = 0.0) -> None:
+    def _touches(self, what: str, g: Array, z: Array, extra_size: Array | float = 0.0) -> None:
         """Require that g are subgradients at z, by the equality of Fenchel and Young."""
-        size = self.value(z) + self.size(g, z) + self.size(g, self.y) + room
+        size = self.value(z) + self.size(g, z) + self.size(g, self.y) + extra_size
         total = self.value(z) + self.conjugate(self.loss.project_dual(self.y, g))
         self.require_equal(what, total, self.rows(g * z), size, z=z, g=g)
 
@@ -196,7 +197,7 @@ class _Conjugate(_Tests):
         theta = loss.prox_conjugate(self.y, v, step)
         z = (v - theta) / step
         what = "prox of the conjugate, whose theta is a subgradient at z = (v - theta) / step"
-        self._touches(what, theta, z, room=self.rows(np.abs(z)))
+        self._touches(what, theta, z, extra_size=self.rows(np.abs(z)))
 
     def dual_values(self) -> None:
         loss, weights = self.loss, np.full(len(self.y), 1.0 / N_POINTS)
@@ -204,9 +205,9 @@ class _Conjugate(_Tests):
             value, rounding = loss.dual_value(self.y, weights, self.theta, scale)
             expected = -float(weights @ loss.conjugate(self.y, scale * self.theta))
             size = float(weights @ np.abs(loss.conjugate(self.y, scale * self.theta)))
-            near = abs(value - expected) <= rounding + 1e-13 * size
+            is_close = abs(value - expected) <= rounding + 1e-13 * size
             require_everywhere(
-                loss, "dual value, the sum of -l* up to its rounding", near, value, expected,
+                loss, "dual value, the sum of -l* up to its rounding", is_close, value, expected,
                 scale=scale,
             )  # fmt: skip
 
@@ -228,12 +229,12 @@ class _OfSinglePredictions(_Tests):
         loss = self.loss
         best = loss.best_constant(y, weights)
         others = np.append(np.linspace(-2.0, 2.0, 81) * np.max(np.abs(y)), y)
-        found = float(weights @ loss.value(y, np.full(ROWS, best)))
+        min_mean = float(weights @ loss.value(y, np.full(ROWS, best)))
         values = loss.value(np.tile(y, len(others)), np.repeat(others, ROWS))
         means = np.reshape(values, (-1, ROWS)) @ weights
         require_everywhere(
             loss, "best constant, whose mean loss is the least",
-            found <= means + ACCURACY * (1.0 + means), found, means, other=others,
+            min_mean <= means + ACCURACY * (1.0 + means), min_mean, means, other=others,
         )  # fmt: skip
 
     def _constant_interval(self, y: Array, weights: Array, x: Array) -> None:
@@ -242,10 +243,10 @@ class _OfSinglePredictions(_Tests):
         bounds = [abs(group.weights @ x) / group.total for group in groups]
         value = float(weights @ loss.value(y, x + b))
         lower, upper = loss.constant_interval(groups, value, bounds)
-        room = ACCURACY * (1.0 + abs(b))
+        tolerance = ACCURACY * (1.0 + abs(b))
         what = "constant_interval, which holds every intercept with a mean loss"
-        require_everywhere(loss, what, lower <= b + room, lower, b, value=value)
-        require_everywhere(loss, what, b - room <= upper, b, upper, value=value)
+        require_everywhere(loss, what, lower <= b + tolerance, lower, b, value=value)
+        require_everywhere(loss, what, b - tolerance <= upper, b, upper, value=value)
 
     def declared_curvature(self) -> None:
         loss, y, z, x = self.loss, self.y, self.z, self.x
@@ -306,14 +307,14 @@ class _OfSinglePredictions(_Tests):
         loss, y, z, theta = self.loss, self.y, self.z, self.theta
         weights = np.full(N_POINTS, 1.0 / N_POINTS)
         for sigma in (0.5, inf) if not loss.linear_tails else (0.5,):
-            found, gradient, curvature = (np.empty(N_POINTS) for _ in range(3))
+            slopes, gradient, curvature = (np.empty(N_POINTS) for _ in range(3))
             loss.evaluator.smoothed_derivatives(
-                y, weights, theta, z, sigma, found, gradient, curvature
+                y, weights, theta, z, sigma, slopes, gradient, curvature
             )
             expected = loss.gradient(y, z)
             if sigma < inf:
                 expected = loss.prox_conjugate(y, theta + sigma * z, sigma)
             self.require_equal(
-                f"evaluator, its derivative for sigma={sigma}", found, expected, np.abs(expected),
+                f"evaluator, its derivative for sigma={sigma}", slopes, expected, np.abs(expected),
                 z=z, theta=theta,
             )  # fmt: skip

@@ -237,7 +237,7 @@ class Tweedie(PowerDeviance):
     array([1., 4.])
     """
 
-    power: float = number(1.5, least=1.0, most=2.0)
+    power: float = number(1.5, minimum=1.0, maximum=2.0)
 
 
 @dataclass(frozen=True)

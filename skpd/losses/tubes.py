@@ -31,7 +31,7 @@ class EpsilonInsensitive(QuadraticResidual):
     array([2., 0.])
     """
 
-    epsilon: float = number(0.1, least=0.0)
+    epsilon: float = number(0.1, minimum=0.0)
     linear_conjugate: ClassVar[bool] = True
     conjugate_domain: ClassVar[Interval] = (-1.0, 1.0)
 
@@ -59,7 +59,7 @@ class SquaredEpsilonInsensitive(QuadraticResidual):
     array([4., 0.])
     """
 
-    epsilon: float = number(0.1, least=0.0)
+    epsilon: float = number(0.1, minimum=0.0)
     conjugate_domain: ClassVar[Interval] = (-inf, inf)
     linear_tails: ClassVar[bool] = False
     _conjugate_curvature: ClassVar[float] = 0.5

@@ -264,8 +264,8 @@ class Box(_ConstraintSet, SeparablePenalty):
     array([1., 0.])
     """
 
-    lower: float = number(-1.0, most=0.0)
-    upper: float = number(1.0, least=0.0)
+    lower: float = number(-1.0, maximum=0.0)
+    upper: float = number(1.0, minimum=0.0)
     _is_free = False
     largest_alpha = Penalty.largest_alpha  # nan, as alpha has no effect
 

@@ -241,14 +241,14 @@ class Penalty(Value, ABC):
         """The penalty whose conjugate is a function of `conjugate_arguments`."""
         return self
 
-    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
-        """Intervals that contain the coefficients of every w with alpha R(w) - v.w <= most.
+    def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
+        """Intervals that contain the coefficients of every w with alpha R(w) - v.w <= bound.
 
         Parameters
         ----------
         slopes : Slopes
             v, bounds on its errors, and alpha.
-        most : float
+        bound : float
             The upper bound on alpha R(w) - v.w; at least the least value of that function.
         radius : float
             An upper bound on R(w).

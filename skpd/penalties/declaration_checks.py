@@ -122,9 +122,9 @@ def check_function(function: IncreasingFunction) -> None:
         tests.append(
             ("is_square, V(2 z) = 4 V(z)", 0.0, np.abs(double - 4.0 * value)[j], double[j])
         )
-    for what, most, least, size in tests:
-        holds = (most >= least - ACCURACY * (1.0 + size)) | (most == inf)
-        require_everywhere(function, f"{what} (s = V'(z))", holds, most, least, x=x, z=z[j])
+    for what, upper, lower, size in tests:
+        holds = (upper >= lower - ACCURACY * (1.0 + size)) | (upper == inf)
+        require_everywhere(function, f"{what} (s = V'(z))", holds, upper, lower, x=x, z=z[j])
 
 
 class _Tests(PropertyTests):
@@ -201,22 +201,23 @@ class _Prox(_Tests):
         These are near the proximal point, on the segments to w and to 0, and random.
         """
         penalty, w, step = self.penalty, self.vector(), self.penalty.step_sizes(step)
-        found = penalty.prox(w, step)
-        x = penalty.feasible(found)  # rounding may have put the point outside of the domain
-        near, size = float(np.max(np.abs(x - found))), float(np.max(np.abs(found)))
+        prox = penalty.prox(w, step)
+        x = penalty.feasible(prox)  # rounding may have put the point outside of the domain
+        distance_to_domain, size = float(np.max(np.abs(x - prox))), float(np.max(np.abs(prox)))
         what = "prox, which is where R is finite"
-        self.require_at_most(what, near, 0.0, size, w=w, step=step, x=found)
+        self.require_at_most(what, distance_to_domain, 0.0, size, w=w, step=step, x=prox)
 
         def objective(u: Array) -> float:
             return float(np.sum((u - w) ** 2 / (2.0 * step))) + penalty.value(u)
 
-        least, what = objective(x), "prox, which minimises sum_j (x_j - w_j)^2 / (2 step_j) + R(x)"
+        minimum = objective(x)
+        what = "prox, which minimises sum_j (x_j - w_j)^2 / (2 step_j) + R(x)"
         for u in (penalty.feasible(w), np.zeros_like(w), self.coefficients(), x + self.vector()):
             for distance in NEIGHBOURS:
                 other = penalty.feasible(x + distance * (u - x))
                 value = objective(other)
-                places = {"w": w, "step": step, "x": x, "better": other}
-                self.require_at_most(what, least, value, value, **places)
+                points = {"w": w, "step": step, "x": x, "better": other}
+                self.require_at_most(what, minimum, value, value, **points)
 
 
 class _Duals(_Tests):
@@ -234,9 +235,9 @@ class _Duals(_Tests):
         if not self.penalty.is_norm:
             return
         penalty, (w, v, _) = self.penalty, self._pair()
-        product, most = float(v @ w), cast(Norm, penalty).dual_norm(v) * penalty.value(w)
+        product, bound = float(v @ w), cast(Norm, penalty).dual_norm(v) * penalty.value(w)
         what, size = "dual norm, v.w <= R°(v) R(w)", float(np.abs(v) @ np.abs(w))
-        self.require_at_most(what, product, most, size, w=w, v=v)
+        self.require_at_most(what, product, bound, size, w=w, v=v)
 
     def attained_dual_norm(self) -> None:
         """Test R°(w - prox(w)) = alpha, Moreau's identity at points whose prox is not 0."""
@@ -277,33 +278,33 @@ class _Duals(_Tests):
         penalty, (w, v, alpha) = self.penalty, self._pair()
         radius = penalty.value(w) + self.rng.choice([0.0, 1.0]) * self.alpha()
         product, size = float(v @ w), float(np.abs(v) @ np.abs(w))
-        places = {"v": v, "w": w, "radius": radius}
+        points = {"v": v, "w": w, "radius": radius}
         support = penalty.support(v, radius)
         what = "support, at least v.w where R(w) <= radius"
-        self.require_at_most(what, product, support, size, **places)
+        self.require_at_most(what, product, support, size, **points)
         same = penalty.support_by_radius(v)(radius)
-        self.require_equal("support_by_radius, the same as support", same, support, same, **places)
+        self.require_equal("support_by_radius, the same as support", same, support, same, **points)
         value = product - alpha * penalty.value(w)
-        most = penalty.bounded_conjugate(v, alpha, radius)
+        bounded = penalty.bounded_conjugate(v, alpha, radius)
         what = "bounded_conjugate, at least v.w - alpha R(w) where R(w) <= radius"
-        self.require_at_most(what, value, most, size, alpha=alpha, **places)
+        self.require_at_most(what, value, bounded, size, alpha=alpha, **points)
         conjugate = penalty.conjugate(v, alpha)
         what = "bounded_conjugate, at most the conjugate"
-        self.require_at_most(what, most, conjugate, most, alpha=alpha, **places)
+        self.require_at_most(what, bounded, conjugate, bounded, alpha=alpha, **points)
 
     def largest_alpha(self) -> None:
         penalty, v = self.penalty, self.vector()
-        least = penalty.largest_alpha(v)
-        if not np.isfinite(least) or penalty.free_level:
+        threshold = penalty.largest_alpha(v)
+        if not np.isfinite(threshold) or penalty.free_level:
             return
         size = ACCURACY * (1.0 + float(np.max(np.abs(v))))
-        above = penalty.conjugate(v, least + size)
+        above = penalty.conjugate(v, threshold + size)
         what = "largest_alpha, from which on (alpha R)*(v) = 0"
-        self.require(what, above == 0.0, above, 0.0, v=v, alpha=least)
-        if least > size:
-            below = penalty.conjugate(v, least - size)
+        self.require(what, above == 0.0, above, 0.0, v=v, alpha=threshold)
+        if threshold > size:
+            below = penalty.conjugate(v, threshold - size)
             what = "largest_alpha, below which (alpha R)*(v) > 0"
-            self.require(what, below > 0.0, below, 0.0, v=v, alpha=least)
+            self.require(what, below > 0.0, below, 0.0, v=v, alpha=threshold)
 
     def worst_case(self) -> None:
         penalty, alpha, v = self.penalty, self.alpha(), self.vector()
@@ -368,8 +369,8 @@ class _Declared(_Tests):
         if penalty.free_level:
             level = self.alpha()
             what = "free_level, R(w + level) = R(w)"
-            found = penalty.value(w + level)
-            self.require_equal(what, found, value, value + level, w=w, level=level)
+            shifted = penalty.value(w + level)
+            self.require_equal(what, shifted, value, value + level, w=w, level=level)
 
     def terms(self) -> None:
         if self.penalty.structure is not Structure.SEPARABLE:

@@ -22,7 +22,7 @@ class FactoredTraceNorm(Norm):
     singular vectors times the square roots of its singular values (Srebro, Rennie and Jaakkola,
     2005, Maximum-margin matrix factorization, Lemma 1). An objective with this penalty and one
     with the trace norm therefore have the same least value. The dual norm is the largest singular
-    value of a sparse matrix, which is given by its entries at the observed places.
+    value of a sparse matrix, which is given by its entries at the observed indices.
 
     Parameters
     ----------

@@ -103,12 +103,12 @@ class FunctionOfNorm(Penalty):
         step = float(np.min(step))
         slope = self.function.slope(self.norm.value(self.norm.feasible(w)))
         # the prox of the norm is 0 for eta >= R°(w) / step
-        least, most = 0.0, min(slope, self.norm.dual_norm(w) / step)
+        lower, upper = 0.0, min(slope, self.norm.dual_norm(w) / step)
 
         def steeper(eta: float) -> bool:
             return self.function.slope(self.norm.value(self.norm.prox(w, step * eta))) > eta
 
-        return self.norm.prox(w, step * bisected(least, most, steeper))
+        return self.norm.prox(w, step * bisected(lower, upper, steeper))
 
     def conjugate(self, v: Array, alpha: float) -> float:
         """The conjugate alpha V*(R°(v) / alpha), as v.w is at most R°(v) ||w||."""

@@ -94,8 +94,9 @@ class _OfCombinations(Chained):
         # a bound on the rounding errors of the product, the difference and the mean
         rounding = abs(self.combinations).T @ np.abs(multipliers) + np.abs(values) + abs(level)
         rounding = (len(multipliers) + len(values)) * EPSILON * rounding
-        rest = kernels.euclidean_norm(np.abs(residual) + rounding + 2.0 * error)
-        return (kernels.max_abs(multipliers) + rest / self._least_singular) * (1.0 + 4.0 * EPSILON)
+        remainder = kernels.euclidean_norm(np.abs(residual) + rounding + 2.0 * error)
+        norm = kernels.max_abs(multipliers) + remainder / self._least_singular
+        return norm * (1.0 + 4.0 * EPSILON)
 
     def _known_multipliers(self, v: Array) -> Array:
         """The result of `_multipliers`, cached for the last few v.
@@ -236,7 +237,7 @@ class GraphTotalVariation(_OfCombinations):
         if len(pairs) == 0 or pairs.min() < 0 or np.any(pairs[:, 0] == pairs[:, 1]):
             raise ValueError("edges of GraphTotalVariation must connect two different features.")
         edge_weights = np.ones(len(pairs)) if self.weights is None else self.weights
-        weights = check_array("weights of GraphTotalVariation", edge_weights, least=0.0)
+        weights = check_array("weights of GraphTotalVariation", edge_weights, minimum=0.0)
         if np.shape(weights) != (len(pairs),) or not np.all(weights > 0.0):
             raise ValueError(
                 f"weights of GraphTotalVariation must be {len(pairs)} numbers greater than 0, one "

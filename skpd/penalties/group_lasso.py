@@ -137,11 +137,11 @@ class _Grouped(_Weighted, Norm):
     def group_terms(self) -> tuple[float, Array]:
         """The weight of the l1 norm and the weights of the groups' norms."""
 
-    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+    def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
         worst_case = self.worst_case(slopes.v, slopes.error)
         others = self.bounded_conjugate(worst_case, slopes.alpha, radius)
-        most += others + ROUNDING * (abs(most) + others)
-        return intervals_of_groups(self._partition, self.group_terms, slopes, most, radius)
+        bound += others + ROUNDING * (abs(bound) + others)
+        return intervals_of_groups(self._partition, self.group_terms, slopes, bound, radius)
 
     def zeros(self, slopes: Slopes) -> Mask | None:
         return zeros_of_groups(self._partition, self.group_terms, slopes)
@@ -238,7 +238,7 @@ class SparseGroup(_Grouped):
     array([5.7, 7.6])
     """
 
-    l1_ratio: float = number(0.5, least=0.0, most=1.0)
+    l1_ratio: float = number(0.5, minimum=0.0, maximum=1.0)
 
     @property
     def group_terms(self) -> tuple[float, Array]:

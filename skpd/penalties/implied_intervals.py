@@ -55,14 +55,14 @@ class _Side(NamedTuple):
         root = np.sqrt(np.maximum(e * e + 2.0 * q * allowed, 0.0))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             largest = np.where(e < 0.0, 2.0 * allowed / (root - e), (e + root) / q)
-            least = np.where(e > 0.0, -2.0 * allowed / (e + root), inf)
+            smallest = np.where(e > 0.0, -2.0 * allowed / (e + root), inf)
         largest = np.where(np.isnan(largest), inf, largest)  # 0 / 0 where the term is constant
-        least = np.where(allowed < 0.0, least, 0.0)
-        return least, np.clip(largest, 0.0, self.limit)
+        smallest = np.where(allowed < 0.0, smallest, 0.0)
+        return smallest, np.clip(largest, 0.0, self.limit)
 
 
 def intervals_of_terms(
-    terms: Terms, free: Indices, slopes: Slopes, most: float, radius: float
+    terms: Terms, free: Indices, slopes: Slopes, bound: float, radius: float
 ) -> Array:
     """Intervals of coefficients for R(w) = sum_j l1 |w_j| + l2 w_j^2 / 2 on [lower, upper].
 
@@ -73,7 +73,7 @@ def intervals_of_terms(
     free : ndarray of int
         The coefficients that have no term.
     slopes : Slopes
-    most : float
+    bound : float
         An upper bound on alpha R(w) - v.w.
     radius : float
         An upper bound on R(w).
@@ -94,7 +94,7 @@ def intervals_of_terms(
     steep = np.isinf(highest)
     excess = np.maximum(up.excess, down.excess)[steep]
     total = np.sum(highest[~steep]) + radius * np.max(excess / l1[steep], initial=0.0)
-    total += most + ROUNDING * (abs(most) + total)
+    total += bound + ROUNDING * (abs(bound) + total)
     allowed = np.maximum(total, 0.0) - np.where(steep, 0.0, highest)
     with np.errstate(divide="ignore"):
         within = np.where(l1 > 0.0, radius * (1.0 + ROUNDING) / l1, inf)
@@ -110,13 +110,13 @@ def intervals_of_groups(
     partition: Partition,
     group_terms: tuple[float, Array],
     slopes: Slopes,
-    most: float,
+    bound: float,
     radius: float,
 ) -> Array:
     """Intervals of coefficients for R(w) = l1 ||w||_1 + sum_g weight_g ||w_g||_2.
 
     The intervals are symmetric around 0. The parameters are those of `intervals_of_terms`, with
-    the partition and the ``group_terms`` (l1, weights) of the penalty; ``most`` must be an upper
+    the partition and the ``group_terms`` (l1, weights) of the penalty; ``bound`` must be an upper
     bound on alpha R(w_g) - v_g.w_g for each single group g.
     """
     v, error, alpha = slopes
@@ -129,7 +129,7 @@ def intervals_of_groups(
     slack = np.maximum(slack[partition.labels], of_l1)
     with np.errstate(divide="ignore"):
         within = radius / (weights[partition.labels] + l1)
-        largest = np.divide(most, slack, out=np.full_like(slack, inf), where=slack > 0.0)
+        largest = np.divide(bound, slack, out=np.full_like(slack, inf), where=slack > 0.0)
     largest = np.minimum(largest, within)
     return _wider(np.column_stack([-largest, largest]))
 

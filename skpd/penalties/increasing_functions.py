@@ -41,10 +41,10 @@ class IncreasingFunction(Value, ABC):
         """The largest z with V(z) <= value, rounded up."""
         if not isfinite(value):
             return inf
-        least, most = 0.0, 1.0
-        while most < inf and self.value(most) <= value:
-            least, most = most, 2.0 * most
-        return bisected(least, most, lambda z: self.value(z) <= value)
+        lower, upper = 0.0, 1.0
+        while upper < inf and self.value(upper) <= value:
+            lower, upper = upper, 2.0 * upper
+        return bisected(lower, upper, lambda z: self.value(z) <= value)
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class PowerOfNorm(IncreasingFunction):
         return _power(value / self.scale, 1.0 / self.exponent)
 
 
-def bisected(least: float, most: float, holds: Callable[[float], bool]) -> float:
+def bisected(lower: float, upper: float, holds: Callable[[float], bool]) -> float:
     """The least number, up to rounding, at which a condition that holds below it does not hold."""
     for _ in range(BISECTIONS):
-        middle = 0.5 * (least + most)
-        if not least < middle < most:
+        middle = 0.5 * (lower + upper)
+        if not lower < middle < upper:
             break
-        least, most = (middle, most) if holds(middle) else (least, middle)
-    return most
+        lower, upper = (middle, upper) if holds(middle) else (lower, middle)
+    return upper
 
 
 def _power(z: float, exponent: float) -> float:

@@ -19,12 +19,12 @@ class _OfAll(Norm):
     symmetric = True
     has_cones = True
 
-    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
+    def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
         """Intervals from alpha R(w) - R°(v) R(w) <= most."""
         worst_case = self.worst_case(slopes.v, slopes.error)
         slack = slopes.alpha - self.dual_norm(worst_case)
         if slack > 0.0:
-            radius = min(radius, max(most, 0.0) / slack)
+            radius = min(radius, max(bound, 0.0) / slack)
         return intervals_within(radius, len(slopes.v))
 
 

@@ -223,8 +223,8 @@ class SeparablePenalty(Penalty):
 
     # What certificates and solvers ask for
 
-    def intervals(self, slopes: Slopes, most: float, radius: float) -> Array | None:
-        return intervals_of_terms(self.terms, self.free_features.columns, slopes, most, radius)
+    def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
+        return intervals_of_terms(self.terms, self.free_features.columns, slopes, bound, radius)
 
     def zeros(self, slopes: Slopes) -> Mask | None:
         return zeros_of_terms(self.terms, self.free_features.columns, slopes)

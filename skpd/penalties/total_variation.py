@@ -105,7 +105,7 @@ class FusedLasso(_Chain):
     array([0. , 0. , 3.5, 3.5])
     """
 
-    l1_ratio: float = number(0.5, above=0.0, most=1.0)
+    l1_ratio: float = number(0.5, above=0.0, maximum=1.0)
 
     def value(self, w: Array) -> float:
         variation = kernels.sum_abs(np.diff(w))

@@ -31,7 +31,7 @@ class WeightedL1(SeparablePenalty):
     weights: ArrayLike
 
     def __post_init__(self) -> None:
-        weights = check_array("weights of WeightedL1", self.weights, least=0.0)
+        weights = check_array("weights of WeightedL1", self.weights, minimum=0.0)
         object.__setattr__(self, "weights", np.atleast_1d(weights))
         object.__setattr__(self, "terms", (self.weights, 0.0, -inf, inf))
 
@@ -64,10 +64,10 @@ class Separable(SeparablePenalty):
         limits = {"l1": (0.0, inf), "l2": (0.0, inf), "lower": (-inf, 0.0), "upper": (0.0, inf)}
         arrays = {
             name: check_array(
-                f"{name} of Separable", getattr(self, name), least=least, most=most,
+                f"{name} of Separable", getattr(self, name), minimum=minimum, maximum=maximum,
                 finite=name in ("l1", "l2"),
             )
-            for name, (least, most) in limits.items()
+            for name, (minimum, maximum) in limits.items()
         }  # fmt: skip
         lengths = sorted({len(array) for array in arrays.values() if np.ndim(array)})
         if len(lengths) > 1:
@@ -131,9 +131,9 @@ def for_features(
             f"ElasticNet, SquaredL2, NonNegativeL1, Box, WeightedL1, Separable), got {penalty!r}."
         )
     l1, l2, own_lower, own_upper = penalty.terms
-    shares = check_array("penalty_weights", 1.0 if weights is None else weights, least=0.0)
-    lower = check_array("The lower bounds", lower, least=-inf, most=0.0, finite=False)
-    upper = check_array("The upper bounds", upper, least=0.0, finite=False)
+    shares = check_array("penalty_weights", 1.0 if weights is None else weights, minimum=0.0)
+    lower = check_array("The lower bounds", lower, minimum=-inf, maximum=0.0, finite=False)
+    upper = check_array("The upper bounds", upper, minimum=0.0, finite=False)
     lower, upper = np.maximum(lower, own_lower), np.minimum(upper, own_upper)
     unbounded = bool(np.all(np.isinf(lower)) and np.all(np.isinf(upper)))
     if np.ndim(shares) and np.all(l2 == 0.0) and unbounded:

@@ -306,7 +306,7 @@ def test_the_points_of_a_loss(loss):
     near = whole[np.abs(whole) < 4.0]
     assert set(np.round(near)) == {-2.0, -1.0, 0.0, 1.0, 2.0}
     assert abs(len(near) / len(y) - 0.1) < 0.03
-    names = at.places(z=at.z)
+    names = at.points(z=at.z)
     assert list(names) == ["y", "z"]
     assert names["z"].shape == ((4000, K) if K > 1 else (4000,))
 
