@@ -138,7 +138,7 @@ class Loss(LossProperties, Value, ABC):
         """The largest absolute value of the numbers that the targets hold for each row."""
         return np.abs(y)
 
-    def require_targets(self, least: float) -> None:
+    def require_targets(self, min_target: float) -> None:
         """Raise a ValueError if the least of the targets is not in the domain of the loss."""
 
     @abstractmethod
@@ -168,8 +168,8 @@ class Loss(LossProperties, Value, ABC):
             return inf
         lower, upper = self.dual_bounds(y)
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
-        return float(np.min(room))
+            scales = np.where(theta > 0, upper / theta, np.where(theta < 0, lower / theta, inf))
+        return float(np.min(scales))
 
     def at_radius(self, radius: float) -> "Loss":
         """The loss of a row for a radius; the loss itself where it does not depend on one."""
@@ -202,12 +202,12 @@ class Loss(LossProperties, Value, ABC):
         """
         return 0.0
 
-    def best_constants(self, y: Array, weights: Array, places: list) -> Array:
+    def best_constants(self, y: Array, weights: Array, rows_of_outputs: list) -> Array:
         """The best constant predictions of several outputs, of shape (n_outputs,).
 
-        ``places`` has the indices of the entries of y and weights of each output.
+        ``rows_of_outputs`` has the indices of the entries of y and weights of each output.
         """
-        return np.array([self.best_constant(y[rows], weights[rows]) for rows in places])
+        return np.array([self.best_constant(y[rows], weights[rows]) for rows in rows_of_outputs])
 
     @abstractmethod
     def best_constant(self, y: Array, weights: Array) -> float:
@@ -223,7 +223,7 @@ class Loss(LossProperties, Value, ABC):
         """
         return 0.0 * best
 
-    def constant_beside(self, y: Array, weights: Array, offset: Array) -> float:
+    def constant_with_offsets(self, y: Array, weights: Array, offset: Array) -> float:
         """The constant b that minimises sum_i weights_i l(y_i, b + offset_i)."""
         used = weights > 0.0
         ends = float(np.min(offset[used])), float(np.max(offset[used]))
@@ -341,10 +341,10 @@ class ScalarLoss(Loss):
         differences such as 1 - t or ``|t| - epsilon``, of which phi is a function.
         """
         t, missed = self._argument(y, z, z_low)
-        room = error + np.abs(missed)
-        # the second term bounds the rounding errors of t - room and t + room
-        room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(t) + room)
-        return t - room, t + room
+        errors = error + np.abs(missed)
+        # the second term bounds the rounding errors of t - errors and t + errors
+        errors = errors + (errors > 0.0) * 2.0 * EPSILON * (np.abs(t) + errors)
+        return t - errors, t + errors
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -169,12 +169,12 @@ def sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
     if _spread(nodes, transitions) > RANGE:
         return _log_sum_product(chains, nodes, transitions)
     partition, forward, potentials = _forward(chains, nodes, transitions)
-    backward, found = np.empty(nodes.shape), np.empty(nodes.shape)
+    backward, probabilities = np.empty(nodes.shape), np.empty(nodes.shape)
     counts = np.empty(transitions.shape)
     kernels.chain_backward(
-        chains.starts, nodes, RANGE, forward, potentials, backward, found, counts
+        chains.starts, nodes, RANGE, forward, potentials, backward, probabilities, counts
     )
-    return Beliefs(chains, partition, found, counts, forward, backward, potentials)
+    return Beliefs(chains, partition, probabilities, counts, forward, backward, potentials)
 
 
 def _log_sum_product(chains: Chains, nodes: Array, transitions: Array) -> Beliefs:
@@ -195,9 +195,10 @@ def _log_sum_product(chains: Chains, nodes: Array, transitions: Array) -> Belief
         after = transitions + backward[last + 1][:, np.newaxis, :]
         backward[last] += logsumexp(after, axis=2)
         backward[last] -= np.max(backward[last], axis=1, keepdims=True)
-    found = softmax(forward + backward - nodes, axis=1)  # both include the score of the token
+    # forward and backward sums both include the score of the token
+    probabilities = softmax(forward + backward - nodes, axis=1)
     counts = np.zeros(transitions.shape)
-    beliefs = LogBeliefs(chains, partition, found, counts, forward, backward, transitions)
+    beliefs = LogBeliefs(chains, partition, probabilities, counts, forward, backward, transitions)
     for t in range(1, chains.longest):  # not all pairs of tokens at once, which may not fit
         counts += np.sum(
             beliefs.edges_from(chains.starts[:-1][chains.lengths > t] + t - 1), axis=0

@@ -117,9 +117,9 @@ class ChainLoss(_LossOfChains):
         if smoothing > 0.0:
             return self._smoothed(nodes, transitions, smoothing)
         total, labels = best_labels(self.chains, nodes, transitions)
-        found = np.zeros_like(nodes)
-        found[np.arange(len(found)), labels] = 1.0
-        theta = self._theta(found, self._counts_of(labels))
+        probabilities = np.zeros_like(nodes)
+        probabilities[np.arange(len(probabilities)), labels] = 1.0
+        theta = self._theta(probabilities, self._counts_of(labels))
         mean_loss = float(np.sum(labels != self.labels)) / self.chains.n_chains
         dual = StructuredDual(theta, mean_loss, EPSILON, EPSILON * mean_loss)
         return self._mean(total, transitions), dual
@@ -262,8 +262,8 @@ class ChainLogLoss(_LossOfChains):
         plain = StructuredDual.convex_combination(shares, duals)
         shares = np.maximum(shares, 0.0)
         shares = shares / max(float(np.sum(shares)), 1.0)
-        rest = max(1.0 - float(np.sum(shares)), 0.0)
-        nodes, edges = rest * self.true_nodes, self._true_part(rest)
+        true_share = max(1.0 - float(np.sum(shares)), 0.0)
+        nodes, edges = true_share * self.true_nodes, self._true_part(true_share)
         for share, dual in zip(shares, duals, strict=True):
             nodes += share * dual.nodes
             edges += share * dual.edges

@@ -36,15 +36,15 @@ class LabelLoss(RankOneLoss):
         return z - np.sum(z * y, axis=1, keepdims=True)
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
-        """The largest loss: other classes at their highest score, the own one at its lowest."""
+        """The loss of the lowest score of the row's class and the highest ones of the others."""
         with np.errstate(over="ignore", invalid="ignore"):
             y, z = self._table(y), self._table(z)
             low, error = (self._table(np.broadcast_to(x, z.size)) for x in (z_low, error))
             ahead = self._ahead(y, z)
-            room = error + np.abs(low)
-            room = room + np.sum(room * y, axis=1, keepdims=True)
-            room = room + (room > 0.0) * 8.0 * EPSILON * (np.abs(ahead) + room)
-            ahead = ahead + np.where(y > 0.0, 0.0, room + 2.0 * EPSILON * np.abs(ahead))
+            errors = error + np.abs(low)
+            errors = errors + np.sum(errors * y, axis=1, keepdims=True)
+            errors = errors + (errors > 0.0) * 8.0 * EPSILON * (np.abs(ahead) + errors)
+            ahead = ahead + np.where(y > 0.0, 0.0, errors + 2.0 * EPSILON * np.abs(ahead))
             return self._shared(self._of_ahead(y, ahead) * (1.0 + (64.0 + y.shape[1]) * EPSILON))
 
     @abstractmethod
@@ -68,11 +68,11 @@ class LabelLoss(RankOneLoss):
     def project_dual(self, y: Array, theta: Array) -> Array:
         others, _ = self._others(y, np.nan_to_num(theta, posinf=1.0, neginf=0.0))
         others = np.clip(others, 0.0, 1.0)
-        # the rest is the probability of the own class, which rounding must not make negative
-        total, most = np.sum(others, axis=1), self._inside
-        others *= np.where(total > most, most / np.maximum(total, 1.0), 1.0)[:, None]
-        own = -np.sum(others, axis=1, keepdims=True)
-        return np.ravel(np.where(self._table(y) > 0.0, own, others))
+        # 1 - total is the probability of the row's class, which rounding must not make negative
+        total, max_total = np.sum(others, axis=1), self._inside
+        others *= np.where(total > max_total, max_total / np.maximum(total, 1.0), 1.0)[:, None]
+        true_class = -np.sum(others, axis=1, keepdims=True)
+        return np.ravel(np.where(self._table(y) > 0.0, true_class, others))
 
     def spread(self, y: Array, theta: Array) -> Array:
         """Bounds on the rounding errors of theta in the entries of the rows' own classes.
@@ -92,25 +92,25 @@ class LabelLoss(RankOneLoss):
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """A group for each class k: the predictions z_ik of the rows i of class k."""
-        own = self._table(weights * y)
-        table = np.zeros((self.n_outputs, *own.shape))
+        weights_of_classes = self._table(weights * y)
+        table = np.zeros((self.n_outputs, *weights_of_classes.shape))
         for k, rows in enumerate(table):
-            rows[:, k] = own[:, k]
+            rows[:, k] = weights_of_classes[:, k]
         return [RowGroup(np.ravel(rows), float(np.sum(rows))) for rows in table]
 
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on every intercept, if that of the class with the tightest bound is 0.
 
         By Jensen, the mean loss over the rows of a class is at least the difference of the mean
-        score of any other class and the own one. Without the intercepts this difference is at
+        scores of any other class and this one. Without the intercepts this difference is at
         most the entry of ``bounds``, which bounds the difference of the intercepts.
         """
         furthest = [
             value / group.total + bound if group.total > 0.0 else inf
             for group, bound in zip(groups, bounds, strict=True)
         ]
-        most = 1.000001 * max(furthest)  # with the rounding of products
-        return -most, most
+        max_size = 1.000001 * max(furthest)  # with the rounding of products
+        return -max_size, max_size
 
     def projection(self, y: Array, theta: Array) -> Derivatives:
         """The projection of theta + e_y onto the simplex, minus e_y, with its derivative."""
@@ -121,9 +121,9 @@ class LabelLoss(RankOneLoss):
         size = np.count_nonzero(ordered > thresholds, axis=1)
         threshold = thresholds[np.arange(len(point)), size - 1][:, np.newaxis]
         inside = point > threshold
-        found = np.where(inside, point - threshold, 0.0)
+        projected = np.where(inside, point - threshold, 0.0)
         e = inside / np.sqrt(size)[:, np.newaxis]
-        return np.ravel(found) - y, np.ravel(inside.astype(np.float64)), np.ravel(e)
+        return np.ravel(projected) - y, np.ravel(inside.astype(np.float64)), np.ravel(e)
 
 
 class SoftmaxEvaluator(CoupledEvaluator[CoupledLoss]):
@@ -192,23 +192,23 @@ class Softmax(LabelLoss):
 
     def _dual_values(self, y: Array, theta: Array) -> Array:
         others, total = self._others(np.ravel(y), np.ravel(theta))
-        own = np.maximum(1.0 - total, 0.0)  # 1 - total may be negative by rounding
-        return -(np.sum(xlogy(others, others), axis=1) + xlog1py(own, -total))
+        of_true_class = np.maximum(1.0 - total, 0.0)  # 1 - total may be negative by rounding
+        return -(np.sum(xlogy(others, others), axis=1) + xlog1py(of_true_class, -total))
 
     def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
         others, total = self._others(y, theta)
-        own, found = self._of_rows(weights), []
+        weights, sums = self._of_rows(weights), []
         for t in scales:
-            p, rest = t * others, t * total
-            entropy = -(np.sum(xlogy(p, p), axis=1) + xlog1py(1.0 - rest, -rest))
+            p, total_others = t * others, t * total
+            entropy = -(np.sum(xlogy(p, p), axis=1) + xlog1py(1.0 - total_others, -total_others))
             # the slope of (1 - s) log(1 - s) is below 40 in size where 1 - s >= n EPSILON
-            moved = (32.0 + self.n_outputs) * EPSILON * (entropy + 2.0 * rest)
-            moved += 40.0 * self.n_outputs * EPSILON * rest
-            value = float(np.sum(own * entropy))
-            found.append((value, float(own @ moved) + _depth(len(own)) * EPSILON * value))
-        return found
+            moved = (32.0 + self.n_outputs) * EPSILON * (entropy + 2.0 * total_others)
+            moved += 40.0 * self.n_outputs * EPSILON * total_others
+            value = float(np.sum(weights * entropy))
+            sums.append((value, float(weights @ moved) + _depth(len(weights)) * EPSILON * value))
+        return sums
 
-    def best_constants(self, y: Array, weights: Array, places: list) -> Array:
+    def best_constants(self, y: Array, weights: Array, rows_of_outputs: list) -> Array:
         shares = self._of_rows(weights) @ self._table(y)
         return np.log(shares / np.sum(shares))
 
@@ -231,15 +231,15 @@ class Softmax(LabelLoss):
         roots = np.sqrt(p_1) - np.sqrt(p_2)
         costs = -np.log1p(-roots * roots)
         # each D changes by at most twice the change of a score
-        room = 2.0 * np.max(self._table(error), axis=1)
-        room += ROUNDINGS * self.n_outputs * EPSILON * (1.0 + costs)
-        costs = np.maximum(costs - room, 0.0)
+        max_changes = 2.0 * np.max(self._table(error), axis=1)
+        max_changes += ROUNDINGS * self.n_outputs * EPSILON * (1.0 + costs)
+        costs = np.maximum(costs - max_changes, 0.0)
         of_dual = 2.0 * (xlogy(0.5 * q_1, q_1) + xlogy(0.5 * q_2, q_2))
         of_dual -= xlogy(q_1 + q_2, 0.5 * (q_1 + q_2))
         of_dual -= ROUNDINGS * self.n_outputs * EPSILON
         costs += np.where(q_1 > q_2, np.maximum(of_dual, 0.0), 0.0)
         scores = _two_largest(self._table(z), first)
-        tied = scores[0] - scores[1] <= room
+        tied = scores[0] - scores[1] <= max_changes
         return self._of_rows(weights) * np.where(tied, 0.0, costs)
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
@@ -298,27 +298,28 @@ class CrammerSinger(LabelLoss):
         return self._others(np.ravel(y), np.ravel(theta))[1]
 
     def dual_values(self, y: Array, weights: Array, theta: Array, scales: Scales) -> list[Sum]:
-        total, own = self._others(y, theta)[1], self._of_rows(weights)
-        value = float(np.sum(own * total))
-        rounding = (_depth(len(own)) + self.n_outputs) * EPSILON * value
+        total, row_weights = self._others(y, theta)[1], self._of_rows(weights)
+        value = float(np.sum(row_weights * total))
+        rounding = (_depth(len(row_weights)) + self.n_outputs) * EPSILON * value
         return [(t * value, t * rounding) for t in scales]
 
     def decision_costs(
         self, y: Array, weights: Array, z: Array, error: Array, theta: Array
     ) -> Array:
-        """See `Loss.decision_costs`: the probability of the own class, where that is decided.
+        """See `Loss.decision_costs`: the probability of the row's class, where it is decided.
 
         If another class has as high a score, ahead by d >= 0, the loss is 1 + d, and theta.z is at
-        most d times the sum of the other probabilities, so that F is at least the own one.
+        most d times the sum of the other probabilities, so that F is at least 1 less this sum.
         """
         table, of_class = self._table(z), self._table(y)
-        own = np.sum(table * of_class, axis=1)
+        true_scores = np.sum(table * of_class, axis=1)
         others = np.max(np.where(of_class > 0.0, -inf, table), axis=1)
-        room = 2.0 * np.max(self._table(error), axis=1)
+        max_changes = 2.0 * np.max(self._table(error), axis=1)
         costs = 1.0 - self._others(y, theta)[1] - ROUNDINGS * self.n_outputs * EPSILON
-        return self._of_rows(weights) * np.where(own - others > room, np.maximum(costs, 0.0), 0.0)
+        is_decided = true_scores - others > max_changes
+        return self._of_rows(weights) * np.where(is_decided, np.maximum(costs, 0.0), 0.0)
 
-    def best_constants(self, y: Array, weights: Array, places: list) -> Array:
+    def best_constants(self, y: Array, weights: Array, rows_of_outputs: list) -> Array:
         """The best constants: 1 for the most frequent class and 0 for the others, or all 0."""
         shares = self._of_rows(weights) @ self._table(y)
         best = np.zeros(self.n_outputs)

@@ -15,7 +15,7 @@ loss                  l(y, z)                            dual points of a row
 
 with p in the simplex. For the second and third, y is the class of the row, given as a vector that
 is 1 for this class and 0 for the others; a dual point is defined by its entries for the other
-classes, and the entry for the own class stands for minus their exact sum.
+classes, and the entry for the row's class stands for minus their exact sum.
 """
 
 from abc import abstractmethod
@@ -233,25 +233,25 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def project_dual(self, y: Array, theta: Array) -> Array:
         theta = self._table(np.clip(np.nan_to_num(theta), -FURTHEST, FURTHEST))
         sizes = np.linalg.norm(theta, axis=1, keepdims=True)
-        most = self._inside
-        return np.ravel(theta * np.where(sizes > most, most / np.maximum(sizes, most), 1.0))
+        limit = self._inside
+        return np.ravel(theta * np.where(sizes > limit, limit / np.maximum(sizes, limit), 1.0))
 
     def largest_scale(self, y: Array, theta: Array) -> float:
         size = float(np.max(np.linalg.norm(self._table(theta), axis=1)))
         return self._inside / size if size > 0.0 else inf
 
-    def best_constants(self, y: Array, weights: Array, places: list) -> Array:
+    def best_constants(self, y: Array, weights: Array, rows_of_outputs: list) -> Array:
         """The geometric median, by Weiszfeld's iteration."""
-        table, own = self._table(y), self._of_rows(weights)
-        point = np.average(table, axis=0, weights=own)
-        best, least = point, inf
+        table, row_weights = self._table(y), self._of_rows(weights)
+        point = np.average(table, axis=0, weights=row_weights)
+        best, min_value = point, inf
         for _ in range(MEDIAN_STEPS):
             norms = np.linalg.norm(table - point, axis=1)
-            value = float(own @ norms)
-            if not value < least * (1.0 - EPSILON):
+            value = float(row_weights @ norms)
+            if not value < min_value * (1.0 - EPSILON):
                 break
-            best, least = point, value
-            inverse = own / np.maximum(norms, EPSILON * (1.0 + np.linalg.norm(point)))
+            best, min_value = point, value
+            inverse = row_weights / np.maximum(norms, EPSILON * (1.0 + np.linalg.norm(point)))
             point = inverse @ table / float(np.sum(inverse))
         return best
 
@@ -261,15 +261,15 @@ class L2Norm(CoupledResidualLoss, RankOneLoss):
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on the intercept of one output, whose residual is at most the norm of all."""
         (group,), (bound,) = groups, bounds
-        most = value / group.total
-        room = most + bound + group.error
-        room += 64.0 * EPSILON * (abs(group.centre) + room)
-        return group.centre - room, group.centre + room
+        max_residual = value / group.total
+        radius = max_residual + bound + group.error
+        radius += 64.0 * EPSILON * (abs(group.centre) + radius)
+        return group.centre - radius, group.centre + radius
 
     def projection(self, y: Array, theta: Array) -> Derivatives:
         table = self._table(theta)
         norms = np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1.0)
-        found = table / norms
+        projected = table / norms
         d = np.broadcast_to(1.0 / norms, table.shape)
-        e = np.where(norms > 1.0, found / np.sqrt(norms), 0.0)
-        return np.ravel(found), np.ravel(d), np.ravel(e)
+        e = np.where(norms > 1.0, projected / np.sqrt(norms), 0.0)
+        return np.ravel(projected), np.ravel(d), np.ravel(e)

@@ -52,10 +52,10 @@ class Deviance(Loss):
     def add_cones(self, cones: LossCones) -> None:
         cones.add_smooth()
 
-    def require_targets(self, least: float) -> None:
-        if least < 0.0 or (least == 0.0 and not self.zeros):
+    def require_targets(self, min_target: float) -> None:
+        if min_target < 0.0 or (min_target == 0.0 and not self.zeros):
             allowed = "0 or greater" if self.zeros else "greater than 0"
-            raise ValueError(f"y must be {allowed} for the loss {self!r}, got {least:.6g}.")
+            raise ValueError(f"y must be {allowed} for the loss {self!r}, got {min_target:.6g}.")
 
     def distant_constant(self, best: Numbers) -> Numbers:
         return best + 1.0  # of a mean that is e times as large: that of 0 may be any number
@@ -63,15 +63,16 @@ class Deviance(Loss):
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             r, missed = self._argument(y, z, z_low)
-            # the last term bounds the roundings of r - room, r + room and of their multiples
-            room = error + missed
-            room = room + 4.0 * EPSILON * (np.abs(r) + room)
-            ahead = r - self._least_at(y)
-            most = self._of_argument(y, np.where(ahead < 0.0, r - room, r + room))
-            near = np.flatnonzero(np.abs(ahead) <= room)
-            if len(near):  # intervals with the least value in them
-                most[near] = np.maximum(most[near], self._of_argument(y[near], (r + room)[near]))
-            return most
+            # the last term bounds the roundings of r - errors, r + errors and of their multiples
+            errors = error + missed
+            errors = errors + 4.0 * EPSILON * (np.abs(r) + errors)
+            ahead = r - self._minimiser(y)
+            values = self._of_argument(y, np.where(ahead < 0.0, r - errors, r + errors))
+            crossing = np.flatnonzero(np.abs(ahead) <= errors)
+            if len(crossing):  # intervals with the least value in them
+                at_upper = self._of_argument(y[crossing], (r + errors)[crossing])
+                values[crossing] = np.maximum(values[crossing], at_upper)
+            return values
 
     @abstractmethod
     def _origin(self, y: Array) -> Array:
@@ -81,11 +82,11 @@ class Deviance(Loss):
         """The difference z - u, and its rounding error."""
         origin = self._origin(y)
         r, missed = kernels.sum_and_rest(np.ascontiguousarray(z), -origin)
-        r, rest = sum_and_rest(r, z_low)
-        return r, np.abs(missed) + np.abs(rest) + 2.0 * EPSILON * np.abs(origin)
+        r, second_error = sum_and_rest(r, z_low)
+        return r, np.abs(missed) + np.abs(second_error) + 2.0 * EPSILON * np.abs(origin)
 
     @abstractmethod
-    def _least_at(self, y: Array) -> Array:
+    def _minimiser(self, y: Array) -> Array:
         """The difference z - u at which the loss is least."""
 
     @abstractmethod
@@ -105,8 +106,8 @@ class Deviance(Loss):
         error += 2.0 * EPSILON * kernels.dot(weights, np.abs(theta * origin))
         values = []
         for scale in scales:
-            found, size = self._conjugate_and_size(y, scale * theta)
-            value = -float(np.sum(weights * found)) - scale * linear
+            conjugates, size = self._conjugate_and_size(y, scale * theta)
+            value = -float(np.sum(weights * conjugates)) - scale * linear
             total_size = (_depth(len(theta)) + 2.0) * kernels.dot(weights, size)
             rounding = scale * error + EPSILON * (total_size + 2.0 * scale * abs(linear))
             values.append((value, rounding))
@@ -158,7 +159,7 @@ class PowerDeviance(Deviance):
         """The logarithm of positive targets, and 0 for others."""
         return np.log(np.where(y > 0.0, y, 1.0))
 
-    def _least_at(self, y: Array) -> Array:
+    def _minimiser(self, y: Array) -> Array:
         return np.where(y > 0.0, 0.0, -inf)
 
     def _of_argument(self, y: Array, r: Array) -> Array:
@@ -168,7 +169,7 @@ class PowerDeviance(Deviance):
         r = np.ascontiguousarray(z - self._origin(y))
         return self.evaluator.derivatives(self._scales(y), r)
 
-    def constant_beside(self, y: Array, weights: Array, offset: Array) -> float:
+    def constant_with_offsets(self, y: Array, weights: Array, offset: Array) -> float:
         """The root of the slope, sum_i c_i (exp(a (b + o_i)) - y_i exp((a - 1) (b + o_i)))."""
         constant = self.best_constant(y, weights)
         middle = float(np.average(offset, weights=weights))
@@ -176,18 +177,19 @@ class PowerDeviance(Deviance):
         with np.errstate(over="ignore"):
             up = kernels.dot(weights, np.exp(a * offset))
             down = kernels.dot(weights * y, np.exp((a - 1.0) * offset))
-        found = log(down) - log(up) - middle
-        return found if np.isfinite(found) else constant - middle
+        root = log(down) - log(up) - middle
+        return root if np.isfinite(root) else constant - middle
 
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         lower = -np.asarray(y) if self.power == 1.0 else np.where(y > 0.0, -inf, 0.0)
         return lower, np.full(len(y), self.conjugate_domain[1])
 
     def _conjugate_and_size(self, y: Array, theta: Array) -> tuple[Array, Array]:
-        found = self.evaluator.conjugates(self._scales(y), np.ascontiguousarray(theta, np.float64))
+        theta = np.ascontiguousarray(theta, np.float64)
+        conjugates = self.evaluator.conjugates(self._scales(y), theta)
         # the terms that may cancel are at most this times theta, as is the effect of y^a
         largest = sum(1.0 / x for x in (2.0 - self.power, self.power - 1.0) if x > 0.0)
-        return found, np.abs(found) + largest * np.abs(theta)
+        return conjugates, np.abs(conjugates) + largest * np.abs(theta)
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """One group, of the rows with y > 0, whose losses are y^a times one function of r."""
@@ -195,8 +197,8 @@ class PowerDeviance(Deviance):
         total, log_y = float(np.sum(scaled)), self._origin(y)
         mean, error = kernels.compensated_dot(scaled, log_y)
         error += 2.0 * EPSILON * kernels.dot(scaled, np.abs(log_y))
-        some = total or 1.0  # a block of rows may have no weight
-        return [RowGroup(scaled, total, mean / some, error / some)]
+        divisor = total or 1.0  # a block of rows may have no weight
+        return [RowGroup(scaled, total, mean / divisor, error / divisor)]
 
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         if not groups[0].total > 0.0:
@@ -209,8 +211,8 @@ class PowerDeviance(Deviance):
         kernel, outwards = self.evaluator, POWERS[::-1]
 
         def phi(r: Array) -> Array:
-            found: Array = kernel.values(np.ones(len(r)), r)
-            return found
+            values: Array = kernel.values(np.ones(len(r)), r)
+            return values
 
         return -abs(last_above(phi, value, -outwards)), abs(last_above(phi, value, outwards))
 
@@ -311,15 +313,15 @@ class NegativeBinomial(Deviance):
     def _value_and_size(self, y: Array, t: Array) -> tuple[Array, Array]:
         """The loss, and the sum of the sizes of the terms that may cancel."""
         first, second = y * np.logaddexp(0.0, -t), self.k * np.logaddexp(0.0, t)
-        least = self._least(y)
-        return np.maximum(first + second - least, 0.0), first + second + least
+        minimum = self._min_of_terms(y)
+        return np.maximum(first + second - minimum, 0.0), first + second + minimum
 
-    def _least(self, y: Array) -> Array:
+    def _min_of_terms(self, y: Array) -> Array:
         """The least value over z of the two terms, y log(1 + k / y) + k log(1 + y / k)."""
         small, large = np.minimum(y, self.k), np.maximum(y, self.k)
         return -xlogy(small, small / (y + self.k)) + large * np.log1p(small / large)
 
-    def _least_at(self, y: Array) -> Array:
+    def _minimiser(self, y: Array) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(y / self.k)
 
@@ -344,33 +346,34 @@ class NegativeBinomial(Deviance):
         inside = small >= 0.0
         share = np.where(inside, small / total, 0.0)
         first, second = xlogy(np.where(inside, small, 0.0), share), large * np.log1p(-share)
-        least = self._least(y)
-        value = np.where(inside, first + second + least, inf)
-        return value, np.where(inside, np.abs(first) + np.abs(second) + least + np.abs(theta), 0.0)
+        minimum = self._min_of_terms(y)
+        value = np.where(inside, first + second + minimum, inf)
+        size = np.abs(first) + np.abs(second) + minimum + np.abs(theta)
+        return value, np.where(inside, size, 0.0)
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """The rows with the weights of both terms.
 
         The centre of each, times its total, is the sum of the least values of the losses.
         """
-        least = float(weights @ self._least(y)) * (1.0 + ROUNDINGS * EPSILON)
-        found = []
+        minimum = float(weights @ self._min_of_terms(y)) * (1.0 + ROUNDINGS * EPSILON)
+        groups = []
         for factor in (y, np.full(len(y), self.k)):
             total = float(weights @ factor)
-            found.append(RowGroup(weights * factor, total, least / (total or 1.0)))
-        return found
+            groups.append(RowGroup(weights * factor, total, minimum / (total or 1.0)))
+        return groups
 
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on intercepts from Jensen's inequality for each of the two terms alone."""
         ends = []
         for group, bound in zip(groups, bounds, strict=True):
-            least = -inf
+            end = -inf
             if group.total > 0.0:
-                most = (value / group.total + group.centre) * (1.0 + ROUNDINGS * EPSILON)
-                # log(1 + exp(-t)) <= most, as in the logistic loss
-                least = -(most + log(-expm1(-most))) if most > 0.0 else inf
-                least -= bound + ROUNDINGS * EPSILON * (1.0 + abs(least) + bound)
-            ends.append(least)
+                max_term = (value / group.total + group.centre) * (1.0 + ROUNDINGS * EPSILON)
+                # log(1 + exp(-t)) <= max_term, as in the logistic loss
+                end = -(max_term + log(-expm1(-max_term))) if max_term > 0.0 else inf
+                end -= bound + ROUNDINGS * EPSILON * (1.0 + abs(end) + bound)
+            ends.append(end)
         log_k = log(self.k)
-        room = 4.0 * EPSILON * abs(log_k)
-        return ends[0] + log_k - room, log_k - ends[1] + room
+        rounding = 4.0 * EPSILON * abs(log_k)
+        return ends[0] + log_k - rounding, log_k - ends[1] + rounding

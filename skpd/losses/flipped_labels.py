@@ -86,10 +86,10 @@ class WorstCaseHinge(Hinge):
 
         A dual point of the hinge loss, of shape (n_samples,), is one with r = 0.
         """
-        given = np.asarray(theta, dtype=np.float64)
-        if given.shape == y.shape:
-            given = np.stack([-y * given, np.zeros(len(y))])
-        p, r = np.nan_to_num(given.reshape(2, -1), posinf=1.0, neginf=0.0)
+        multipliers = np.asarray(theta, dtype=np.float64)
+        if multipliers.shape == y.shape:
+            multipliers = np.stack([-y * multipliers, np.zeros(len(y))])
+        p, r = np.nan_to_num(multipliers.reshape(2, -1), posinf=1.0, neginf=0.0)
         if self.kappa == inf:
             r = np.zeros_like(p)
         p, r = project_triangle(np.clip(p, -1e100, 1e100), np.clip(r, -1e100, 1e100))
@@ -102,10 +102,10 @@ class WorstCaseHinge(Hinge):
 
 def project_triangle(p: Array, r: Array) -> tuple[Array, Array]:
     """The nearest points with p, r >= 0 and p + r <= 1."""
-    along, beside = np.maximum(p, 0.0), np.maximum(r, 0.0)
-    over = np.flatnonzero(along + beside > 1.0)
+    projected_p, projected_r = np.maximum(p, 0.0), np.maximum(r, 0.0)
+    over = np.flatnonzero(projected_p + projected_r > 1.0)
     excess = np.maximum(0.5 * (p[over] + r[over] - 1.0), 0.0)
-    along[over] = np.clip(p[over] - excess, 0.0, 1.0)
+    projected_p[over] = np.clip(p[over] - excess, 0.0, 1.0)
     # on the hypotenuse r is computed as 1 - p, so that rounding does not leave the triangle
-    beside[over] = 1.0 - along[over]
-    return along, beside
+    projected_r[over] = 1.0 - projected_p[over]
+    return projected_p, projected_r

@@ -116,11 +116,11 @@ def _backward(gain: Array, table: Array, outside: Array, log_sum: float) -> Arra
     """
     n = len(gain)
     keep, flip = _steps(gain)
-    probabilities, rest = np.zeros(n), outside
+    probabilities, log_sums = np.zeros(n), outside
     for k in range(n - 1, -1, -1):
-        flipped = rest[1 : k + 2] + flip[k]
+        flipped = log_sums[1 : k + 2] + flip[k]
         probabilities[k] = float(np.sum(np.exp(table[k, : k + 1] + flipped - log_sum)))
-        rest = np.logaddexp(rest[: k + 1] + keep[k], flipped)
+        log_sums = np.logaddexp(log_sums[: k + 1] + keep[k], flipped)
     return np.minimum(probabilities, 1.0)
 
 

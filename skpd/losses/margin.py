@@ -117,7 +117,7 @@ class MarginLoss(ScalarLoss):
             lambda b: positive * derivative(b) - negative * derivative(-b), SIGNED_POWERS
         )
 
-    def _least_margin(self, value: float) -> float:
+    def _min_margin(self, value: float) -> float:
         """A lower bound on the t with phi(t) <= value; infinite where there is none."""
         return last_above(self._phi, value, SIGNED_POWERS)
 
@@ -129,9 +129,9 @@ class MarginLoss(ScalarLoss):
         ends = []
         for sign, group, bound in zip((1.0, -1.0), groups, bounds, strict=True):
             total = group.total
-            least = self._least_margin(value / total) if total > 0 else -inf
-            least -= bound + 64.0 * EPSILON * (1.0 + abs(least) + bound)
-            ends.append(sign * least if np.isfinite(least) else -sign * inf)
+            min_margin = self._min_margin(value / total) if total > 0 else -inf
+            min_margin -= bound + 64.0 * EPSILON * (1.0 + abs(min_margin) + bound)
+            ends.append(sign * min_margin if np.isfinite(min_margin) else -sign * inf)
         lower, upper = ends
         return lower, upper
 
@@ -167,7 +167,7 @@ class _QuadraticHinge(MarginLoss):
             b = 1.0 - width * smaller / larger
         return b if positive >= negative else -b
 
-    def _least_margin(self, value: float) -> float:
+    def _min_margin(self, value: float) -> float:
         steepest, q = -self.conjugate_domain[0], self._conjugate_curvature
         if value < 0.5 * q * steepest * steepest:
             return 1.0 - sqrt(2.0 * q * value)
@@ -251,7 +251,7 @@ class GeneralizedHinge(MarginLoss):
         kinks = np.array([0.0, 1.0, -1.0])
         return float(kinks[np.argmin(positive * self._phi(kinks) + negative * self._phi(-kinks))])
 
-    def _least_margin(self, value: float) -> float:
+    def _min_margin(self, value: float) -> float:
         return 1.0 - value if value <= 1.0 else (1.0 - value) / self.slope
 
     @property
@@ -360,7 +360,7 @@ class Logistic(MarginLoss):
             return inf if positive > 0 else -inf
         return float(np.log(positive) - np.log(negative))
 
-    def _least_margin(self, value: float) -> float:
+    def _min_margin(self, value: float) -> float:
         # log(1 + exp(-m)) <= value; for large values exp(value) - 1 overflows
         return -(value + np.log(-np.expm1(-value))) if value > 0.0 else inf
 

@@ -129,8 +129,8 @@ class ContingencyLoss(MultivariateLoss):
         z = np.ascontiguousarray(z, dtype=np.float64)
         b, c = self._worst(z)
         if smoothing == 0.0:
-            found = self._labeling(z, b, c)
-            return self._value_of(z, found)[0], found
+            labeling = self._labeling(z, b, c)
+            return self._value_of(z, labeling)[0], labeling
         n_pos, n_neg = len(self.positives), len(self.negatives)
         self._require_small((n_pos + 1) ** 2 + (n_neg + 1) ** 2 + (n_pos + 1) * (n_neg + 1))
         counts = np.arange(n_pos + 1.0)[:, None], np.arange(n_neg + 1.0)[None, :]
@@ -244,12 +244,12 @@ class _AtK(ContingencyLoss):
 
     @property
     @abstractmethod
-    def _most(self) -> int:
+    def _denominator(self) -> int:
         """The denominator of the score, whose numerator is the number of true positives."""
 
     def delta(self, b: np.ndarray | float, c: np.ndarray | float) -> Numbers:
         true = len(self.positives) - b
-        return np.where((b == 0) & (c == 0), 0.0, 1.0 - true / self._most)
+        return np.where((b == 0) & (c == 0), 0.0, 1.0 - true / self._denominator)
 
     def allowed(self, b: np.ndarray | float, c: np.ndarray | float) -> Mask | bool:
         return (len(self.positives) - b + c == self.k) | ((b == 0) & (c == 0))
@@ -265,14 +265,14 @@ class _AtK(ContingencyLoss):
 class PrecisionAtK(_AtK):
     """One minus the precision at k, the share of true positives among the k samples."""
 
-    _most = attribute_of_part("k")
+    _denominator = attribute_of_part("k")
 
 
 class RecallAtK(_AtK):
     """One minus the recall at k, the share of all positive samples among the k samples."""
 
     @property
-    def _most(self) -> int:
+    def _denominator(self) -> int:
         return len(self.positives)
 
 
@@ -321,8 +321,8 @@ class RocAuc(MultivariateLoss):
     def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
         z = np.ascontiguousarray(z, dtype=np.float64)
         if smoothing == 0.0:
-            found = self._worst(z)
-            return self._value_of(z, found)[0], found
+            labeling = self._worst(z)
+            return self._value_of(z, labeling)[0], labeling
         self._require_small(self.n_pairs)
         hinges = 1.0 - (z[self.positives][:, None] - z[self.negatives][None, :])
         width = smoothing * self.n_pairs  # pairs are in the set independently of each other

@@ -134,7 +134,7 @@ class NumericalEvaluator(PythonKernel[LossFunctions]):
 def constant_between(
     constant: float, offsets: tuple[float, float], slope: Callable[[float], float]
 ) -> float:
-    """The best constant beside offsets, given the one without them.
+    """The best constant with offsets, from the one without them.
 
     Parameters
     ----------
@@ -145,14 +145,14 @@ def constant_between(
     slope : callable
         The derivative of the mean loss with respect to the constant.
     """
-    least, largest = constant - offsets[1], constant - offsets[0]
+    lower, upper = constant - offsets[1], constant - offsets[0]
     # the slope is at most 0 at the first and at least 0 at the second, up to rounding
-    if not np.isfinite(constant) or least == largest or slope(least) >= 0.0:
-        return least
-    if slope(largest) <= 0.0:
-        return largest
-    width = TIGHT * (1.0 + max(abs(least), abs(largest)))
-    return float(brentq(slope, least, largest, xtol=width, rtol=TIGHT, disp=False))
+    if not np.isfinite(constant) or lower == upper or slope(lower) >= 0.0:
+        return lower
+    if slope(upper) <= 0.0:
+        return upper
+    width = TIGHT * (1.0 + max(abs(lower), abs(upper)))
+    return float(brentq(slope, lower, upper, xtol=width, rtol=TIGHT, disp=False))
 
 
 def last_above(phi: Callable[[Array], Array], value: float, points: Array) -> float:
@@ -181,10 +181,10 @@ def _last_that(
     Returns ``nowhere`` if it does not hold at the first of the points, and ``everywhere`` if it
     holds at all of them.
     """
-    found = holds(points)
-    if found.all():
+    satisfied = holds(points)
+    if satisfied.all():
         return everywhere
-    k = int(np.argmin(found))
+    k = int(np.argmin(satisfied))
     if k == 0:
         return nowhere
     first, end = points[k - 1], points[k]

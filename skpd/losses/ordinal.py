@@ -82,20 +82,20 @@ class OrdinalLoss(StructuredLossOfRows):
         self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss
     ) -> None:
         n, self.n_thresholds = len(labels), int(np.max(labels))
-        self.inner, self._given = inner, (labels, sample_weight, offset)
+        self.inner, self._row_data = inner, (labels, sample_weight, offset)
         self.thresholds: Array | None = None  # given ones, in place of the best
         self.is_smooth = self.has_curvature = not inner.has_kinks
         self.weights = np.full(n, 1.0 / n)
-        self.places = np.flatnonzero(sample_weight > 0.0)
-        self.n_exchangeable = len(self.places)
-        own = sample_weight[self.places]
-        self.shares = own / float(np.sum(own))
-        self.offset = None if offset is None else np.ascontiguousarray(offset[self.places])
-        above = labels[self.places] > np.arange(self.n_thresholds)[:, np.newaxis]
+        self.used_rows = np.flatnonzero(sample_weight > 0.0)
+        self.n_exchangeable = len(self.used_rows)
+        used_weights = sample_weight[self.used_rows]
+        self.shares = used_weights / float(np.sum(used_weights))
+        self.offset = None if offset is None else np.ascontiguousarray(offset[self.used_rows])
+        above = labels[self.used_rows] > np.arange(self.n_thresholds)[:, np.newaxis]
         self.signs = np.where(above, 1.0, -1.0)
-        most = self.n_thresholds * max(-inner.conjugate_domain[0], 0.0)
+        max_dual = self.n_thresholds * max(-inner.conjugate_domain[0], 0.0)
         self.largest_theta = np.zeros(n)
-        self.largest_theta[self.places] = n * self.shares * most
+        self.largest_theta[self.used_rows] = n * self.shares * max_dual
         self.entropy_range = self.n_thresholds * log(2.0)
         # the weights of the rows above and below each threshold
         self.masses = [
@@ -103,7 +103,7 @@ class OrdinalLoss(StructuredLossOfRows):
             for above in self.signs > 0.0
         ]
         # the last scores and their thresholds, from which the next search starts
-        at_null = np.array([-inner._best_constant(*own) for own in self.masses])
+        at_null = np.array([-inner._best_constant(*masses) for masses in self.masses])
         self._last = np.empty(0), at_null
         self._expanded: tuple[Array, Array | None, list] = self._last[0], None, []
 
@@ -121,11 +121,11 @@ class OrdinalLoss(StructuredLossOfRows):
         return other
 
     def sample(self, rows: Indices) -> tuple[Indices, "OrdinalLoss"]:
-        labels, sample_weight, offset = self._given
-        _, first = np.unique(labels[self.places], return_index=True)
-        rows = np.union1d(rows, self.places[first])  # each class has a row
-        own = None if offset is None else offset[rows]
-        return rows, OrdinalLoss(labels[rows], sample_weight[rows], own, self.inner)
+        labels, sample_weight, offset = self._row_data
+        _, first = np.unique(labels[self.used_rows], return_index=True)
+        rows = np.union1d(rows, self.used_rows[first])  # each class has a row
+        sampled_offset = None if offset is None else offset[rows]
+        return rows, OrdinalLoss(labels[rows], sample_weight[rows], sampled_offset, self.inner)
 
     # The loss
 
@@ -138,8 +138,8 @@ class OrdinalLoss(StructuredLossOfRows):
             return self.thresholds
         if not kernels.equal(u, self._last[0]):  # several functions ask for those of the same z
             find = self._by_breakpoints if self.inner.has_kinks else self._by_newton
-            found = np.array([find(u, k) for k in range(self.n_thresholds)])
-            self._last = u, np.maximum.accumulate(found)
+            thresholds = np.array([find(u, k) for k in range(self.n_thresholds)])
+            self._last = u, np.maximum.accumulate(thresholds)
         return self._last[1]
 
     def _by_newton(self, u: Array, k: int) -> float:
@@ -194,9 +194,9 @@ class OrdinalLoss(StructuredLossOfRows):
         points = u - signs  # where the slope rises by c_i: from 0 to c_i above, -c_i to 0 below
         order = np.argsort(points, kind="stable")
         slopes = np.cumsum(self.shares[order]) - float(np.sum(self.shares[signs < 0.0]))
-        room = len(u) * EPSILON
-        first = int(np.argmax(slopes >= -room))
-        last = int(np.argmax(slopes > room)) if slopes[-1] > room else len(u) - 1
+        rounding = len(u) * EPSILON
+        first = int(np.argmax(slopes >= -rounding))
+        last = int(np.argmax(slopes > rounding)) if slopes[-1] > rounding else len(u) - 1
         return float(0.5 * (points[order[first]] + points[order[max(first, last)]]))
 
     def _value_of(self, u: Array, thresholds: Array) -> tuple[float, float]:
@@ -215,8 +215,8 @@ class OrdinalLoss(StructuredLossOfRows):
         return self._value_of(u, self._thresholds(u))
 
     def sensitivity(self, error: Array) -> float:
-        own = np.broadcast_to(error, len(self.weights))[self.places]
-        change = self.n_thresholds * self.inner.lipschitz * kernels.dot(self.shares, own)
+        errors = np.broadcast_to(error, len(self.weights))[self.used_rows]
+        change = self.n_thresholds * self.inner.lipschitz * kernels.dot(self.shares, errors)
         return change * (1.0 + 1e-9)
 
     def derivatives(self, z: Array) -> tuple[float, Array, Array]:
@@ -233,14 +233,13 @@ class OrdinalLoss(StructuredLossOfRows):
         Each threshold follows the mean of the rows, weighted by their curvature, which takes a
         product of this mean off the Hessian for fixed thresholds.
         """
-        second = [
-            self.weights * self._rows(own) for _, _, own in self._at_thresholds(self._shifted(z))
-        ]
-        sums = np.array([design.rmatvec_at(own, columns) for own in second])
-        masses = np.maximum([np.sum(own) for own in second], np.finfo(float).tiny)
-        found: Array = design.gram(np.sum(second, axis=0), columns, False)
-        found -= (sums.T / masses) @ sums
-        return found if np.isfinite(found).all() else None
+        expansions = self._at_thresholds(self._shifted(z))
+        second = [self.weights * self._rows(curvature) for _, _, curvature in expansions]
+        sums = np.array([design.rmatvec_at(curvature, columns) for curvature in second])
+        masses = np.maximum([np.sum(curvature) for curvature in second], np.finfo(float).tiny)
+        hessian: Array = design.gram(np.sum(second, axis=0), columns, False)
+        hessian -= (sums.T / masses) @ sums
+        return hessian if np.isfinite(hessian).all() else None
 
     # Dual points
 
@@ -253,7 +252,7 @@ class OrdinalLoss(StructuredLossOfRows):
         if self.inner.has_kinks:
             return None
         weights = np.zeros(len(self.weights))
-        weights[self.places] = self.shares
+        weights[self.used_rows] = self.shares
         norms: Array = design.column_norms(weights)
         return sqrt(2.0 * self.inner.smoothness * self.n_thresholds) * (1.0 + 1e-9) * norms
 
@@ -273,9 +272,9 @@ class OrdinalLoss(StructuredLossOfRows):
         theta = self.inner._phi_derivative(signs * z)
         kink = np.abs(1.0 - signs * z) <= 1e-9 * (1.0 + np.abs(z))
         if self.inner.has_kinks and kink.any():  # any number between the slopes at the kink
-            least, most = np.where(kink, -1.0, theta), np.where(kink, 0.0, theta)
-            lower = np.where(signs > 0.0, least, -most)
-            upper = np.where(signs > 0.0, most, -least)
+            low, high = np.where(kink, -1.0, theta), np.where(kink, 0.0, theta)
+            lower = np.where(signs > 0.0, low, -high)
+            upper = np.where(signs > 0.0, high, -low)
             point = kernels.project_box_hyperplane(
                 0.5 * (lower + upper), lower, upper, self.shares, self.shares, 0.0
             )

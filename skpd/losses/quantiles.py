@@ -49,12 +49,12 @@ def nearest_in_order(table: Array) -> Array:
     """
     K = table.shape[1]
     sums = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table, axis=1)], axis=1)
-    found = np.full(table.shape, -inf)
+    ordered = np.full(table.shape, -inf)
     for a in range(K):
         means = (sums[:, a + 1 :] - sums[:, a : a + 1]) / np.arange(1, K - a + 1)
-        least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
-        np.maximum(found[:, a:], least, out=found[:, a:])
-    return found
+        min_means = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+        np.maximum(ordered[:, a:], min_means, out=ordered[:, a:])
+    return ordered
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         return -q, 1.0 - q
 
     @cached_property
-    def _most(self) -> tuple[Array, Array]:
+    def _max_partial_sums(self) -> tuple[Array, Array]:
         """The largest values of -(theta_1 + ... + theta_j) and of theta_j + ... + theta_K."""
         lower, upper = self._slopes
         return np.cumsum(-lower), np.cumsum(upper[::-1])[::-1]
@@ -144,12 +144,12 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            residual, room = z - y, error + np.abs(z_low) + self.target_error * np.abs(y)
-            room = room + (room > 0.0) * 2.0 * EPSILON * (np.abs(residual) + room)
+            residual, errors = z - y, error + np.abs(z_low) + self.target_error * np.abs(y)
+            errors = errors + (errors > 0.0) * 2.0 * EPSILON * (np.abs(residual) + errors)
             # a pinball is convex, and so is largest at an end of an interval
-            ends = (self._pinballs(self._table(residual + side * room)) for side in (-1.0, 1.0))
-            most = np.sum(np.maximum(*ends), axis=1)
-            return self._shared(most * (1.0 + self.n_outputs * EPSILON))
+            ends = (self._pinballs(self._table(residual + side * errors)) for side in (-1.0, 1.0))
+            sums = np.sum(np.maximum(*ends), axis=1)
+            return self._shared(sums * (1.0 + self.n_outputs * EPSILON))
 
     def of_output(self, k: int) -> Pinball:
         """The pinball loss of a single quantile, which may cross the others."""
@@ -209,7 +209,7 @@ class NonCrossingPinball(CoupledResidualLoss):
         """An upper bound for each row on the least s > 0 with theta / s in the domain."""
         columns = np.ascontiguousarray(theta.T)  # sums over short rows would take longer
         sizes = self.n_outputs * EPSILON * np.sum(np.abs(columns), axis=0)
-        of_first, of_last = (most[:, np.newaxis] for most in self._most)
+        of_first, of_last = (limit[:, np.newaxis] for limit in self._max_partial_sums)
         first = (sizes - np.cumsum(columns, axis=0)) / of_first
         last = (sizes + np.cumsum(columns[::-1], axis=0)[::-1]) / of_last
         return np.max(np.maximum(first, last), axis=0)
@@ -221,8 +221,8 @@ class NonCrossingPinball(CoupledResidualLoss):
         if outside.any():
             table = table.copy()
             table[outside] = self._nearest(table[outside])
-        excess, most = self._excess(table), self._inside
-        shrunk = np.where(excess > most, most / np.maximum(excess, most), 1.0)
+        excess, max_excess = self._excess(table), self._inside
+        shrunk = np.where(excess > max_excess, max_excess / np.maximum(excess, max_excess), 1.0)
         return np.ravel(table * shrunk[:, np.newaxis])
 
     def largest_scale(self, y: Array, theta: Array) -> float:
@@ -282,25 +282,25 @@ class NonCrossingPinball(CoupledResidualLoss):
         """
         levels, factors = self.levels(y, theta, z, sigma)
         d, e = factors * ((levels > 0.0) & (levels < 1.0)), np.zeros_like(levels)
-        found = np.clip(levels, 0.0, 1.0) - np.tile(self.quantiles, len(y) // self.n_outputs)
+        gradient = np.clip(levels, 0.0, 1.0) - np.tile(self.quantiles, len(y) // self.n_outputs)
         table = self._table(levels)
         columns = table.T  # reductions over short rows would take longer
         rows = np.flatnonzero(np.logical_or.reduce([a > b for a, b in pairwise(columns)]))
         if len(rows):
             own, s = table[rows], nearest_in_order(table[rows])
-            self._table(found)[rows] += own - s + np.clip(s, 0.0, 1.0) - np.clip(own, 0.0, 1.0)
+            self._table(gradient)[rows] += own - s + np.clip(s, 0.0, 1.0) - np.clip(own, 0.0, 1.0)
             sizes = np.sum(s[:, :, np.newaxis] == s[:, np.newaxis], axis=2)
             outside = (sizes > 1) & ((s <= 0.0) | (s >= 1.0))
             first = s[np.arange(len(s)), np.argmax(outside, axis=1)]
             own = self._table(factors)[rows]
             self._table(d)[rows] = own * (outside | ((s > 0.0) & (s < 1.0)))
             self._table(e)[rows] = np.sqrt(own / sizes) * (outside & (s == first[:, np.newaxis]))
-        return found, d, e
+        return gradient, d, e
 
     # Constants
 
-    def best_constants(self, y: Array, weights: Array, places: list) -> Array:
-        pairs = zip(places, self.quantiles, strict=True)
+    def best_constants(self, y: Array, weights: Array, rows_of_outputs: list) -> Array:
+        pairs = zip(rows_of_outputs, self.quantiles, strict=True)
         return np.array([weighted_quantile(y[rows], weights[rows], q) for rows, q in pairs])
 
     def best_constant(self, y: Array, weights: Array) -> float:

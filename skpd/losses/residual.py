@@ -58,8 +58,8 @@ class ResidualLoss(ScalarLoss):
 
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
         residual, missed = sum_and_rest(z, -y)
-        residual, rest = sum_and_rest(residual, z_low)
-        missed = np.abs(missed) + np.abs(rest)
+        residual, second_error = sum_and_rest(residual, z_low)
+        missed = np.abs(missed) + np.abs(second_error)
         return residual, missed + self.target_error * np.abs(y) if self.target_error else missed
 
     def gradient(self, y: Array, z: Array) -> Array:
@@ -97,10 +97,10 @@ class ResidualLoss(ScalarLoss):
     def best_constant(self, y: Array, weights: Array) -> float:
         used = y[weights > 0.0]
         ends = np.array([np.min(used), np.max(used)])  # the minimiser is between them
-        found = root_of_slope(
+        root = root_of_slope(
             lambda points: np.array([weights @ self._phi_derivative(b - y) for b in points]), ends
         )
-        return min(found, float(ends[1]))
+        return min(root, float(ends[1]))
 
     def _residual_interval(self, value: float) -> Interval:
         """The ends of an interval that contains every t with phi(t) <= value."""
@@ -128,8 +128,8 @@ def interval_of_constants(
     (group,), (bound,) = groups, bounds
     mean = group.centre
     lower, upper = of_residuals(value / group.total)
-    room = bound + group.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + bound)
-    return mean + lower - room, mean + upper + room
+    radius = bound + group.error + 64.0 * EPSILON * (abs(mean) + max(-lower, upper) + bound)
+    return mean + lower - radius, mean + upper + radius
 
 
 def weighted_quantile(values, weights: Array, quantile):

@@ -55,8 +55,8 @@ class ScaledHuber(StructuredLoss):
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def best_scale(self, residuals: Array, least: float = TINY) -> float:
-        """The sigma >= least that minimises the loss, where sum_i c_i clip(r_i / sigma)^2 = 1.
+    def best_scale(self, residuals: Array, min_scale: float = TINY) -> float:
+        """The sigma >= min_scale that minimises the loss, where sum_i c_i clip(r_i / sigma)^2 = 1.
 
         Starting from a sigma that is too large, the rows that are clipped are among those clipped
         at the best sigma. Solving the equation with these rows fixed gives a smaller sigma that is
@@ -64,14 +64,14 @@ class ScaledHuber(StructuredLoss):
         """
         size = np.abs(residuals)
         scale = float(np.sqrt(np.sum(self.weights * size**2)))
-        while scale > least:
+        while scale > min_scale:
             inside = size <= self.epsilon * scale
-            room = 1.0 - self.epsilon**2 * float(np.sum(self.weights[~inside]))
+            share = 1.0 - self.epsilon**2 * float(np.sum(self.weights[~inside]))
             square = float(np.sum(self.weights[inside] * size[inside] ** 2))
-            before, scale = scale, float(np.sqrt(square / room)) if room > 0.0 else 0.0
+            before, scale = scale, float(np.sqrt(square / share)) if share > 0.0 else 0.0
             if scale >= before * (1.0 - 4.0 * EPSILON):
                 break
-        return max(scale, least)
+        return max(scale, min_scale)
 
     def value(self, z: Array) -> Sum:
         r = np.abs(z - self.y)

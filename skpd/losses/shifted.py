@@ -91,8 +91,8 @@ class Shifted(Loss):
     def evaluator(self) -> "ShiftedEvaluator":
         return ShiftedEvaluator(self.inner.evaluator)
 
-    def require_targets(self, least: float) -> None:
-        self.inner.require_targets(least)
+    def require_targets(self, min_target: float) -> None:
+        self.inner.require_targets(min_target)
 
     def targets_of(self, y: Array) -> Array:
         return np.ascontiguousarray(y[:, 0])
@@ -102,10 +102,10 @@ class Shifted(Loss):
 
     def multipliers(self, y: Array) -> Multipliers | None:
         y, offset = _columns(y)
-        found = self.inner.multipliers(y)
-        if found is None:
+        inner = self.inner.multipliers(y)
+        if inner is None:
             return None
-        return Multipliers(found.slopes, found.offsets + offset[:, np.newaxis] * found.slopes)
+        return Multipliers(inner.slopes, inner.offsets + offset[:, np.newaxis] * inner.slopes)
 
     def pieces(self, y: Array) -> list[LinearPiece] | None:
         y, offset = _columns(np.reshape(y, (-1, 2)))
@@ -125,8 +125,8 @@ class Shifted(Loss):
 
     def value(self, y: Array, z: Array, z_low: Numbers = 0.0) -> Array:
         y, offset = _columns(y)
-        z, rest = kernels.sum_and_rest(z, offset)
-        return self.inner.value(y, z, z_low + rest)
+        z, rounding = kernels.sum_and_rest(z, offset)
+        return self.inner.value(y, z, z_low + rounding)
 
     def gradient(self, y: Array, z: Array) -> Array:
         y, offset = _columns(y)
@@ -134,8 +134,8 @@ class Shifted(Loss):
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         y, offset = _columns(y)
-        z, rest = kernels.sum_and_rest(z, offset)
-        low = z_low + rest
+        z, rounding = kernels.sum_and_rest(z, offset)
+        low = z_low + rounding
         return self.inner.largest(y, z, low, error + EPSILON * np.abs(low))
 
     def decision_costs(
@@ -161,8 +161,8 @@ class Shifted(Loss):
         y, offset = _columns(y)
         linear, error = kernels.compensated_dot(weights, theta, offset)
         values = []
-        found = self.inner.dual_values(y, weights, theta, scales)
-        for scale, (value, rounding) in zip(scales, found, strict=True):
+        sums = self.inner.dual_values(y, weights, theta, scales)
+        for scale, (value, rounding) in zip(scales, sums, strict=True):
             size = abs(value) + abs(scale * linear)
             rounding = rounding + scale * error + 2.0 * EPSILON * size
             values.append((value + scale * linear, rounding))
@@ -172,20 +172,20 @@ class Shifted(Loss):
 
     def best_constant(self, y: Array, weights: Array) -> float:
         y, offset = _columns(y)
-        return self.inner.constant_beside(y, weights, offset)
+        return self.inner.constant_with_offsets(y, weights, offset)
 
     def distant_constant(self, best: Numbers) -> Numbers:
         return self.inner.distant_constant(best)
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         y, offset = _columns(y)
-        found = []
+        groups = []
         for group in self.inner.row_groups(y, weights):
             mean, error = kernels.compensated_dot(group.weights, offset)
             total = group.total or 1.0
             error = error / total + 4.0 * EPSILON * abs(mean / total)
-            found.append(replace(group, offset=mean / total, offset_error=error))
-        return found
+            groups.append(replace(group, offset=mean / total, offset_error=error))
+        return groups
 
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """See `Loss.constant_interval`; the difference of the mean offsets adds to the bounds."""
@@ -196,10 +196,10 @@ class Shifted(Loss):
             distance = abs(group.offset - middle) + group.offset_error
             further.append(bound + distance + 4.0 * EPSILON * (bound + distance + abs(middle)))
         lower, upper = self.inner.constant_interval(groups, value, further)
-        room = 4.0 * EPSILON * abs(middle)
+        rounding = 4.0 * EPSILON * abs(middle)
         return (
-            lower - middle - room - EPSILON * abs(lower),
-            upper - middle + room + EPSILON * abs(upper),
+            lower - middle - rounding - EPSILON * abs(lower),
+            upper - middle + rounding + EPSILON * abs(upper),
         )
 
 

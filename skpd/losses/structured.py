@@ -199,13 +199,13 @@ class StructuredLossOfRows(StructuredLoss):
 
     Attributes
     ----------
-    places : ndarray of int
+    used_rows : ndarray of int
         The rows with positive weights, in the order of the loss.
     offset : ndarray or None
         Numbers that are added to the scores of these rows.
     """
 
-    places: Indices
+    used_rows: Indices
     offset: Array | None
 
     @abstractmethod
@@ -219,12 +219,12 @@ class StructuredLossOfRows(StructuredLoss):
 
     def _shifted(self, z: Array) -> Array:
         """The scores of the rows with weights, with their offsets."""
-        scores: Array = np.ascontiguousarray(z[self.places])
+        scores: Array = np.ascontiguousarray(z[self.used_rows])
         return scores if self.offset is None else scores + self.offset
 
     def _rows(self, values: Array) -> Array:
         """Values of the rows with weights, as those of all rows over their weights 1 / n."""
         per_row = np.zeros(len(self.weights))
-        per_row[self.places] = values
+        per_row[self.used_rows] = values
         per_row *= len(per_row)
         return per_row

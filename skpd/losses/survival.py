@@ -103,7 +103,7 @@ class PartialLikelihood(StructuredLossOfRows):
         n = len(time)
         self.weights = np.full(n, 1.0 / n)
         order = np.lexsort((time, strata))
-        self.places = order = order[sample_weight[order] > 0.0]
+        self.used_rows = order = order[sample_weight[order] > 0.0]
         s, happens = sample_weight[order], event[order]
         self.sum_of_weights, self.efron = float(np.sum(s)), efron
         self.shares = np.where(happens, s / self.sum_of_weights, 0.0)  # c_i of the events
@@ -117,8 +117,8 @@ class PartialLikelihood(StructuredLossOfRows):
         self._offset_means: Numbers = 0.0
         if offset is not None:
             self._offset_means = self._stratum_means(offset[order])
-            self.offset, rest = sum_and_rest(offset[order], -self._offset_means)
-            self._offset_low = np.broadcast_to(rest, len(order)).copy()  # a number if all are 0
+            self.offset, rounding = sum_and_rest(offset[order], -self._offset_means)
+            self._offset_low = np.broadcast_to(rounding, len(order)).copy()  # may be a number
         new_group = new_stratum | (np.diff(time[order], prepend=np.nan) != 0.0)
         self.starts = np.append(np.flatnonzero(new_group), len(order)).astype(np.int64)
         self.last = np.append(new_stratum[self.starts[1:-1]], True).astype(np.int64)
@@ -138,8 +138,8 @@ class PartialLikelihood(StructuredLossOfRows):
         tied = np.flatnonzero(counts > 1)
         entropies = np.bincount(groups, -xlogy(self.shares[events], self.shares[events]))
         d, C = counts[tied], totals[tied]
-        least = entropies[tied] + xlogy(C, C) + C * (gammaln(d + 1.0) / d - np.log(d))
-        return float(np.sum(np.maximum(-least, 0.0)))
+        term_minima = entropies[tied] + xlogy(C, C) + C * (gammaln(d + 1.0) / d - np.log(d))
+        return float(np.sum(np.maximum(-term_minima, 0.0)))
 
     # The loss
 
@@ -155,11 +155,11 @@ class PartialLikelihood(StructuredLossOfRows):
 
         The second result is these means. The scores have a relative error of at most EPSILON.
         """
-        own, rest = z[self.places], 0.0
+        scores, rounding = z[self.used_rows], 0.0
         if self.offset is not None:
-            own, rest = sum_and_rest(own, self.offset)
-        means = self._stratum_means(own)
-        return np.ascontiguousarray((own - means) + rest), means
+            scores, rounding = sum_and_rest(scores, self.offset)
+        means = self._stratum_means(scores)
+        return np.ascontiguousarray((scores - means) + rounding), means
 
     def _shifted(self, z: Array) -> Array:
         return self._centred(z)[0]
@@ -187,7 +187,7 @@ class PartialLikelihood(StructuredLossOfRows):
         return value, rounding + self._change(EPSILON * np.abs(u) + np.abs(self._offset_low))
 
     def sensitivity(self, error: Array) -> float:
-        return self._change(np.broadcast_to(error, len(self.weights))[self.places])
+        return self._change(np.broadcast_to(error, len(self.weights))[self.used_rows])
 
     def _change(self, error: Array) -> float:
         """An upper bound on the change of the loss by errors of the scores in order."""
@@ -212,7 +212,7 @@ class PartialLikelihood(StructuredLossOfRows):
         products of mean rows from the diagonal bound. None where scores differ so much that
         sums underflow.
         """
-        u, table = self._shifted(z), design.table(columns)[self.places]
+        u, table = self._shifted(z), design.table(columns)[self.used_rows]
         log_sums, _, _ = self.sets.log_sums(u)
         marginals = self.sets.marginals(u, log_sums)
         shift = float(np.max(u + self.log_s))
@@ -237,8 +237,8 @@ class PartialLikelihood(StructuredLossOfRows):
         with np.errstate(over="ignore", invalid="ignore"):
             sums *= (np.sqrt(weights) * np.exp(shift - log_sums))[:, np.newaxis]
             table *= np.sqrt(marginals)[:, np.newaxis]
-            found: Array = table.T @ table - sums.T @ sums
-        return found if np.isfinite(found).all() else None
+            hessian: Array = table.T @ table - sums.T @ sums
+        return hessian if np.isfinite(hessian).all() else None
 
     # Dual points
 
@@ -250,7 +250,7 @@ class PartialLikelihood(StructuredLossOfRows):
         sum of c ||p - p*||_1 is at most the root of 2 sum(c) gap, and as the entries of p - p*
         sum to 0, a product with a column is at most half its range times that.
         """
-        half_ranges: Array = design.half_ranges(self.places)
+        half_ranges: Array = design.half_ranges(self.used_rows)
         return sqrt(2.0 * self.total) * (1.0 + 1e-9) * half_ranges
 
     def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, RiskDual]:
@@ -306,9 +306,10 @@ class PartialLikelihood(StructuredLossOfRows):
         log_sums, _, _ = self.sets.log_sums(u)
         starts = self.starts[:-1]
         totals = np.add.reduceat(self.shares, starts)
-        some = np.flatnonzero(self.terms)
-        terms = self.terms[some]
-        each = np.log(np.repeat(totals[some] / terms, terms) * self.sum_of_weights) - log_sums
+        groups = np.flatnonzero(self.terms)  # those with events
+        terms = self.terms[groups]
+        each = np.log(np.repeat(totals[groups] / terms, terms) * self.sum_of_weights) - log_sums
         first = np.cumsum(terms) - terms
-        shift = np.broadcast_to(means + self._offset_means, len(self.places))[starts[some]]
-        return self.places[starts[some]], np.logaddexp.reduceat(each, first) - shift
+        means = np.broadcast_to(means + self._offset_means, len(self.used_rows))
+        shift = means[starts[groups]]
+        return self.used_rows[starts[groups]], np.logaddexp.reduceat(each, first) - shift

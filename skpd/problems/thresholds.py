@@ -27,7 +27,7 @@ def threshold_rows(problem: Problem) -> Problem:
     (n_thresholds, n), penalty = loss.signs.shape, problem.penalty.for_n_features(d)
     for k in range(1, n_thresholds):
         penalty = with_coefficient(penalty, d + k - 1, 0.0).for_n_features(d + k)
-    X = problem.design.rows_as_they_are(loss.places)
+    X = problem.design.rows_as_they_are(loss.used_rows)
     columns = -np.eye(n_thresholds, dtype=X.dtype)[:, 1:]  # the columns of the thresholds
     if sp.issparse(X):
         blocks = [sp.hstack([X, np.tile(row, (n, 1))], format=X.format) for row in columns]

@@ -294,17 +294,17 @@ def test_distant_constants():
 @pytest.mark.parametrize("loss", [L.Poisson(), L.Tweedie(1.3), L.Gamma()], ids=repr)
 def test_best_constants_of_counts_beside_offsets(loss, rng):
     y, weights, offset = rng.gamma(2.0, size=20), rng.random(20), 3.0 + rng.normal(size=20)
-    found = loss.constant_beside(y, weights, offset)
+    found = loss.constant_with_offsets(y, weights, offset)
     assert abs(weights @ loss.gradient(y, offset + found)) <= 1e-11
     # offsets so far apart that exponentials of their differences overflow
     far = offset + np.array([1e5, -1e5] * 10)
     middle = np.average(far, weights=weights)
-    found = loss.constant_beside(y, weights, far)
+    found = loss.constant_with_offsets(y, weights, far)
     assert np.isfinite(found)
     assert found == loss.best_constant(y, weights) - middle or loss.power == 2.0
 
 
-def test_the_best_constant_beside_offsets():
+def test_the_best_constant_with_offsets_offsets():
     """The root of the slope, or an end of the interval around it."""
     for given, expected in (
         ((0.0, (-1.0, 2.0), lambda b: b - 0.25), 0.25),

@@ -119,7 +119,7 @@ def test_samples_have_a_row_of_each_class(inner, offset, rng):
 @pytest.mark.parametrize("inner", [Logistic(), Hinge()], ids=str)
 def test_roundings(inner, offset, rng):
     loss, (_, _, own), z = drawn(rng, inner, offset)
-    kept, c = loss.places, loss.shares
+    kept, c = loss.used_rows, loss.shares
     n, depth = len(kept), 64.0 + np.log2(len(kept) + 1.0)
     u = z[kept] + own[kept] if offset else z[kept]
     value, rounding = loss.value(z)
@@ -194,7 +194,7 @@ def test_thresholds_of_the_hinge_are_in_the_middle_of_the_best():
 def test_thresholds_of_the_logistic_loss_have_no_slope(scale, rng):
     loss, (_, _, own), z = drawn(rng, Logistic())
     z = scale * z
-    u, t = z[loss.places] + own[loss.places], loss.best_thresholds(z)
+    u, t = z[loss.used_rows] + own[loss.used_rows], loss.best_thresholds(z)
     for k, signs in enumerate(loss.signs):
         near = np.array([t[k] - 1e-7 * (1.0 + abs(t[k])), t[k] + 1e-7 * (1.0 + abs(t[k]))])
         slopes = [

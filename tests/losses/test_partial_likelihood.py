@@ -105,7 +105,7 @@ def test_rows_in_order(rng):
         for _, _, i in sorted(zip(given["strata"], given["time"], range(30), strict=True))
         if weights[i] > 0.0
     ]
-    assert_array_equal(loss.places, places)
+    assert_array_equal(loss.used_rows, places)
     assert_allclose(loss.shares, (c * given["event"])[places])
     total = c @ given["event"]
     assert_allclose([loss.total, loss.sum_of_weights], [total, weights.sum()])
@@ -143,7 +143,7 @@ def test_the_least_value_of_tied_events(weights):
 def test_roundings(efron, offset, rng):
     n_strata = 3 if offset else 2
     loss, given, z = drawn(rng, efron=efron, offset=offset, n_strata=n_strata)
-    places, n = loss.places, 30
+    places, n = loss.used_rows, 30
     u = z[places] + (given["offset"][places] if offset else 0.0)
     strata = given["strata"][places]
     means = np.array([u[strata == k].mean() for k in range(n_strata)])[strata]
@@ -241,7 +241,7 @@ def test_hessians_of_sums_that_underflow_and_distances(rng):
     z = np.where(given["time"] == given["time"].max(), 3000.0, 0.0)
     z[np.argmin(given["time"])] = 6000.0
     assert loss.hessian(z, design, columns) is None
-    kept = loss.places
+    kept = loss.used_rows
     ranges = 0.5 * np.ptp(X[kept], axis=0)
     found = loss.distances_of_products(design)
     expected = np.sqrt(2.0 * loss.total) * (1.0 + 1e-9) * design.half_ranges(kept)

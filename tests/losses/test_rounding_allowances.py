@@ -236,7 +236,7 @@ def test_intervals_of_margins(loss, value, rng):
     assert_allclose([lower, upper], [least - 0.25, 0.5 - other], rtol=1e-10, atol=1e-12)
     # the allowance alone
     for end, reach, group in ((lower, 0.25, groups[0]), (-upper, 0.5, groups[1])):
-        at = loss._least_margin(mean_loss / group.total)
+        at = loss._min_margin(mean_loss / group.total)
         room = 64.0 * EPSILON * (1.0 + abs(at) + reach)
         assert_allclose(at - reach - end, room, atol=8 * EPSILON * (1.0 + abs(at)), rtol=0.1)
     nothing = loss.row_groups(y, np.where(y > 0.0, weights, 0.0))

@@ -248,7 +248,7 @@ def cox_programme(X, loss, penalty, alpha):
     cp = pytest.importorskip("cvxpy")
 
     w = cp.Variable(X.shape[1])
-    u = X[loss.places] @ w + (0.0 if loss.offset is None else loss.offset)
+    u = X[loss.used_rows] @ w + (0.0 if loss.offset is None else loss.offset)
     shares, log_s, starts = loss.shares, loss.log_s, loss.starts
     end = len(shares)
     value = -(shares @ u) - float(loss.constant)

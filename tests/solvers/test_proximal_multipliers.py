@@ -182,7 +182,7 @@ def test_weighted_gram_follows_its_weights_and_columns(layout, ones, rng):
 def test_smoothed_derivatives(loss, sigma, rng):
     """The derivative is that of the envelope, by its definition; the curvature its slope."""
     n, h = 400, 1e-6
-    y = np.sign(rng.normal(size=n)) if hasattr(loss, "_least_margin") else rng.normal(size=n)
+    y = np.sign(rng.normal(size=n)) if hasattr(loss, "_min_margin") else rng.normal(size=n)
     y = np.abs(y) if loss.has_log_link else y
     z = 3 * rng.normal(size=n)
     theta = loss.project_dual(y, rng.normal(size=n))
@@ -603,7 +603,7 @@ def test_a_sample_is_drawn_from_the_rows_that_count(rng):
 def test_rows_that_bend(loss, sigma, rng):
     """All but those whose derivative is the same on an interval around z."""
     n, radius = 400, 0.5
-    y = np.sign(rng.normal(size=n)) if hasattr(loss, "_least_margin") else rng.normal(size=n)
+    y = np.sign(rng.normal(size=n)) if hasattr(loss, "_min_margin") else rng.normal(size=n)
     z, weights = 3 * rng.normal(size=n), np.ones(n)
     theta = loss.project_dual(y, rng.normal(size=n))
     first, gradient, curvature = np.empty((3, n))
