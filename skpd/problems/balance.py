@@ -4,13 +4,13 @@ A free direction f, such as an intercept or a feature that is not penalised, req
 point that sum_i c_i f_i theta_i = 0. If rounding makes this sum differ from 0, a lower bound is
 reduced by the sum times the length of an interval that contains the free variable. The interval is
 long where alpha is small or features are far from 0, and infinite where classes are separable or a
-feature is not penalised. Here the dual point is theta + change + rest:
+feature is not penalised. Here the dual point is theta + change + residual:
 
 change
     is the vector of least norm that cancels the sums, on rows that are well inside the box of the
     conjugate loss. It is stored separately from theta, so that it is not rounded away, and the
     remaining sums are computed in twice the working precision.
-rest
+residual
     cancels the remaining sums. It is not computed: such a vector exists, with a norm of at most
     the norm of the remaining sums divided by the least singular value of the directions, and this
     bound on its norm bounds its effect.
@@ -37,8 +37,8 @@ from .._typing import Array, Indices
 from .free_features import dependence, to_balance
 from .interfaces import ProblemParts
 
-MOST = 0.25  # largest change, as a share of the distance to the boundary of the box
-LEAST_ROOM = 1e-10  # rows nearer to the boundary than this times the largest distance stay
+MAX_SHARE = 0.25  # largest change, as a share of the distance to the boundary of the box
+MIN_SLACK = 1e-10  # rows nearer to the boundary than this times the largest distance stay
 PASSES = 2  # number of corrections; the second, with precise sums, removes rounding errors
 # The slopes of conjugates at a scaled point s theta are larger than at theta: by a factor s for
 # quadratic conjugates, and up to log(1e-308) in place of 1/2 for the logistic loss.
@@ -65,23 +65,23 @@ class Balance:
     Attributes
     ----------
     change : ndarray of shape (n_samples,)
-    towards : ndarray of shape (n_samples,)
+    endpoint : ndarray of shape (n_samples,)
         The point theta + change / share, which is also inside the box. By convexity the conjugates
         at theta + change are at most (1 - share) times those at theta plus share times those here.
     share : float
-    rest : float
-        A bound on the norm of the rest, sqrt(sum_i c_i rest_i^2).
+    residual : float
+        A bound on the norm of the residual, sqrt(sum_i c_i residual_i^2).
     cost : float
-        A bound on the effect of the rest on the sum of the conjugates at t (theta + change),
+        A bound on the effect of the residual on the sum of the conjugates at t (theta + change),
         divided by max(1, t^2).
     columns : ndarray
         The indices of the features whose sums vanish.
     """
 
     change: Array
-    towards: Array
+    endpoint: Array
     share: float
-    rest: float
+    residual: float
     cost: float
     columns: Indices
 
@@ -111,7 +111,7 @@ def balance_exactly(
     slack = np.minimum(np.minimum(theta - lower, upper - theta), kernels.max_abs(theta))
     # rows with theta_i = 0 do not change, as conjugates may have a kink there
     slack = np.where((weights > 0.0) & (theta != 0.0), 0.5 * slack, 0.0)
-    inside = np.flatnonzero(slack > LEAST_ROOM * float(np.max(slack, initial=0.0)))
+    inside = np.flatnonzero(slack > MIN_SLACK * float(np.max(slack, initial=0.0)))
     moving = np.flatnonzero(theta)
     directions = _directions(problem, moving)
     features = to_balance(problem, theta) if len(problem.free_columns) else problem.free_columns
@@ -123,16 +123,16 @@ def balance_exactly(
     )
     if not (free or smooth) or len(inside) < len(directions):
         return None
-    # changes are measured in units of the distance (room) of each row from the boundary
+    # changes are measured in units of the distance (slack) of each row from the boundary
     rows = _Rows(problem, theta, inside, slack[inside], np.zeros_like(theta))
     if smooth:
-        rows.change_towards(smooth, directions)
+        rows.match_products(smooth, directions)
     balanced = rows.balance(directions) if directions else (0.0, 0.0)
     if balanced is None:
         return None
     change, slack = rows.change, slack[inside]
     share = float(np.max(np.abs(change[inside]) / slack, initial=0.0))
-    if not share <= MOST:
+    if not share <= MAX_SHARE:
         return None
     endpoint = theta + change / share if share > 0.0 else theta
     return Balance(change, endpoint, share, *balanced, columns)
@@ -140,23 +140,23 @@ def balance_exactly(
 
 @dataclass
 class _Rows:
-    """The rows inside the box with their distances (room) from its boundary, and their change."""
+    """The rows inside the box with their distances (slack) from its boundary, and their change."""
 
     problem: ProblemParts
     theta: Array
     inside: Indices
-    room: Array
+    slack: Array
     change: Array
 
     def table(self, directions: list[Direction]) -> Array:
-        """The directions times room and square roots of the weights, one in each column."""
+        """The directions times slack and square roots of the weights, one in each column."""
         everywhere = len(self.inside) == len(self.theta)
         columns = [f.values if everywhere else f.values[self.inside] for f in directions]
         return (self.scales * np.stack(columns)).T
 
     @property
     def scales(self) -> Array:
-        return np.sqrt(self.problem.weights[self.inside]) * self.room
+        return np.sqrt(self.problem.weights[self.inside]) * self.slack
 
     def sums(self, directions: list[Direction]) -> list[tuple[float, float]]:
         parts = [self.theta, self.change] if self.change.any() else [self.theta]
@@ -167,39 +167,39 @@ class _Rows:
         return np.array([kernels.dot(rows, f.values) for f in directions])
 
     def add(self, q: Array) -> None:
-        """Add a change q, in units of room over the square roots of the weights."""
-        self.change[self.inside] += self.room * q / np.sqrt(self.problem.weights[self.inside])
+        """Add a change q, in units of slack over the square roots of the weights."""
+        self.change[self.inside] += self.slack * q / np.sqrt(self.problem.weights[self.inside])
 
     def balance(self, directions: list[Direction]) -> tuple[float, float] | None:
-        """Change the rows so that their sums nearly vanish; the norm of the rest and its cost."""
+        """Make the sums of the rows nearly vanish; bounds on the residual and on its cost."""
         A = self.table(directions)
         sizes = np.sqrt(np.einsum("ij,ij->j", A, A))
         if not np.all(sizes > 0.0):
             return None
         A /= sizes
-        inverse = _least_singular(A)
+        inverse = _min_singular_value(A)
         if inverse is None:
             return None
         smallest, normal_solve = inverse
         self.add(A @ normal_solve(-self.plain_sums(directions) / sizes))
-        if not np.max(np.abs(self.change[self.inside]) / self.room) <= MOST:
+        if not np.max(np.abs(self.change[self.inside]) / self.slack) <= MAX_SHARE:
             return None
         sums = np.array([value for value, _ in self.sums(directions)])
         self.add(A @ normal_solve(-sums / sizes))
         left = np.array([abs(value) + error for value, error in self.sums(directions)])
         residual = 2.0 * float(np.sum(left / sizes)) / smallest
         root = np.sqrt(self.problem.weights[self.inside])
-        if not float(np.max(residual / root)) <= MOST:
+        if not float(np.max(residual / root)) <= MAX_SHARE:
             return None
         # the slope of a convex function near theta is at most those of chords to both sides
         loss, y, middle = self.problem.loss, self.problem.y[self.inside], self.theta[self.inside]
         here = loss.conjugate(y, middle)
-        chords = [loss.conjugate(y, middle + side * self.room) - here for side in (-1.0, 1.0)]
+        chords = [loss.conjugate(y, middle + side * self.slack) - here for side in (-1.0, 1.0)]
         steepest = np.max(np.abs(chords), axis=0)
         cost = 2.0 * residual * float(np.sqrt(np.sum((root * steepest) ** 2)))
-        return residual * float(np.max(self.room)), SCALES * cost
+        return residual * float(np.max(self.slack)), SCALES * cost
 
-    def change_towards(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
+    def match_products(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
         """Add the least change after which T'X' diag(c) theta has nearly the given values."""
         design, weights = self.problem.design, self.problem.weights
         T, values = wanted
@@ -218,7 +218,7 @@ class _Rows:
             self.add(-U[:, independent] @ (V[independent] @ left / singular[independent]))
 
 
-def _least_singular(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
+def _min_singular_value(A: Array) -> tuple[float, Callable[[Array], Array]] | None:
     """The least singular value of A, up to a factor 1/2, and a function that solves A'A x = b.
 
     A factorisation of A'A is used if its rounding errors are small enough, otherwise a QR

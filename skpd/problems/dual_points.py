@@ -83,15 +83,15 @@ class RowPoint(DualPoint):
 
 
 class BalancedPoint(DualPoint):
-    """The point theta + balance.change + rest, whose free sums are exactly 0.
+    """The point theta + balance.change + residual, whose free sums are exactly 0.
 
-    The rest is not computed, see `skpd.problems.balance`.
+    The residual is not computed, see `skpd.problems.balance`.
 
     Parameters
     ----------
     problem : Problem
-    point, towards, change : DualPoint
-        The dual points of theta, of ``balance.towards`` and of ``balance.change``; only the
+    point, endpoint, change : DualPoint
+        The dual points of theta, of ``balance.endpoint`` and of ``balance.change``; only the
         products of the last one are used.
     balance : Balance
     only_precise : bool, default=True
@@ -99,18 +99,18 @@ class BalancedPoint(DualPoint):
     """
 
     def __init__(
-        self, problem: ProblemParts, point: DualPoint, towards: DualPoint, change: DualPoint,
+        self, problem: ProblemParts, point: DualPoint, endpoint: DualPoint, change: DualPoint,
         balance: Any, *, only_precise: bool = True,
     ) -> None:  # fmt: skip
         self.only_precise = only_precise
         self.problem, self.theta, self.balance = problem, point.theta, balance
         self.linear, self.quadratic = point.linear, point.quadratic
-        self._point, self._towards, self._change = point, towards, change
+        self._point, self._endpoint, self._change = point, endpoint, change
 
     def value(self, scale: float) -> Sum:
-        """A lower bound by convexity, from the values at theta and at balance.towards."""
+        """A lower bound by convexity, from the values at theta and at balance.endpoint."""
         balance = self.balance
-        (value, rounding), (other, more) = self._point.value(scale), self._towards.value(scale)
+        (value, rounding), (other, more) = self._point.value(scale), self._endpoint.value(scale)
         rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
         rounding += max(1.0, scale) * (max(1.0, scale) * balance.cost)
         return (1.0 - balance.share) * value + balance.share * other, rounding
@@ -122,7 +122,7 @@ class BalancedPoint(DualPoint):
         u = u + change
         error = error + of_change + EPSILON * np.abs(u)
         norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
-        return u, error + 1.01 * self.balance.rest * norms
+        return u, error + 1.01 * self.balance.residual * norms
 
     def sums_without_products(self) -> list[Sum]:
         return [NOTHING]
@@ -138,7 +138,7 @@ class BalancedPoint(DualPoint):
         return self._point.errors_by_precision()
 
     def largest_scale(self) -> float:
-        return min(self._point.largest_scale(), self._towards.largest_scale())
+        return min(self._point.largest_scale(), self._endpoint.largest_scale())
 
 
 class PointOf(DualPoint):

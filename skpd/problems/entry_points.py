@@ -10,7 +10,7 @@ from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from .dual_points import RowPoint
 from .interfaces import Free, ProblemParts
 
-ROOM = 1e-9  # relative distance of dual variables from their bounds, for exact balancing
+MIN_SLACK = 1e-9  # relative distance of dual variables from their bounds, for exact balancing
 
 
 class FreeOfEntries(Free):
@@ -23,7 +23,7 @@ class FreeOfEntries(Free):
         """
         return [NOTHING if self.rows.groups is None else (-inf, inf)]
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         """The projection onto the dual points whose sums over all groups vanish."""
         if self.rows.groups is None:
             return point
@@ -43,7 +43,7 @@ class EntryPoint(RowPoint):
     """A dual point in the box of the conjugate losses."""
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        """The entries of A' diag(c) theta at the observed places, and bounds on their errors."""
+        """The entries of A' diag(c) theta at the observed indices, and bounds on their errors."""
         product = self.problem.weights * self.theta
         design = self.problem.design
         sizes = design.of_rows(np.abs(product))
@@ -64,12 +64,13 @@ class BalancedEntryPoint(EntryPoint):
 
     def __init__(self, problem: ProblemParts, theta: Array) -> None:
         lower, upper = problem.free.balanced_bounds
-        super().__init__(problem, np.clip((1.0 - 2.0 * ROOM) * theta, lower, upper))
+        super().__init__(problem, np.clip((1.0 - 2.0 * MIN_SLACK) * theta, lower, upper))
         groups = problem.rows.groups
         assert groups is not None
-        self._room = [np.where(np.isfinite(x), ROOM * np.abs(x), 1.0) for x in (lower, upper)]
-        rooms = np.concatenate(self._room)
-        self._least_room = float(np.min(rooms[rooms > 0.0], initial=1.0))
+        bounds = lower, upper
+        self._slack = [np.where(np.isfinite(x), MIN_SLACK * np.abs(x), 1.0) for x in bounds]
+        slacks = np.concatenate(self._slack)
+        self._min_slack = float(np.min(slacks[slacks > 0.0], initial=1.0))
         self._flow = groups.largest_sums(self.theta)
         self._change = self._flow / groups.least_strong_weight  # bounds that of an entry of theta
         # an upper bound on the sum of all weighted changes
@@ -77,7 +78,7 @@ class BalancedEntryPoint(EntryPoint):
 
     def value(self, scale: float) -> Sum:
         value, rounding = super().value(scale)
-        if not max(scale, 1.0) * self._change <= self._least_room:
+        if not max(scale, 1.0) * self._change <= self._min_slack:
             return -inf, rounding
         return value, rounding + scale * self._path * self._steepest(scale)
 
@@ -88,7 +89,7 @@ class BalancedEntryPoint(EntryPoint):
         """
         loss, y, theta = self.problem.loss, self.problem.y, scale * self.theta
         here, steepest = loss.conjugate(y, theta), 0.0
-        for side, slack in zip((-1.0, 1.0), self._room, strict=True):
+        for side, slack in zip((-1.0, 1.0), self._slack, strict=True):
             movable = slack > 0.0
             there = loss.conjugate(y[movable], theta[movable] + side * slack[movable])
             change = there - here[movable]
@@ -105,4 +106,4 @@ class BalancedEntryPoint(EntryPoint):
         return [NOTHING]
 
     def largest_scale(self) -> float:
-        return super().largest_scale() * (1.0 - 2.0 * ROOM)
+        return super().largest_scale() * (1.0 - 2.0 * MIN_SLACK)

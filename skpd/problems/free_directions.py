@@ -301,20 +301,20 @@ class FreeDirections(Free):
         lower, upper = rows.loss.dual_bounds(rows.y)
         return kernels.project_box_hyperplane(theta, lower, upper, rows.weights, rows.weights, 0.0)
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         if self.outnumber_rows:
             return point
         theta, balance = point.theta, None
         if len(self.columns):  # a projection takes longer than the test whether it is needed
-            balance = balance_exactly(problem, theta, near)
+            balance = balance_exactly(problem, theta, coef)
         if balance is None:
             theta = self._projected(problem, theta)
-            balance = balance_exactly(problem, theta, near)
+            balance = balance_exactly(problem, theta, coef)
         if balance is None:  # rows that the free directions separate may prevent the balance
             theta = kernels.without_negligible(theta, NEGLIGIBLE)
-            balance = balance_exactly(problem, theta, near)
+            balance = balance_exactly(problem, theta, coef)
         row_point: DualPoint = problem.row_point(theta)
         if balance is None:
             return row_point
-        others = problem.row_point(balance.towards), problem.row_point(balance.change)
+        others = problem.row_point(balance.endpoint), problem.row_point(balance.change)
         return BalancedPoint(problem, row_point, *others, balance)

@@ -126,7 +126,7 @@ class FreeOutputs(FreeDirections):
             theta = on_intervals(rows, point.theta, *bounds)
         return OutputsPoint(problem, rows.loss.project_dual(rows.y, theta))
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         return self.projected(problem, point)
 
 

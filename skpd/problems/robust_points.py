@@ -133,10 +133,10 @@ class FreeWithRadius(FreeDirections):
             return point
         return TrianglePoint(rows, np.stack([np.floor(p * GRID) / GRID, r]), self.columns)
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         if not self._is_hinge:
             return point
         # optimal products by coefficients near the optimum do not include the ridge
-        near = near[:-1] if near is not None and problem.penalty.weight == 0.0 else None
-        inner = self._hinge(problem).balanced(cast(HingePoint, point).inner, near)
+        coef = coef[:-1] if coef is not None and problem.penalty.weight == 0.0 else None
+        inner = self._hinge(problem).balanced(cast(HingePoint, point).inner, coef)
         return HingePoint(self.rows.y, inner)

@@ -46,7 +46,7 @@ class FreeConstant(FreeDirections):
                 return StructuredPoint(rows, mixed, abs(beyond))
         return point
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
+    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         return self.projected(problem, point)
 
 

@@ -145,7 +145,7 @@ def test_a_balanced_point_exists(loss, penalty, fit_intercept, shift, noise, nea
     rest = rest_of(directions, c, point, exact(0.5 * room))
     whole = [t + e for t, e in zip(point, rest, strict=True)]
     assert all(dot(c, f, whole) == 0 for f in directions)
-    assert dot(c, rest, rest) <= Fraction(balance.rest) ** 2
+    assert dot(c, rest, rest) <= Fraction(balance.residual) ** 2
     for value, low, high in zip(whole, lower, upper, strict=True):
         assert low == -np.inf or Fraction(low) <= value
         assert high == np.inf or value <= Fraction(high)
@@ -172,9 +172,9 @@ def test_the_change_is_a_share_of_the_way_to_a_point_in_the_box(
     balance = balance_exactly(problem, theta)
     lower, upper = problem.loss.dual_bounds(problem.y)
     assert 0.0 < balance.share <= 0.25
-    assert np.all(lower <= balance.towards) and np.all(balance.towards <= upper)
+    assert np.all(lower <= balance.endpoint) and np.all(balance.endpoint <= upper)
     share, c, y = Fraction(balance.share), exact(problem.weights), exact(problem.y)
-    here, there = exact(theta), exact(balance.towards)
+    here, there = exact(theta), exact(balance.endpoint)
     middle = [t + e for t, e in zip(here, exact(balance.change), strict=True)]
     convex = [(1 - share) * t + share * e for t, e in zip(here, there, strict=True)]
     # the other point is rounded, and so is the share
@@ -201,7 +201,7 @@ def test_no_balance_where_rows_have_no_room(rng):
     assert balance_exactly(both, corner) is None
     level = linear_problem(Design(X), y, rows, Hinge(), TotalVariation(), 0.1, fit_intercept=False)
     nothing = balance_exactly(level, np.zeros(10))
-    assert nothing is not None and nothing.rest == nothing.cost == 0.0
+    assert nothing is not None and nothing.residual == nothing.cost == 0.0
     without = linear_problem(Design(X), y, rows, Hinge(), L1(), 0.1, fit_intercept=False)
     assert balance_exactly(without, -0.5 * y) is None  # nothing is free
 

@@ -33,11 +33,11 @@ def problem_of(rng, loss, penalty, fit_intercept=True, X=None, weights=None):
     (1.0, "gram"), (3.3e-7, "gram"), (2.3e-7, "qr"), (1e-9, "qr"), (1.4e-10, "qr"),
     (0.7e-10, None), (1e-13, None),
 ])  # fmt: skip
-def test_least_singular_values(least, kind, rng):
+def test_min_singular_value_values(least, kind, rng):
     """By a Gram matrix as long as 8 (n + k) k units of precision allow, 2.8e-7 squared here."""
     A = np.linalg.qr(rng.normal(size=(20, 2)))[0] * [1.0, least]
     A = A @ np.linalg.qr(rng.normal(size=(2, 2)))[0]
-    found = balance._least_singular(A)
+    found = balance._min_singular_value(A)
     assert (found is not None) is (kind is not None)
     if kind:
         value, solve = found
@@ -184,12 +184,12 @@ def test_changes_and_rests_are_those_of_the_formulas(loss, penalty, fit_intercep
     assert_allclose(found.change, change, rtol=1e-6, atol=1e-6 * np.max(np.abs(change)))
     share = np.max(np.abs(found.change[inside]) / room[inside])
     assert_allclose(found.share, share, rtol=1e-14)
-    assert_array_equal(found.towards, theta + found.change / found.share)
+    assert_array_equal(found.endpoint, theta + found.change / found.share)
     left = [balance._sum(problem, f, [theta, found.change]) for f in directions]
     left = np.array([abs(value) + error for value, error in left])
     least = np.linalg.svd(A / sizes, compute_uv=False)[-1]
     rest = 2.0 * np.sum(left / sizes) / least
-    assert_allclose(found.rest, rest * np.max(room), rtol=1e-8)
+    assert_allclose(found.residual, rest * np.max(room), rtol=1e-8)
     own = inside
     chords = [
         loss.conjugate(y[own], theta[own] + side * room[own]) - loss.conjugate(y[own], theta[own])
@@ -280,7 +280,7 @@ def test_what_is_free_besides_an_intercept(rng):
     F = penalised.design.table(np.arange(2))
     theta -= F @ np.linalg.solve(F.T * penalised.weights @ F, F.T @ (penalised.weights * theta))
     found = balance_exactly(penalised, theta, coef)
-    assert found.rest == found.cost == 0.0 < found.share
+    assert found.residual == found.cost == 0.0 < found.share
 
 
 def test_a_second_correction_removes_what_the_first_leaves(rng):
@@ -291,7 +291,7 @@ def test_a_second_correction_removes_what_the_first_leaves(rng):
     F, c = np.column_stack([np.ones(14), (X.sum(axis=1) - 1.0) * 1e5]), problem.weights
     theta -= F @ np.linalg.solve(F.T * c @ F, F.T @ (c * theta))
     found = balance_exactly(problem, theta + 1e-7 * rng.normal(size=14))
-    assert found.rest < 1e-16
+    assert found.residual < 1e-16
 
 
 @pytest.mark.parametrize("copies", [1, 2])
@@ -306,7 +306,7 @@ def test_changes_towards_known_products(fit_intercept, copies, rng):
     inside = np.arange(1, 14)
     rows = _Rows(problem, theta, inside, np.full(13, 0.5), np.zeros(14))
     directions = balance._directions(problem, inside)
-    rows.change_towards((T, wanted), directions)
+    rows.match_products((T, wanted), directions)
     assert rows.change[0] == 0.0 and 1e-8 < np.max(np.abs(rows.change)) < 1e-1
     for t, value in zip(T.T[:2], wanted[:2], strict=True):
         j = int(np.argmax(t))

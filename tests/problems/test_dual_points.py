@@ -115,7 +115,7 @@ def balanced_point(rng, loss, penalty, columns=(), **options):
     theta = inside(problem, rng)
     change = 1e-3 * rng.normal(size=len(theta))
     towards = np.clip(theta + change / 0.125, *problem.loss.dual_bounds(problem.y))
-    balance = SimpleNamespace(share=0.125, rest=1e-11, cost=1e-9, columns=np.array(columns))
+    balance = SimpleNamespace(share=0.125, residual=1e-11, cost=1e-9, columns=np.array(columns))
     parts = [problem.row_point(x) for x in (theta, towards, change)]
     return problem, BalancedPoint(problem, *parts, balance, **options), parts, balance
 
@@ -141,7 +141,7 @@ def test_values_of_balanced_points(loss, scale, rng):
 def test_products_of_balanced_points(only_precise, rest, rng):
     options = {} if only_precise is None else {"only_precise": only_precise}
     problem, point, (own, _, moved), balance = balanced_point(rng, Hinge(), L1(), **options)
-    balance.rest = rest
+    balance.residual = rest
     assert point.only_precise is (only_precise is not False)
     for precise in (True, False):
         used = precise or point.only_precise

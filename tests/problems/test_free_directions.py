@@ -370,7 +370,7 @@ def test_attempts_of_a_balance(n_failures, free, rng, monkeypatch):
     theta = -problem.y * rng.uniform(0.1, 0.9, 12)
     point, seen = problem.feasible_point(theta), []
     projected = problem.projected(point).theta
-    found = SimpleNamespace(towards=theta, change=theta, share=0.1, rest=0.0, cost=0.0)
+    found = SimpleNamespace(endpoint=theta, change=theta, share=0.1, residual=0.0, cost=0.0)
     speck = projected.copy()
     speck[:2] = -problem.y[:2] * np.array([0.7e-9, 1.4e-9]) * np.max(np.abs(projected))
     monkeypatch.setattr(FreeDirections, "_projected", lambda *_: speck)
@@ -391,7 +391,7 @@ def test_attempts_of_a_balance(n_failures, free, rng, monkeypatch):
     assert isinstance(balanced, BalancedPoint) is success
     assert_array_equal(balanced.theta, seen[-1])
     if success:
-        assert balanced.balance is found and balanced._towards.theta is theta
+        assert balanced.balance is found and balanced._endpoint.theta is theta
 
 
 def test_projections_of_points(rng):

@@ -11,7 +11,7 @@ from skpd.losses import Absolute, Hinge, Huber, Squared
 from skpd.penalties import L1, WeightedL1
 from skpd.problems.dual_points import BalancedPoint
 from skpd.problems.shards import bounds
-from skpd.problems.shards.balance import _least_singular
+from skpd.problems.shards.balance import _min_singular_value
 from skpd.problems.shards.problem_of_shards import problem_of_shards
 from skpd.problems.shards.remote_dual import BalancingChange, RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
@@ -139,12 +139,12 @@ def test_balanced_points_of_shards(loss, columns, rng):
     values, errors = sums["residual"].bounded
     least = np.linalg.svd(A / sizes, compute_uv=False)[-1]
     rest = 2.0 * np.sum((np.abs(values) + errors) / sizes) / least
-    assert_allclose(balance.rest, rest * np.max(room), rtol=1e-6)
+    assert_allclose(balance.residual, rest * np.max(room), rtol=1e-6)
     cost = 2048.0 * 2.0 * rest * np.sqrt(sums["steepness"])
     assert_allclose(balance.cost, cost, rtol=1e-6)
     assert changed.point.change.share == balance.share
     towards = theta + moved / balance.share
-    assert_allclose(found._towards.value(1.0)[0], loss.dual_value(y, c, towards)[0], rtol=1e-12)
+    assert_allclose(found._endpoint.value(1.0)[0], loss.dual_value(y, c, towards)[0], rtol=1e-12)
     value = (1.0 - balance.share) * loss.dual_value(y, c, theta)[0]
     value += balance.share * loss.dual_value(y, c, towards)[0]
     assert_allclose(found.value(1.0)[0], value, rtol=1e-12)
@@ -196,10 +196,10 @@ def test_points_that_shards_do_not_balance(rng):
 
 
 @pytest.mark.parametrize("least, known", [(1.0, True), (3.3e-7, True), (2.3e-7, False)])
-def test_least_singular_values_of_gram_matrices(least, known, rng):
+def test_min_singular_value_values_of_gram_matrices(least, known, rng):
     """As long as 8 (n + k) k units of precision allow, 2.8e-7 squared here."""
     Q = np.linalg.qr(rng.normal(size=(2, 2)))[0]
-    found = _least_singular(4.0 * Q.T @ np.diag([1.0, least**2]) @ Q, 20)
+    found = _min_singular_value(4.0 * Q.T @ np.diag([1.0, least**2]) @ Q, 20)
     assert (found is not None) is known
     if known:
         assert least <= found <= 4.0 * least

@@ -16,7 +16,7 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.interface import DualPoint
-from ..balance import MOST, SCALES
+from ..balance import MAX_SHARE, SCALES
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections
 from ..free_features import Dependence, dependence_of_factor
@@ -41,8 +41,8 @@ class SharedFreeDirections(FreeDirections):
     def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         return point
 
-    def balanced(self, problem: ProblemParts, point: DualPoint, near: Array | None) -> DualPoint:
-        if near is not None:
+    def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
+        if coef is not None:
             return point
         # The last point of a run is certified again with its model in single precision. Its change
         # and sums are kept, which saves two passes over the data.
@@ -77,7 +77,7 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     if n_inside < n_directions or not np.all(sizes > 0.0):
         return NO_BALANCE
     gram = sums["gram"] / np.outer(sizes, sizes)
-    singular_value = _least_singular(gram, n_inside)
+    singular_value = _min_singular_value(gram, n_inside)
     if singular_value is None:
         return NO_BALANCE
     q = np.linalg.solve(gram, -sums["sums"].bounded[0] / sizes) / sizes
@@ -85,15 +85,15 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     changed = theta.changed(change)
     sums = problem.rows.shards.sums(partial(balance_sums, dual=changed.point))
     share = float(sums["share"].value)
-    if not share <= MOST:
+    if not share <= MAX_SHARE:
         return NO_BALANCE
     values, errors = sums["residual"].bounded
     residual = 2.0 * float(np.sum((np.abs(values) + errors) / sizes)) / singular_value
-    if not residual <= MOST * -float(sums["minus_root"].value):
+    if not residual <= MAX_SHARE * -float(sums["minus_root"].value):
         return NO_BALANCE
     balance = SimpleNamespace(  # see `skpd.problems.balance.Balance`
         share=share,
-        rest=residual * float(sums["slack"].value),
+        residual=residual * float(sums["slack"].value),
         cost=SCALES * 2.0 * residual * sqrt(sums["steepness"]),
         columns=columns,
     )
@@ -103,7 +103,7 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     return balance, changed, DualSums(problem.rows.shards, changed.point)
 
 
-def _least_singular(gram: Array, n_rows: int) -> float | None:
+def _min_singular_value(gram: Array, n_rows: int) -> float | None:
     """The least singular value of a matrix with this Gram matrix, up to a factor 1/2, or None."""
     k = len(gram)
     values = np.linalg.eigvalsh(gram)
