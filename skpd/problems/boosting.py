@@ -1,13 +1,13 @@
-"""Entropy-regularised LPBoost: distributions over the rows, mixtures of hypotheses and bounds.
+"""Entropy-regularised LPBoost: distributions over rows, combinations of hypotheses and bounds.
 
 With the edge vectors u_h = (y_i h(x_i))_i of hypotheses h with values -1 and 1 ::
 
     J(w) = entropy KL(w, c) + max_h u_h.w     over w in Q = {0 <= w <= c / nu, sum_i w_i = 1}
     F(a) = min over w in Q of entropy KL(w, c) + m.w          with the margins m = sum_h a_h u_h
 
-are the two sides of one problem: F(a) <= J(w) for every mixture a of hypotheses and every w, with
-equality at the optimum. Without entropy F(a) is the mean of the share nu of the smallest margins,
-max over rho of rho - sum_i c_i max(0, rho - m_i) / nu, which is the soft margin.
+are the two sides of one problem: F(a) <= J(w) for every convex combination a of hypotheses and
+every w, with equality at the optimum. Without entropy F(a) is the mean of the share nu of the
+smallest margins, max over rho of rho - sum_i c_i max(0, rho - m_i) / nu, which is the soft margin.
 """
 
 from dataclasses import dataclass
@@ -145,7 +145,7 @@ class BoostingProblem:
         return upper + 4.0 * EPSILON * abs(upper)
 
     def lower_bound(self, margins: Array, error: float) -> float:
-        """The value F of a mixture, rounded down.
+        """The value F of a convex combination, rounded down.
 
         The bound is the Lagrangian at a level, which is at most F for every level.
 

@@ -1,4 +1,4 @@
-"""Mixtures of labelings as dual points, and the intercept of losses of all scores."""
+"""Convex combinations of labelings as dual points, and the intercept of losses of all scores."""
 
 from math import inf
 from typing import Any, cast
@@ -23,15 +23,16 @@ class FreeConstant(FreeDirections):
         if not self.rows.fit_intercept:
             return [NOTHING]
         radius, low, high = upper / alpha, -inf, inf
-        for mixture, (v, error), (slope, slope_error) in self.rows.bounding:
+        for combination, (v, error), (slope, slope_error) in self.rows.bounding:
             largest_change = self.penalty.support(self.penalty.worst_case(v, error), radius)
-            excess = max(upper - mixture.mean_loss + mixture.mean_loss_error + largest_change, 0.0)
+            mean_loss = combination.mean_loss - combination.mean_loss_error
+            excess = max(upper - mean_loss + largest_change, 0.0)
             end = excess / max(abs(slope) - slope_error, 0.0) * (1.0 + SAFE)
             low, high = (max(low, -end), high) if slope < 0.0 else (low, min(high, end))
         return [proven(low, high)]
 
     def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
-        """The mixture with a labeling whose sum has the opposite sign, so that the sums cancel."""
+        """The convex combination with a labeling of opposite sum, whose sums cancel."""
         rows = self.rows
         if not rows.fit_intercept or cast(StructuredPoint, point).is_balanced:
             return point
@@ -40,10 +41,10 @@ class FreeConstant(FreeDirections):
             beyond, _ = rows.slope_of(other)
             if slope * beyond < 0.0:
                 share = slope / (slope - beyond)
-                mixed = rows.loss.convex_combination(
+                combined = rows.loss.convex_combination(
                     np.array([1.0 - share, share]), [point.theta, other]
                 )
-                return StructuredPoint(rows, mixed, abs(beyond))
+                return StructuredPoint(rows, combined, abs(beyond))
         return point
 
     def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
@@ -51,27 +52,27 @@ class FreeConstant(FreeDirections):
 
 
 class StructuredPoint(DualPoint):
-    """A mixture of labelings as a dual point, which may be balanced by another mixture.
+    """A convex combination of labelings as a dual point, which may be balanced by another one.
 
     Parameters
     ----------
     rows : RowsOfScores
-    mixture : StructuredDual
+    combination : StructuredDual
     beyond : float, default=0.0
-        For a mixture that is balanced by another, the sum sum_i c_i theta_i of the other one.
+        For a combination that is balanced by another, the sum sum_i c_i theta_i of the other one.
         Shares that differ by at most 4 units in the last place give a sum of exactly 0.
     """
 
     theta: StructuredDual
     quadratic = False
 
-    def __init__(self, rows: Any, mixture: StructuredDual, beyond: float = 0.0) -> None:
-        self.rows, self.theta, self.is_balanced = rows, mixture, beyond > 0.0
-        self.linear = mixture.is_linear
-        # a bound on the difference of the other mixture's share from that with a sum of 0
+    def __init__(self, rows: Any, combination: StructuredDual, beyond: float = 0.0) -> None:
+        self.rows, self.theta, self.is_balanced = rows, combination, beyond > 0.0
+        self.linear = combination.is_linear
+        # a bound on the difference of the other combination's share from that with a sum of 0
         self._moved = 0.0
         if self.is_balanced:
-            value, error = rows.slope_of(mixture)
+            value, error = rows.slope_of(combination)
             self._moved = 4.0 * EPSILON + 2.0 * (abs(value) + error) / beyond
 
     def value(self, scale: float) -> Sum:
@@ -80,13 +81,13 @@ class StructuredPoint(DualPoint):
         return value, rounding + scale * self._moved * largest
 
     def products(self, precise: bool) -> tuple[Array, Array]:
-        rows, mixture = self.rows, self.theta
-        theta = np.ascontiguousarray(mixture.theta)
+        rows, combination = self.rows, self.theta
+        theta = np.ascontiguousarray(combination.theta)
         design = rows.design
         product = design.rmatvec_compensated if precise else design.rmatvec_bounded
         products, errors = product(rows.loss.weights, theta)
         largest = float(np.max(rows.loss.largest_theta))
-        missing = mixture.theta_error + 2.0 * self._moved * largest
+        missing = combination.theta_error + 2.0 * self._moved * largest
         return products, errors + missing * rows.column_norms
 
     def sums_without_products(self) -> list[Sum]:

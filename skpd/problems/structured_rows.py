@@ -2,14 +2,14 @@
 
     minimise over w, b   L(A w + b) + alpha R(w),
 
-where L is a maximum over labelings (`skpd.losses.structured`). Dual points are mixtures of
-labelings. With theta and E[loss] the means of a mixture, every model has ::
+where L is a maximum over labelings (`skpd.losses.structured`). Dual points are convex combinations
+of labelings. With theta and E[loss] the means of a convex combination, every model has ::
 
     P(w, b) >= E[loss] + sum_i c_i theta_i (A w + b)_i + alpha R(w)
 
-so that a certificate needs the mean loss and A' diag(c) theta. Mixing with the true labeling,
+so that a certificate needs the mean loss and A' diag(c) theta. Combining with the true labeling,
 whose loss and theta are 0, corresponds to the scaling of dual points in other problems. An
-intercept requires sum_i c_i theta_i = 0, which a mixture with a labeling whose sum has the
+intercept requires sum_i c_i theta_i = 0, which the combination with a labeling whose sum has the
 opposite sign satisfies. Two labelings with sums of both signs also bound the intercept, as L is at
 least the linear function of each of them.
 """
@@ -167,34 +167,34 @@ class RowsOfScores(Rows):
 
     @property
     def _null_point(self) -> Point:
-        """The best constant score, found by bisection, with a mixture as dual point."""
+        """The best constant score, found by bisection, with a convex combination as dual point."""
         coef = np.zeros(self.n_coefficients)
         if not self.fit_intercept:
-            return Point(coef, 0.0, self._mixture_at(0.0))
+            return Point(coef, 0.0, self._dual_at(0.0))
         at_zero = self.loss.value(np.zeros(self.loss.n_scores))[0]
         # outside of this interval constants have larger losses than the constant 0
         bounds = [
             (at_zero - m.mean_loss) / self.slope_of(m)[0] for m in self.loss.points_of_both_signs
         ]
         low, high = float(min(bounds) - 1.0), float(max(bounds) + 1.0)
-        left, right = self._mixture_at(low), self._mixture_at(high)
+        left, right = self._dual_at(low), self._dual_at(high)
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             if not low < middle < high:
                 break
-            mixture = self._mixture_at(middle)
-            if self.slope_of(mixture)[0] < 0.0:
-                low, left = middle, mixture
+            combination = self._dual_at(middle)
+            if self.slope_of(combination)[0] < 0.0:
+                low, left = middle, combination
             else:
-                high, right = middle, mixture
+                high, right = middle, combination
         values = [self.loss.value(np.full(self.loss.n_scores, b))[0] for b in (low, high)]
         slopes = self.slope_of(left)[0], self.slope_of(right)[0]
         share = slopes[1] / (slopes[1] - slopes[0]) if slopes[1] > slopes[0] else 0.5
         share = min(max(share, 0.0), 1.0)
-        mixed = self.loss.convex_combination(np.array([share, 1.0 - share]), [left, right])
-        return Point(coef, (low, high)[int(np.argmin(values))], mixed)
+        combined = self.loss.convex_combination(np.array([share, 1.0 - share]), [left, right])
+        return Point(coef, (low, high)[int(np.argmin(values))], combined)
 
-    def _mixture_at(self, constant: float) -> StructuredDual:
+    def _dual_at(self, constant: float) -> StructuredDual:
         return self.loss.loss_augmented(np.full(self.loss.n_scores, constant), 0.0)[1]
 
     def null_may_be_optimal(self, problem: ProblemParts) -> bool:
@@ -212,12 +212,12 @@ class RowsOfScores(Rows):
         return self.slope_of(self.null_point.dual_coef)[0]
 
     def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
-        mixture, gradient = point.dual_coef, self.null_gradient
-        if mixture is not self.null_point.dual_coef:
-            gradient = self.design.rmatvec(self.loss.weights * mixture.theta)
+        combination, gradient = point.dual_coef, self.null_gradient
+        if combination is not self.null_point.dual_coef:
+            gradient = self.design.rmatvec(self.loss.weights * combination.theta)
         upper = self.loss.value(self.scores(point.coef, point.intercept))[0]
         upper += problem.alpha * problem.penalty.value(point.coef)
-        return upper - dual_estimate(problem, mixture.value(1.0)[0], gradient, upper)
+        return upper - dual_estimate(problem, combination.value(1.0)[0], gradient, upper)
 
     def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         distances = self._distances
@@ -244,11 +244,11 @@ class RowsOfScores(Rows):
     def feasible_point(self, problem: ProblemParts, theta: StructuredDual) -> DualPoint | None:
         return StructuredPoint(self, theta)
 
-    def slope_of(self, mixture: StructuredDual) -> Sum:
+    def slope_of(self, combination: StructuredDual) -> Sum:
         """The sum of c_i theta_i, and a bound on its error."""
         weights = self.loss.weights
-        value, error = kernels.compensated_dot(weights, mixture.theta)
-        return value, error + mixture.theta_error * float(np.sum(weights)) * (1.0 + MARGIN)
+        value, error = kernels.compensated_dot(weights, combination.theta)
+        return value, error + combination.theta_error * float(np.sum(weights)) * (1.0 + MARGIN)
 
     @cached_property
     def bounding(self) -> list[tuple[StructuredDual, tuple[Array, Array], Sum]]:
@@ -257,9 +257,9 @@ class RowsOfScores(Rows):
         Both come with bounds on their errors.
         """
         bounds = []
-        for mixture in self.loss.points_of_both_signs:
-            v, error = StructuredPoint(self, mixture).products(True)
-            bounds.append((mixture, (-v, error), self.slope_of(mixture)))
+        for combination in self.loss.points_of_both_signs:
+            v, error = StructuredPoint(self, combination).products(True)
+            bounds.append((combination, (-v, error), self.slope_of(combination)))
         return bounds
 
     @cached_property

@@ -3,8 +3,8 @@
 A labeling y' that attains the maximum at a model defines a plane below L that touches L at this
 model. The next model minimises the maximum of the planes found so far plus the penalty (Joachims,
 2006, Training linear SVMs in linear time; Teo, Vishwanathan, Smola and Le, 2010, Bundle methods
-for regularized risk minimization). The multipliers of the planes define a mixture of labelings.
-This is the dual point, whose bound is the least value of planes and penalty.
+for regularized risk minimization). The multipliers of the planes define a convex combination of
+labelings. This is the dual point, whose bound is the least value of planes and penalty.
 
 The minimiser of the planes may be far from the best model, where planes are inaccurate. Therefore
 a line search towards it determines the best model, and the next planes touch L at this model and
@@ -50,9 +50,9 @@ class _Bundle:
         self.cuts.add(problem.null_point.dual_coef)
         self.best = problem.join(first.coef, first.intercept)
         self.scores = problem.rows.scores(first.coef, float(first.intercept))
-        value, mixture = problem.loss.loss_augmented(self.scores, 0.0)
+        value, combination = problem.loss.loss_augmented(self.scores, 0.0)
         self.value = value + self._penalty(self.best)
-        self.cuts.add(mixture)
+        self.cuts.add(combination)
         self.lower = 0.0
 
     def _penalty(self, variables: Array) -> float:
@@ -72,12 +72,12 @@ class _Bundle:
                 failures, rho = failures + 1, SETTINGS.nearer * rho
                 if rho > 0.0 and failures <= SETTINGS.failures:
                     continue
-                monitor.check(n_iter, Point(*self.problem.split(self.best), cuts.mixtures[-1]))
+                monitor.check(n_iter, Point(*self.problem.split(self.best), cuts.duals[-1]))
                 return
             below = float(np.max(cuts.losses + cuts.slopes @ variables))
             below += self._penalty(variables)
             lower = cuts.bound(shares, self.value)
-            mixed = cuts.mixed(shares)
+            combined = cuts.combined(shares)
             cuts.forget(shares, SETTINGS.patience)
             expected, before = self.value - below, self.value
             self.search(variables)
@@ -86,7 +86,7 @@ class _Bundle:
             if rho > 0.0:
                 rho = self._next_rho(rho, expected, before - self.value, gap)
             if schedule.is_due(n_iter, self.value - lower):
-                monitor.check(n_iter, Point(*self.problem.split(self.best), mixed))
+                monitor.check(n_iter, Point(*self.problem.split(self.best), combined))
             if schedule.is_over:
                 return
 
@@ -117,31 +117,31 @@ class _Bundle:
         """Search for a better model on the line to some variables, and add planes there."""
         step = variables - self.best
         along = self.problem.rows.scores(*self.problem.split(variables)) - self.scores
-        found = {1.0: self._at(1.0, step, along)}
-        length = self._best_length(found, step, along)
+        values_by_share = {1.0: self._at(1.0, step, along)}
+        length = self._best_length(values_by_share, step, along)
         beyond = length + SETTINGS.beyond * (1.0 - length)
         for t in {1.0, beyond}:
-            self.cuts.add((found.get(t) or self._at(t, step, along))[1])
-        value = found[length][0]
+            self.cuts.add((values_by_share.get(t) or self._at(t, step, along))[1])
+        value = values_by_share[length][0]
         if value < self.value:
             self.value, self.best = value, self.best + length * step
             self.scores = self.scores + length * along
 
     def _at(self, t: float, step: Array, along: Array) -> tuple[float, Any]:
         """The objective at a share of the step, with a labeling that attains the maximum."""
-        value, mixture = self.problem.loss.loss_augmented(self.scores + t * along, 0.0)
-        return value + self._penalty(self.best + t * step), mixture
+        value, combination = self.problem.loss.loss_augmented(self.scores + t * along, 0.0)
+        return value + self._penalty(self.best + t * step), combination
 
-    def _best_length(self, found: dict, step: Array, along: Array) -> float:
+    def _best_length(self, values_by_share: dict, step: Array, along: Array) -> float:
         """The approximate share of the step with the least objective, by golden sections."""
         low, high, inner = 0.0, 1.0, GOLDEN
-        found[inner] = self._at(inner, step, along)
+        values_by_share[inner] = self._at(inner, step, along)
         for _ in range(SETTINGS.search):
             other = low + high - inner
-            found[other] = self._at(other, step, along)
+            values_by_share[other] = self._at(other, step, along)
             left, right = sorted((inner, other))
-            if found[left][0] <= found[right][0]:
+            if values_by_share[left][0] <= values_by_share[right][0]:
                 high, inner = right, left
             else:
                 low, inner = left, right
-        return float(min(found, key=lambda t: found[t][0]))
+        return float(min(values_by_share, key=lambda t: values_by_share[t][0]))

@@ -1,6 +1,6 @@
-"""Lower bounds on a structured loss, as maxima of planes that mixtures of labelings define.
+"""Lower bounds on a structured loss: maxima of planes of convex combinations of labelings.
 
-For every mixture of labelings theta_k with the mean loss e_k ::
+For every convex combination of labelings theta_k with the mean loss e_k ::
 
     L(A w + b) >= e_k + g_k.w + s_k b,   g_k = A' diag(c) theta_k,   s_k = sum_i c_i theta_ki
 
@@ -26,7 +26,7 @@ class Cuts:
 
     Attributes
     ----------
-    mixtures : list of StructuredDual
+    duals : list of StructuredDual
     losses : ndarray of shape (n_cuts,)
         The mean losses e_k.
     slopes : ndarray of shape (n_cuts, n_variables)
@@ -36,28 +36,28 @@ class Cuts:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.n_variables = problem.n_coefficients + problem.fit_intercept
-        self.mixtures: list[Any] = [problem.loss.true_labeling]
+        self.duals: list[Any] = [problem.loss.true_labeling]
         self.losses = np.zeros(1)
         self._rows = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
 
     def __len__(self) -> int:
-        return len(self.mixtures)
+        return len(self.duals)
 
     @property
     def slopes(self) -> Array:
         return self._rows[: len(self)]
 
-    def add(self, mixture: Any) -> None:
+    def add(self, combination: Any) -> None:
         problem, k = self.problem, len(self)
         if k == len(self._rows):
             self._rows = np.vstack([self._rows, np.zeros_like(self._rows)])
-        weighted = problem.loss.weights * mixture.theta
+        weighted = problem.loss.weights * combination.theta
         self._rows[k, : problem.n_coefficients] = problem.design.rmatvec(weighted)
         if problem.fit_intercept:
             self._rows[k, -1] = float(np.sum(weighted))
-        self.mixtures.append(mixture)
-        self.losses = np.append(self.losses, mixture.mean_loss)
+        self.duals.append(combination)
+        self.losses = np.append(self.losses, combination.mean_loss)
         self._unused = np.append(self._unused, 0)
 
     def forget(self, shares: Array, patience: int) -> None:
@@ -68,15 +68,15 @@ class Cuts:
         if len(kept) == len(self):
             return
         self._rows[: len(kept)] = self._rows[kept]
-        self.mixtures = [self.mixtures[k] for k in kept]
+        self.duals = [self.duals[k] for k in kept]
         self.losses, self._unused = self.losses[kept], self._unused[kept]
 
-    def mixed(self, shares: Array) -> Any:
-        """The mixture of the mixtures of all planes with the given shares."""
-        return self.problem.loss.convex_combination(shares, self.mixtures)
+    def combined(self, shares: Array) -> Any:
+        """The convex combination of the dual points of all planes with the given shares."""
+        return self.problem.loss.convex_combination(shares, self.duals)
 
     def bound(self, shares: Array, upper: float) -> float:
-        """The estimated lower bound of a mixture of the planes, which proves nothing.
+        """The estimated lower bound of a convex combination of the planes, which proves nothing.
 
         ``upper`` is the objective value of a model.
         """

@@ -125,6 +125,6 @@ class _CutsProgramme(Programme):
 
     def stay_near(self, centre: Array, rho: float) -> None:
         """Add rho ||coef - centre||^2 / 2."""
-        some = slice(self.n_coefficients)
-        self.ridge[some] += rho
-        self.cost[some] -= rho * centre[self.basis.order]
+        coefficients = slice(self.n_coefficients)
+        self.ridge[coefficients] += rho
+        self.cost[coefficients] -= rho * centre[self.basis.order]

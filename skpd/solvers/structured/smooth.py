@@ -25,18 +25,19 @@ from ..solver_context import SolverContext
 from .settings import GRADIENTS
 
 
-def smooth(context: SolverContext, *, most: int | None = None) -> None:
+def smooth(context: SolverContext, *, max_steps: int | None = None) -> None:
     """L-BFGS for a squared l2 penalty, accelerated proximal gradients for others.
 
     Parameters
     ----------
     context : SolverContext
         An iteration is a step. The loss must be a soft maximum, without an intercept.
-    most : int, default=None
+    max_steps : int, default=None
         The number of steps after which the method ends unfinished; no limit by default.
     """
-    if most is not None:
-        context = context._replace(max_iter=min(context.max_iter, context.monitor.n_iter + most))
+    if max_steps is not None:
+        max_iter = min(context.max_iter, context.monitor.n_iter + max_steps)
+        context = context._replace(max_iter=max_iter)
     ridge, others, _ = context.problem.penalty.without_ridge()
     if others is None:
         context.monitor.method = "l-bfgs"
@@ -79,14 +80,14 @@ class _ScoresModel(VectorModel):
 
     def result(self, x: Array, image: Array) -> Result:
         problem = self.problem
-        loss, mixture = problem.loss.loss_augmented(image, 0.0)
+        loss, combination = problem.loss.loss_augmented(image, 0.0)
         primal = loss + problem.alpha * problem.penalty.value(x)
-        slope = self.gradient(mixture.theta)
-        dual = dual_estimate(problem, mixture.value(1.0)[0], slope, primal)
-        if problem.penalty.is_norm:  # a multiple of the mixture, whose entropy is larger
+        slope = self.gradient(combination.theta)
+        dual = dual_estimate(problem, combination.value(1.0)[0], slope, primal)
+        if problem.penalty.is_norm:  # a multiple of the combination, whose entropy is larger
             size = max(problem.penalty.dual_norm(-slope), problem.alpha)
-            dual = max(dual, mixture.value(problem.alpha / size)[0])
-        return Result(primal, dual, lambda: Point(x, 0.0, mixture))
+            dual = max(dual, combination.value(problem.alpha / size)[0])
+        return Result(primal, dual, lambda: Point(x, 0.0, combination))
 
 
 class _Done(Exception):

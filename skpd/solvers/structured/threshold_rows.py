@@ -35,22 +35,22 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         The method for the ordinary problem.
     """
     problem, monitor, start = context.problem, context.monitor, context.start
-    loss, own = problem.loss, threshold_rows(problem)
+    loss, row_problem = problem.loss, threshold_rows(problem)
     if start is not None:
         t = loss.best_thresholds(problem.rows.scores(start.coef, 0.0))
         coef = np.append(start.coef, t[1:] - t[0])
-        z = own.matvec(own.join(coef, -t[0]))
-        start = Point(coef, -t[0], own.loss.gradient(own.y, z))
+        z = row_problem.matvec(row_problem.join(coef, -t[0]))
+        start = Point(coef, -t[0], row_problem.loss.gradient(row_problem.y, z))
     tol = (
         CERTIFY_AT
         * monitor.tol
         * problem.objective_unit
-        / (loss.n_thresholds * own.objective_unit)
+        / (loss.n_thresholds * row_problem.objective_unit)
     )
     seen: list[Monitor] = []
 
-    def on_check(found: Monitor) -> bool:
-        seen[:] = [found]
+    def on_check(solution: Monitor) -> bool:
+        seen[:] = [solution]
         return interrupted(monitor)
 
     def best() -> Point:
@@ -61,9 +61,9 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
 
     try:
         limited = context._replace(start=start, max_iter=context.left)
-        found = limited.solved(own, tol, method, on_check)
+        solution = limited.solved(row_problem, tol, method, on_check)
     except KeyboardInterrupt:
         if seen:
             monitor.consider(best())
         raise
-    monitor.check(monitor.n_iter + found.n_iter, best())
+    monitor.check(monitor.n_iter + solution.n_iter, best())
