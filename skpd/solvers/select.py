@@ -292,7 +292,8 @@ def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
     n_entries = n_features * loss.n_scores if loss.hessian_by_table else 0
     if n_features > NEWTON.score_features or n_entries > NEWTON.largest_score_table:
         return last
-    trial = Attempt("smooth", "as long as Newton steps take", options={"max_steps": GRADIENTS.trial})
+    options = {"max_steps": GRADIENTS.trial}
+    trial = Attempt("smooth", "as long as Newton steps take", options=options)
     return [trial, *newton] if loss.hessian_by_table else newton
 
 

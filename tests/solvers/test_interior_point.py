@@ -145,7 +145,7 @@ def assembled(system, groups):
     assert table.shape == X.shape
     matrix = np.zeros((core + system.n_borders,) * 2)
     matrix[:core, :core] = table.T @ (system.h[:, np.newaxis] * table) + np.diag(system.diagonal)
-    for j, beside in enumerate(system.beside_diagonal):
+    for j, beside in enumerate(system.off_diagonal):
         matrix[j, j + 1] += beside
         matrix[j + 1, j] += beside
     for first, last, scale, v in groups:
@@ -437,7 +437,7 @@ def test_what_is_too_hard_is_given_up(kind, rng):
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4, 1e8])
-def test_an_elastic_net_ball_that_is_large_or_small_beside_the_coefficients(scale, rng):
+def test_an_elastic_net_ball_that_is_large_or_small_relative_to_the_coefficients(scale, rng):
     """With X a multiple of the identity and the squared loss, a projection."""
     penalty, y = ElasticNetBall(0.7, 0.4), rng.normal(size=12)
     problem = posed(scale * np.eye(12), y, Squared(), penalty, 1.0, fit_intercept=False)

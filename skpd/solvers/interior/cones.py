@@ -50,10 +50,10 @@ class NesterovTodd:
             raise LinAlgError("rounding has taken a point out of its cone")
         first, second = np.sqrt(first), np.sqrt(second)
         head, tail = slack.head / first, slack.tail / groups.spread(first)
-        other, beside = dual.head / second, dual.tail / groups.spread(second)
-        cosine = np.sqrt(0.5 * (1.0 + head * other + groups.sums(tail * beside)))
+        dual_head, dual_tail = dual.head / second, dual.tail / groups.spread(second)
+        cosine = np.sqrt(0.5 * (1.0 + head * dual_head + groups.sums(tail * dual_tail)))
         self.groups = groups
-        self.tail = (tail - beside) / groups.spread(2.0 * cosine)
+        self.tail = (tail - dual_tail) / groups.spread(2.0 * cosine)
         self.head = np.sqrt(1.0 + groups.sums(self.tail * self.tail))
         self.size = first / second
         self.scaled = self.times(dual)
@@ -86,8 +86,8 @@ class NesterovTodd:
         # the x with scaled o x = (head, tail)
         first = scaled.head * head - groups.sums(scaled.tail * tail)
         first /= groups.determinants(scaled)
-        rest = (tail - groups.spread(first) * scaled.tail) / groups.spread(scaled.head)
-        return self.times(ConeVector(first, rest), -1.0)
+        solved_tail = (tail - groups.spread(first) * scaled.tail) / groups.spread(scaled.head)
+        return self.times(ConeVector(first, solved_tail), -1.0)
 
 
 class Cones(Pairs[ConeVector]):

@@ -23,7 +23,7 @@ def constraint_terms(programme: Any) -> list[tuple[DualTerm, Indices]]:
     limits. Columns of C beyond the coefficients, such as that of a radius, have to be 0.
     """
     problem, d = programme.problem, programme.n_coefficients
-    found: list[tuple[DualTerm, Indices]] = []
+    terms: list[tuple[DualTerm, Indices]] = []
     lower, upper = problem.constraints.lower, problem.constraints.upper
     matrix = programme.basis.columns(problem.constraints.matrix.toarray()[:, :d])
     limits = np.flatnonzero(lower < upper)
@@ -33,20 +33,20 @@ def constraint_terms(programme: Any) -> list[tuple[DualTerm, Indices]]:
     slopes = problem.objective_unit / widths
     for k in _independent(matrix, np.flatnonzero(lower == upper)):
         place = programme.new_unknown(0.0, size=slopes[k])
-        found.append((Equality(matrix[k], place, programme.x, d, lower[k]), np.array([k])))
-    places = programme.new_rows(matrix[limits])
+        terms.append((Equality(matrix[k], place, programme.x, d, lower[k]), np.array([k])))
+    row_indices = programme.new_rows(matrix[limits])
     for sign, limit in ((1.0, upper), (-1.0, lower)):
         # huge bounds are left out, as they would cause cancellation; they are still checked
         rows = np.flatnonzero((sign * limit < FAR * widths)[limits])
         if len(rows):
-            some = limits[rows]
+            chosen = limits[rows]
             side = Intervals(
-                Combinations(matrix[some], places[rows]), sign=sign, offset=limit[some], lower=0.0,
-                upper=np.inf, share=programme.share, x=programme.x, width=widths[some],
-                slope=slopes[some],
+                Combinations(matrix[chosen], row_indices[rows]), sign=sign, offset=limit[chosen],
+                lower=0.0, upper=np.inf, share=programme.share, x=programme.x,
+                width=widths[chosen], slope=slopes[chosen],
             )  # fmt: skip
-            found.append((side, some))
-    return found
+            terms.append((side, chosen))
+    return terms
 
 
 def _independent(matrix: Array, rows: Indices) -> Indices:

@@ -11,7 +11,7 @@ from ..._typing import Array, Indices
 from ...penalties import LInf
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
-from .maps import PredictionsBeside
+from .maps import PredictionsWithColumn
 from .method import minimise
 from .programme import Programme
 from .settings import SETTINGS, WORKING_SETS
@@ -37,8 +37,8 @@ def interior_on_working_sets(context: SolverContext) -> None:
     height, tol = 0.0, WORKING_SETS.first_tol
     while not context.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
         programme, sides = _programme(problem, free, signs, height)
-        accuracy, most = tol * problem.objective_unit, min(SETTINGS.inner_iterations, context.left)
-        n_iter = monitor.n_iter + minimise(programme, accuracy, most)
+        max_iter = min(SETTINGS.inner_iterations, context.left)
+        n_iter = monitor.n_iter + minimise(programme, tol * problem.objective_unit, max_iter)
         point, height = programme.point(), float(programme.x[-1])
         coef = height * signs
         coef[free] = point.coef
@@ -74,7 +74,7 @@ def _programme(
         spread = float(np.sqrt(problem.weights @ (column - mean) ** 2))
         height = problem.prediction_scale / spread if spread > 0.0 else 1.0
     index = programme.new_unknown(height, problem.alpha)
-    programme.predictions = PredictionsBeside(programme.design, column, index)
+    programme.predictions = PredictionsWithColumn(programme.design, column, index)
     problem.loss.add_cones(programme)
     sides = programme.bound_coefficients(programme.n_coefficients, index, problem.alpha)
     return programme, sides

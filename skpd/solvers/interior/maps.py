@@ -80,7 +80,7 @@ class OutputDifferences(Predictions):
         system.add_blocks(roots * np.diff(np.eye(self.n_outputs), axis=0))
 
 
-class PredictionsBeside(Predictions):
+class PredictionsWithColumn(Predictions):
     """The map to X w + b + t a, with an additional unknown t and a given column a.
 
     Parameters
@@ -115,33 +115,33 @@ class Coefficients(Map):
 
     Parameters
     ----------
-    some : ndarray of int
+    indices : ndarray of int
         The coefficients.
     place : int, default=None
         The index of t among the unknowns.
     factor : float, default=1.0
     """
 
-    def __init__(self, some: Indices, place: int | None = None, factor: float = 1.0) -> None:
-        self.some, self.place, self.factor = some, place, factor
+    def __init__(self, indices: Indices, place: int | None = None, factor: float = 1.0) -> None:
+        self.indices, self.place, self.factor = indices, place, factor
 
     def times(self, x: Array) -> Array:
-        coef = x[self.some]
+        coef = x[self.indices]
         return coef if self.place is None else coef + self.factor * x[self.place]
 
     def add_adjoint(self, v: Array, out: Array) -> None:
-        out[self.some] += v
+        out[self.indices] += v
         if self.place is not None:
             out[self.place] += self.factor * float(np.sum(v))
 
     def set_where(self, chosen: Array, values: Array, x: Array) -> None:
         if self.place is None:
-            x[self.some[chosen]] = values
+            x[self.indices[chosen]] = values
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
-        system.diagonal[self.some] += h
+        system.diagonal[self.indices] += h
         if self.place is not None:
-            system.border(self.place)[self.some] += self.factor * h
+            system.border(self.place)[self.indices] += self.factor * h
             system.add_corner(self.place, self.place, self.factor**2 * float(np.sum(h)))
 
 
@@ -161,7 +161,7 @@ class Differences(Map):
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.diagonal[1 : self.size] += h
         system.diagonal[: self.size - 1] += h
-        system.beside_diagonal[: self.size - 1] -= h
+        system.off_diagonal[: self.size - 1] -= h
 
 
 class Combinations(Map):
@@ -187,8 +187,8 @@ class Combinations(Map):
     def set_where(self, chosen: Array, values: Array, x: Array) -> None:
         rows = self.matrix[chosen]
         single = np.count_nonzero(rows, axis=1) == 1
-        places = np.argmax(rows != 0.0, axis=1)[single]
-        x[places] = values[single] / rows[single, places]
+        columns = np.argmax(rows != 0.0, axis=1)[single]
+        x[columns] = values[single] / rows[single, columns]
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
         system.add_rows(h, self.rows)

@@ -73,7 +73,9 @@ def interior_point_to_the_zeros(context: SolverContext, *, precise: bool = False
         monitor.done = monitor.stopped or monitor.relative_gap <= tol
 
 
-def minimise(programme: Programme, accuracy: float, most: int = SETTINGS.inner_iterations) -> int:
+def minimise(
+    programme: Programme, accuracy: float, max_iter: int = SETTINGS.inner_iterations
+) -> int:
     """Iterate until the estimated gap is small or limited by rounding; the number of iterations.
 
     Raises
@@ -83,7 +85,7 @@ def minimise(programme: Programme, accuracy: float, most: int = SETTINGS.inner_i
     """
     state, patience = State(programme), StallDetector(SETTINGS.inner_patience)
     with one_blas_thread(), np.errstate(all="ignore"):
-        for n_iter in range(most):
+        for n_iter in range(max_iter):
             gap = state.evaluate()
             if gap <= accuracy or patience.is_over(n_iter, gap):
                 return n_iter
@@ -95,7 +97,7 @@ def minimise(programme: Programme, accuracy: float, most: int = SETTINGS.inner_i
                 if n_iter == 0:
                     raise
                 return n_iter  # with an inexact solution, for which bounds are valid as well
-    return most
+    return max_iter
 
 
 class State:
@@ -151,10 +153,10 @@ class State:
         elif self.degree > 0.0:
             self.newton(0.0)
             corrected, remaining = True, self.remaining_share()
-            least = SETTINGS.residual_share * remaining * self.residuals
-            least = min(least, SETTINGS.largest_growth * self.products)
+            min_product = SETTINGS.residual_share * remaining * self.residuals
+            min_product = min(min_product, SETTINGS.largest_growth * self.products)
             share = remaining**SETTINGS.centring_power
-            mu = max(share * self.products, least) / self.degree
+            mu = max(share * self.products, min_product) / self.degree
         dx = self.newton(mu, corrected)
         if not np.isfinite(dx).all():
             raise LinAlgError("a Newton step overflows")

@@ -62,22 +62,23 @@ class OutputsSystem(FeatureSystem):
         starts, self.scales, v = self.groups
         shape = self.n_core, len(self.scales)
         self.ties = sp.csc_array((v, np.arange(len(v)), starts), shape=shape)
-        self.beside = self._of_blocks(self.ties.toarray())
-        self.small = np.eye(shape[1]) - self.scales[:, np.newaxis] * (self.ties.T @ self.beside)
+        self.solved_ties = self._of_blocks(self.ties.toarray())
+        product = self.ties.T @ self.solved_ties
+        self.small = np.eye(shape[1]) - self.scales[:, np.newaxis] * product
 
     def _of_blocks(self, right: Array) -> Array:
         """The solution without the groups of the penalty."""
-        found = np.empty_like(right)
+        solution = np.empty_like(right)
         for factor, (_, columns, _) in zip(self.factors, self.outputs, strict=True):
-            found[columns] = _solved(factor, right[columns])
-        return found
+            solution[columns] = _solved(factor, right[columns])
+        return solution
 
     def solve_core(self, right: Array) -> Array:
         if not self.factors:
             return super().solve_core(right)
-        found = self._of_blocks(right)  # and Woodbury's identity for the groups
-        inside = (self.scales * (self.ties.T @ found).T).T
-        return found + self.beside @ np.linalg.solve(self.small, inside)
+        solution = self._of_blocks(right)  # and Woodbury's identity for the groups
+        inside = (self.scales * (self.ties.T @ solution).T).T
+        return solution + self.solved_ties @ np.linalg.solve(self.small, inside)
 
     @property
     def _largest_decomposition(self) -> float:
@@ -108,12 +109,12 @@ class OutputsSystem(FeatureSystem):
         every = np.arange(design.shape[1])
         for k, (_, columns, _) in enumerate(self.outputs):
             for other in range(k + 1):
-                beside, h = self.outputs[other].columns, np.ascontiguousarray(blocks[:, k, other])
+                others, h = self.outputs[other].columns, np.ascontiguousarray(blocks[:, k, other])
                 if not h.any():
                     continue
-                gram = design.gram(h, every, False)[: len(columns), : len(beside)]
-                matrix[np.ix_(columns, beside)] = gram
-                matrix[np.ix_(beside, columns)] = gram.T
+                gram = design.gram(h, every, False)[: len(columns), : len(others)]
+                matrix[np.ix_(columns, others)] = gram
+                matrix[np.ix_(others, columns)] = gram.T
         return matrix
 
     def _regularised(self, table: Array, free: Array) -> Array:
@@ -126,6 +127,6 @@ class OutputsSystem(FeatureSystem):
         if self.blocks is None:
             return super()._data_root()
         table = self.design.table(np.arange(self.n_core))
-        found: Array = self.blocks @ table.reshape(len(self.blocks), -1, table.shape[1])
-        of_blocks = found.reshape(-1, table.shape[1])
+        products: Array = self.blocks @ table.reshape(len(self.blocks), -1, table.shape[1])
+        of_blocks = products.reshape(-1, table.shape[1])
         return np.vstack([super()._data_root(), of_blocks]) if self.h.any() else of_blocks

@@ -42,7 +42,7 @@ class OutputsProgramme(Programme):
         place = np.argsort(self.basis.order)
         columns = [place[k::K] for k in range(K)]
         self.means, self.sizes = np.zeros((K, d)), np.zeros(d)
-        ones, weights = problem.fit_intercept, [self.weights[own] for own in rows]
+        ones, weights = problem.fit_intercept, [self.weights[indices] for indices in rows]
         if sp.issparse(parts[0]):
             norms = self._each(lambda x, c: Design(x).column_norms(c), parts, weights)
         else:
@@ -56,20 +56,21 @@ class OutputsProgramme(Programme):
                 parts = [part.table for part in centred]
                 for k, part in enumerate(centred):
                     self.means[k, columns[k]] = part.mean
-        for own, sizes in zip(columns, norms, strict=True):
-            self.sizes[own] = sizes
+        for indices, sizes in zip(columns, norms, strict=True):
+            self.sizes[indices] = sizes
         n_ones = len(self._relative(np.zeros(K))) if ones else 0
         designs = self._each(Design, parts)
         designs[:n_ones] = self._each(Design.with_ones, designs)[:n_ones]
-        columns[:n_ones] = [np.append(own, d + k) for k, own in enumerate(columns[:n_ones])]
+        for k in range(n_ones):
+            columns[k] = np.append(columns[k], d + k)
         self.outputs = list(map(OutputRows, rows, columns, designs))
         return _assembled(self.outputs, (len(self.counted), d + n_ones))
 
-    def _each(self, function: Callable[..., Any], *given: list[Any]) -> list[Any]:
+    def _each(self, function: Callable[..., Any], *lists: list[Any]) -> list[Any]:
         """The results of a function for all outputs, called once if they share X and weights."""
         if self.problem.design.shares_data:
-            return [function(*(own[0] for own in given))] * len(given[0])
-        return list(map(function, *given))
+            return [function(*(values[0] for values in lists))] * len(lists[0])
+        return list(map(function, *lists))
 
     def _parts(self) -> tuple[list[Indices], list[Any]]:
         """The indices of the rows of each output among those with a weight, and their X.
@@ -78,13 +79,13 @@ class OutputsProgramme(Programme):
         """
         problem = self.problem
         numbers, counts = np.arange(problem.n_samples), problem.weights > 0.0
-        own = [numbers[place] for place in problem.rows.places]
-        rows = [np.searchsorted(self.counted, some[counts[some]]) for some in own]
-        samples = [np.flatnonzero(counts[some]) for some in own]
+        of_outputs = [numbers[indices] for indices in problem.rows.places]
+        rows = [np.searchsorted(self.counted, indices[counts[indices]]) for indices in of_outputs]
+        samples = [np.flatnonzero(counts[indices]) for indices in of_outputs]
         parts = self._each(Design.rows_as_they_are, problem.design.parts, samples)
         entries = sum(part.size for part in parts)
-        room = sum(part.shape[0] * part.shape[1] for part in parts)
-        if entries < SETTINGS.dense_share * room and all(map(sp.issparse, parts)):
+        size = sum(part.shape[0] * part.shape[1] for part in parts)
+        if entries < SETTINGS.dense_share * size and all(map(sp.issparse, parts)):
             return rows, parts
         return rows, self._each(lambda x: x.toarray() if sp.issparse(x) else np.asarray(x), parts)
 
@@ -117,8 +118,8 @@ class OutputsProgramme(Programme):
         The point is not moved if this would increase the objective by more than all products.
         """
         settled, as_it_is = super().point(), self._point_of(self.x)
-        most = self._objective(as_it_is) + sum(term.products() for term in self.terms)
-        return settled if self._objective(settled) <= most else as_it_is
+        limit = self._objective(as_it_is) + sum(term.products() for term in self.terms)
+        return settled if self._objective(settled) <= limit else as_it_is
 
     def _objective(self, point: Point) -> float:
         problem = self.problem
@@ -156,18 +157,18 @@ class OutputsProgramme(Programme):
         ))  # fmt: skip
         self.losses.append(OutputsInOrder(rows, self.design, width))
 
-    def _width_of_groups(self, starts: Indices, most: float) -> Array:
-        """Initial bounds on the norms of groups, whose sum is at most ``most``."""
+    def _width_of_groups(self, starts: Indices, max_sum: float) -> Array:
+        """Initial bounds on the norms of groups, whose sum is at most ``max_sum``."""
         width = self.width[: starts[-1]]
         size = float(np.max(width))  # the squares are scaled by it, as they may underflow
         width = size * np.sqrt(np.add.reduceat((width / size) ** 2, starts[:-1]))
-        return width * min(1.0, most / float(np.sum(width)))
+        return width * min(1.0, max_sum / float(np.sum(width)))
 
     def add_largest_sizes(self, starts: Indices, weights: Array) -> None:
         if len(weights):
             # the penalty at an optimum is at most the objective at W = 0
-            most = self.problem.objective_unit / float(np.min(weights))
-            width = self._width_of_groups(starts, most)
+            max_sum = self.problem.objective_unit / float(np.min(weights))
+            width = self._width_of_groups(starts, max_sum)
             self.penalties.append(LargestSizes(starts, self.share, weights, width))
 
     def add_squared_sums(self, starts: Indices, weight: float) -> None:
@@ -184,17 +185,17 @@ class OutputsProgramme(Programme):
 
     def add_trace_norm(self, n_outputs: int, weight: float) -> None:
         shape = self.n_coefficients // n_outputs, n_outputs
-        most = self.problem.objective_unit / weight
-        size = min(float(np.linalg.norm(self.width)), most)
+        max_size = self.problem.objective_unit / weight
+        size = min(float(np.linalg.norm(self.width)), max_size)
         self.penalties.append(TraceNorm(shape, weight, self.share, size))
 
 
 def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:
     """The sparse design with the rows and columns of all outputs."""
-    every = [sp.coo_array(x.design.rows_as_they_are(np.arange(len(x.rows)))) for x in outputs]
-    row = np.concatenate([x.rows[own.row] for x, own in zip(outputs, every, strict=True)])
-    column = np.concatenate([x.columns[own.col] for x, own in zip(outputs, every, strict=True)])
-    values = np.concatenate([own.data for own in every]).astype(np.float64, copy=False)
+    tables = [sp.coo_array(x.design.rows_as_they_are(np.arange(len(x.rows)))) for x in outputs]
+    row = np.concatenate([x.rows[t.row] for x, t in zip(outputs, tables, strict=True)])
+    column = np.concatenate([x.columns[t.col] for x, t in zip(outputs, tables, strict=True)])
+    values = np.concatenate([t.data for t in tables]).astype(np.float64, copy=False)
     return Design(sp.csr_array((values, (row, column)), shape=shape))
 
 

@@ -69,7 +69,7 @@ class Programme:
             # predictions or obey constraints; an upper bound on R at the optimum bounds their size
             self.width = np.minimum(self.width, problem.objective_unit / problem.alpha)
         self.predictions = Predictions(self.design)
-        self.rows_beside = np.empty((0, self.n_coefficients))
+        self.extra_rows = np.empty((0, self.n_coefficients))
         self.losses: list[DualTerm] = []
         self.penalties: list[Term] = []
         self.constraints: list[tuple[DualTerm, Indices]] = []
@@ -148,16 +148,16 @@ class Programme:
 
         Terms of these rows have a curvature of the same form as the losses of data rows.
         """
-        first = len(self.y) + len(self.rows_beside)
-        self.rows_beside = np.vstack([self.rows_beside, matrix])
+        first = len(self.y) + len(self.extra_rows)
+        self.extra_rows = np.vstack([self.extra_rows, matrix])
         return np.arange(first, first + len(matrix))
 
     def _rows_of_system(self) -> Design:
         """The design with all rows over which a Newton system sums the curvature."""
-        if not len(self.rows_beside):
+        if not len(self.extra_rows):
             return self.design
-        rows = np.zeros((len(self.rows_beside), self.design.shape[1]))
-        rows[:, : self.n_coefficients] = self.rows_beside
+        rows = np.zeros((len(self.extra_rows), self.design.shape[1]))
+        rows[:, : self.n_coefficients] = self.extra_rows
         return self.design.with_rows(rows)
 
     def point(self) -> Point:
@@ -171,8 +171,8 @@ class Programme:
         theta = self._dual_coef()
         if self.problem.constraints is not None:
             mu = np.zeros(len(self.problem.constraints))
-            for term, some in self.constraints:
-                mu[some] += term.multipliers
+            for term, rows in self.constraints:
+                mu[rows] += term.multipliers
             theta = np.append(theta, mu)
         return Point(coef, self._intercept(x), theta)
 
@@ -210,16 +210,18 @@ class Programme:
         """Add terms for kinks, bounds and squares, each for the coefficients that have them."""
         l1, l2, lower, upper = np.broadcast_arrays(l1, l2, lower, upper, self.width)[:4]
         self.ridge[: self.n_coefficients] += l2
-        some = np.flatnonzero((l1 > 0.0) & (lower < 0.0) & (upper > 0.0))
-        if len(some):
-            self._add(Coefficients(some), lower=-l1[some], upper=l1[some], width=self.width[some])
+        indices = np.flatnonzero((l1 > 0.0) & (lower < 0.0) & (upper > 0.0))
+        if len(indices):
+            width, l1_weights = self.width[indices], l1[indices]
+            self._add(Coefficients(indices), lower=-l1_weights, upper=l1_weights, width=width)
         for sign, limit in ((1.0, upper), (-1.0, -lower)):
-            some = np.flatnonzero(np.isfinite(limit))
-            if len(some):
+            indices = np.flatnonzero(np.isfinite(limit))
+            if len(indices):
                 # with a bound of 0, the l1 term is part of the limit, as w_j has one sign
-                slope, width = np.where(limit[some] == 0.0, l1[some], 0.0), self.width[some]
+                slope = np.where(limit[indices] == 0.0, l1[indices], 0.0)
+                width = self.width[indices]
                 self._add(
-                    Coefficients(some), sign=sign, offset=sign * limit[some], lower=-slope,
+                    Coefficients(indices), sign=sign, offset=sign * limit[indices], lower=-slope,
                     upper=inf, width=width,
                     slope=np.where(slope > 0.0, slope, self.problem.objective_unit / width),
                 )  # fmt: skip

@@ -69,7 +69,7 @@ class NewtonSystem(ABC):
         """Set the system to 0."""
         self.h = np.zeros(self.design.shape[0])
         self.diagonal = np.zeros(self.n_core)
-        self.beside_diagonal = np.zeros(max(self.n_core - 1, 0))
+        self.off_diagonal = np.zeros(max(self.n_core - 1, 0))
         self.groups: tuple[Indices, Array, Array] | None = None
         self.blocks: Array | None = None
         self.penalty_rows = np.zeros((0, self.n_coefficients))
@@ -129,11 +129,11 @@ class NewtonSystem(ABC):
 
     def solve(self, right: Array) -> Array:
         """The solution, with all unknowns."""
-        found = self.solve_core(right[: self.n_core])
+        core = self.solve_core(right[: self.n_core])
         if not self.n_borders:
-            return found
-        beside = np.linalg.solve(self.schur, right[self.n_core :] - self.borders.T @ found)
-        return np.concatenate([found - self.inverse_borders @ beside, beside])
+            return core
+        border = np.linalg.solve(self.schur, right[self.n_core :] - self.borders.T @ core)
+        return np.concatenate([core - self.inverse_borders @ border, border])
 
 
 class FeatureSystem(NewtonSystem):
@@ -179,16 +179,16 @@ class FeatureSystem(NewtonSystem):
         """Add D to a matrix."""
         d = self.n_core
         matrix.ravel()[:: d + 1] += self.diagonal
-        if self.beside_diagonal.any():
-            matrix.ravel()[1 :: d + 1] += self.beside_diagonal
-            matrix.ravel()[d :: d + 1] += self.beside_diagonal
+        if self.off_diagonal.any():
+            matrix.ravel()[1 :: d + 1] += self.off_diagonal
+            matrix.ravel()[d :: d + 1] += self.off_diagonal
         if self.groups is not None:
             starts, scales, v = self.groups
             for g, scale in enumerate(scales):
-                some = slice(starts[g], starts[g + 1])
-                matrix[some, some] -= scale * np.outer(v[some], v[some])
-        some = slice(self.n_coefficients)
-        matrix[some, some] += self.penalty_rows.T @ self.penalty_rows
+                block = slice(starts[g], starts[g + 1])
+                matrix[block, block] -= scale * np.outer(v[block], v[block])
+        block = slice(self.n_coefficients)
+        matrix[block, block] += self.penalty_rows.T @ self.penalty_rows
 
     def _root(self) -> Array:
         """The matrix A, with rows of the data, of the penalty and of the regularisation."""
@@ -203,21 +203,22 @@ class FeatureSystem(NewtonSystem):
     def _penalty_root(self) -> tuple[Array, list[Array]]:
         """The diagonal of D, and matrices B_i with D = sum_i B_i' B_i."""
         rows: list[Array] = []
-        diagonal, beside = self.diagonal.copy(), self.beside_diagonal
-        if beside.any():
-            diagonal[1:] += beside
-            diagonal[:-1] += beside
-            rows.append(np.sqrt(-beside)[:, np.newaxis] * np.diff(np.eye(self.n_core), axis=0))
+        diagonal, off_diagonal = self.diagonal.copy(), self.off_diagonal
+        if off_diagonal.any():
+            diagonal[1:] += off_diagonal
+            diagonal[:-1] += off_diagonal
+            differences = np.diff(np.eye(self.n_core), axis=0)
+            rows.append(np.sqrt(-off_diagonal)[:, np.newaxis] * differences)
         root = np.sqrt(np.maximum(diagonal, 0.0))
         penalty = np.diag(root)
         if self.groups is not None:
             # the square of I - k u u' is I - scale u u' for k = scale / (1 + sqrt(1 - scale u.u))
             starts, scales, v = self.groups
             for g, scale in enumerate(scales):
-                some = slice(starts[g], starts[g + 1])
-                u = v[some] / root[some]
+                block = slice(starts[g], starts[g + 1])
+                u = v[block] / root[block]
                 k = scale / (1.0 + np.sqrt(max(1.0 - scale * float(u @ u), 0.0)))
-                penalty[some, some] -= k * np.outer(u, v[some])
+                penalty[block, block] -= k * np.outer(u, v[block])
         if len(self.penalty_rows):
             table = np.zeros((len(self.penalty_rows), self.n_core))
             table[:, : self.n_coefficients] = self.penalty_rows
@@ -234,11 +235,11 @@ class FeatureSystem(NewtonSystem):
         return np.vstack([table, np.diag(np.where(sizes > 0.0, shares * sizes, 1.0))])
 
     def solve_core(self, right: Array) -> Array:
-        found = _solved(self.factor, right)
+        solution = _solved(self.factor, right)
         if self.root is not None:
-            left = right - self.root.T @ (self.root @ found)
-            found += _solved(self.factor, left)
-        return found
+            left = right - self.root.T @ (self.root @ solution)
+            solution += _solved(self.factor, left)
+        return solution
 
 
 class RowSystem(NewtonSystem):
@@ -289,11 +290,11 @@ class RowSystem(NewtonSystem):
         if right.ndim > 1:
             return np.stack([self.solve_core(np.ascontiguousarray(b)) for b in right.T], axis=1)
         d = self.n_coefficients
-        found = self._refined(right[:d])
+        solution = self._refined(right[:d])
         if self.n_core == d:
-            return found
-        intercept = (float(right[d]) - float(self.ones @ found)) / self.pivot
-        return np.append(found - intercept * self.inverse_ones, intercept)
+            return solution
+        intercept = (float(right[d]) - float(self.ones @ solution)) / self.pivot
+        return np.append(solution - intercept * self.inverse_ones, intercept)
 
     def _inverse_of_penalty(self, right: Array) -> Array:
         solution = right / self.d
@@ -326,9 +327,9 @@ class RowSystem(NewtonSystem):
         def product(x: Array) -> Array:
             return self._penalty(x) + self.features.rmatvec(self.h * self.features.matvec(x))
 
-        enough = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))
-        found = conjugate_gradients(
-            product, self._woodbury, right, most=SETTINGS.refinements, target=enough,
+        target = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))
+        iterate = conjugate_gradients(
+            product, self._woodbury, right, most=SETTINGS.refinements, target=target,
             inner=lambda x, y: float(x @ y),
         )  # fmt: skip
-        return found.solution
+        return iterate.solution

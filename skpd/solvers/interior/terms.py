@@ -227,11 +227,11 @@ class Equality(DualTerm):
 
     def move_onto_kinks(self, x: Array) -> None:
         """Restore the equality after coefficients were moved, by changing non-zero ones."""
-        some = slice(self.n_coefficients)
-        shares = self.normal[some] * np.abs(x[some])
-        size = float(self.normal[some] @ shares)
+        coefficients = slice(self.n_coefficients)
+        shares = self.normal[coefficients] * np.abs(x[coefficients])
+        size = float(self.normal[coefficients] @ shares)
         if size > 0.0:
-            x[some] -= (self._product(x) - self.offset) / size * shares
+            x[coefficients] -= (self._product(x) - self.offset) / size * shares
 
 
 class Intervals(DualTerm):

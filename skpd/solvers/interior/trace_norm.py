@@ -53,8 +53,8 @@ class _Scaling:
     def largest_step(self, scaled: Array) -> float:
         """The largest t with diag(lambda) + t scaled positive semidefinite."""
         root = np.sqrt(self.values)
-        least = float(np.linalg.eigvalsh(scaled / root / root[:, np.newaxis])[0])
-        return -1.0 / least if least < 0.0 else inf
+        min_eigenvalue = float(np.linalg.eigvalsh(scaled / root / root[:, np.newaxis])[0])
+        return -1.0 / min_eigenvalue if min_eigenvalue < 0.0 else inf
 
 
 class TraceNorm(Pairs[Array]):
@@ -86,7 +86,7 @@ class TraceNorm(Pairs[Array]):
         self.coef = np.zeros(shape[0] * shape[1])
         self.n_zeros = 0
 
-    def _beside(self, matrix: Array) -> Array:
+    def _off_diagonal_block(self, matrix: Array) -> Array:
         """The off-diagonal block of a matrix, as coefficients."""
         d = self.shape[0]
         return np.ravel(matrix[:d, d:])
@@ -99,7 +99,7 @@ class TraceNorm(Pairs[Array]):
         return matrix
 
     def _add_adjoint(self, dual: Array, out: Array) -> None:
-        out[: len(self.coef)] -= 2.0 * self._beside(dual)
+        out[: len(self.coef)] -= 2.0 * self._off_diagonal_block(dual)
 
     def _product(self, slack: Array, dual: Array) -> float:
         return float(np.ravel(slack) @ np.ravel(dual))
@@ -138,8 +138,8 @@ class TraceNorm(Pairs[Array]):
         mu = None if mu is None else self.share * mu
         self.centering = self.scaling.centering(mu, self.scaled_steps if corrected else None)
         # the rounding error of the off-diagonal block of S, which should be W
-        off = self.coef - self._beside(self.slack)
-        self.constant = self._beside(self.scaling.of_slack(self.centering)) - off
+        off = self.coef - self._off_diagonal_block(self.slack)
+        self.constant = self._off_diagonal_block(self.scaling.of_slack(self.centering)) - off
         out[: len(self.coef)] -= 2.0 * self._inverse(self.constant)
 
     def set_step(self, dx: Array) -> None:
