@@ -29,7 +29,7 @@ def _sum_of_products(x: Array, y: Array) -> float:
 
 
 def conjugate_gradients(
-    product: Product, precondition: Product, right: Array, *, most: int, share: float = 0.0,
+    product: Product, precondition: Product, right: Array, *, max_iter: int, share: float = 0.0,
     target: float = -1.0, inner: Callable[[Array, Array], float] = _sum_of_products,
 ) -> Iterate:  # fmt: skip
     """The approximate solution of H x = right, started at 0.
@@ -40,7 +40,7 @@ def conjugate_gradients(
         The products with the positive semidefinite H and with an approximate inverse of it.
     right : ndarray
         The right side, of any shape.
-    most : int
+    max_iter : int
         The largest number of steps.
     share : float, default=0.0
         The squared norm of the residual at which to stop, relative to that of ``right``, in the
@@ -52,7 +52,7 @@ def conjugate_gradients(
     """
     solution, direction, residual = np.zeros_like(right), np.zeros_like(right), right
     first, before = np.nan, 1.0
-    for k in range(most):
+    for k in range(max_iter):
         if target >= 0.0 and float(np.max(np.abs(residual))) <= target:
             return Iterate(solution, residual, k)
         z = precondition(residual)
@@ -67,4 +67,4 @@ def conjugate_gradients(
             return Iterate(solution, residual, k)
         length = size / bend
         solution, residual = solution + length * direction, residual - length * image
-    return Iterate(solution, residual, most)
+    return Iterate(solution, residual, max_iter)

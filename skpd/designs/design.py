@@ -94,9 +94,9 @@ class Design:
 
     def half_ranges(self, rows: Indices) -> Array:
         """Half the differences of the largest and the least entry of every column in some rows."""
-        some = self._X if len(rows) == self.shape[0] else self._X[rows]
-        ends = [some.max(axis=0), some.min(axis=0)]
-        if sp.issparse(some):
+        table = self._X if len(rows) == self.shape[0] else self._X[rows]
+        ends = [table.max(axis=0), table.min(axis=0)]
+        if sp.issparse(table):
             ends = [np.ravel(end.toarray()) for end in ends]
         half: Array = 0.5 * (ends[0].astype(np.float64) - ends[1])
         return half
@@ -156,8 +156,8 @@ class Design:
 
     def table(self, columns: Indices) -> Array:
         """A subset of the columns as a dense array of float64."""
-        some = self._X[:, columns]
-        return np.asarray(some.toarray() if sp.issparse(some) else some, dtype=np.float64)
+        table = self._X[:, columns]
+        return np.asarray(table.toarray() if sp.issparse(table) else table, dtype=np.float64)
 
     def rows_as_they_are(self, indices: Indices) -> Table:
         """A subset of the rows as an array or a sparse matrix; X itself for all rows."""
@@ -347,8 +347,8 @@ class Design:
         others = np.flatnonzero(shift == 0.0)
         part = self._X[:, columns].toarray() - shift[columns]
         both = sp.hstack([self._X[:, others], part], format="csc", dtype=np.float64)
-        places = np.argsort(np.concatenate([others, columns]), kind="stable")
-        return self._like(both[:, places].asformat(self._X.format))
+        order = np.argsort(np.concatenate([others, columns]), kind="stable")
+        return self._like(both[:, order].asformat(self._X.format))
 
     def common_row_sum(self) -> float | None:
         """The rounded sum of each row, if it is exactly the same for all rows, else None.

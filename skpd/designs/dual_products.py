@@ -25,14 +25,14 @@ class DualProducts:
         self._last: tuple | None = None
 
     def __call__(
-        self, theta: Array, enough: float = 0.0, coef: Array | None = None
+        self, theta: Array, threshold: float = 0.0, coef: Array | None = None
     ) -> tuple[Array, Array]:
         """The product and a bound on the error of every entry.
 
         Parameters
         ----------
         theta : ndarray of shape (n_samples,)
-        enough : float, default=0.0
+        threshold : float, default=0.0
             Entries whose absolute value plus error bound is at most this may be approximate.
         coef : ndarray of shape (n_features,), default=None
             Entries at non-zero coefficients must be computed exactly.
@@ -68,8 +68,8 @@ class DualProductsOfPath(DualProducts):
         self._now = self._kernel.product(), self._kernel.error()
 
     def __call__(
-        self, theta: Array, enough: float = 0.0, coef: Array | None = None
+        self, theta: Array, threshold: float = 0.0, coef: Array | None = None
     ) -> tuple[Array, Array]:
-        if self._kernel.take(theta, enough, coef):
+        if self._kernel.take(theta, threshold, coef):
             self._now = self._kernel.product(), self._kernel.error()
         return self._now

@@ -66,20 +66,20 @@ class MatrixCurvature:
 class ColumnCurvature:
     """The matrix A'A + diag(ridge), given by A = diag(h)^(1/2) X_W without the rows with h = 0.
 
-    The columns of A are ``columns[places]``, with the column of ones last. ``passes`` counts the
+    The columns of A are ``columns[indices]``, with the column of ones last. ``passes`` counts the
     passes over them.
     """
 
     form: ClassVar[CurvatureForm] = CurvatureForm.COLUMNS
 
     columns: kernels.ScaledColumns
-    places: Indices
+    indices: Indices
     ridge: Array
     passes: float = 0.0
 
     def rearranged(self, order: Indices, ridge: Array) -> "ColumnCurvature":
         """The curvature plus a ridge, with columns in another order."""
-        return replace(self, places=self.places[order], ridge=(self.ridge + ridge)[order])
+        return replace(self, indices=self.indices[order], ridge=(self.ridge + ridge)[order])
 
 
 class WeightedGram:
@@ -103,7 +103,7 @@ class WeightedGram:
         self._factor: _Factor | None = None  # columns of the last curvature, or None
         self._system = kernels.SupportSystem()  # factors of the last matrix
         # for a matrix without scale or ridge: its h, columns and the curvature
-        self._given: tuple[Array, Indices, MatrixCurvature] | None = None
+        self._cached: tuple[Array, Indices, MatrixCurvature] | None = None
         self._passes = float(PASSES)  # estimate of the passes of the next curvature
         self._densities: Array | None = None  # shares of stored entries of the columns
 
@@ -121,20 +121,20 @@ class WeightedGram:
         be changed.
         """
         factor, plain = self._factor, scale == 1.0 and ridge is None
-        last = self._given if plain else None
+        last = self._cached if plain else None
         same_h = last is not None and kernels.equal(h, last[0])
         if last and same_h and factor is None and kernels.equal(columns, last[1]):
             return last[2]
-        self._given = last = None  # frees memory before the next matrix is formed
+        self._cached = last = None  # frees memory before the next matrix is formed
         if factor is not None:
-            self._passes = max(float(PASSES), factor.given.passes)
+            self._passes = max(float(PASSES), factor.curvature.passes)
         ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
         if self._favours_columns(design, h, columns):
             if factor is None or factor.scale != scale or not kernels.equal(factor.h, h):
                 self._columns, self._matrix = self._columns[:0], self._matrix[:0, :0].copy()
                 factor = self._factor = _Factor(design, h, scale, self.ones)
-            factor.give(design, columns, ridge)
-            return factor.given
+            factor.set_curvature(design, columns, ridge)
+            return factor.curvature
         self._factor = None
         H = self.of(design, h, columns)
         if scale != 1.0:
@@ -145,7 +145,7 @@ class WeightedGram:
             self._system = kernels.SupportSystem()
         curvature = MatrixCurvature(H, self._system)
         if plain:
-            self._given = self.h, columns, curvature
+            self._cached = self.h, columns, curvature
         return curvature
 
     def _favours_columns(self, design: Design, h: Array, columns: Indices) -> bool:
@@ -166,8 +166,8 @@ class WeightedGram:
         if by_columns >= forming + using:
             return False
         if kernels.equal(h, self.h):
-            known = float(np.isin(columns, self._columns, assume_unique=True).mean())
-            forming *= 1.0 - known * known
+            known_share = float(np.isin(columns, self._columns, assume_unique=True).mean())
+            forming *= 1.0 - known_share * known_share
         return by_columns < forming + using
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
@@ -183,8 +183,8 @@ class WeightedGram:
         changed = np.empty(0, int) if kernels.equal(h, self.h) else np.flatnonzero(h != self.h)
         if 2 * len(changed) > np.count_nonzero(h):
             return self._anew(design, h, columns)
-        known = self.knows(columns)
-        n_known, n_stored = int(known.sum()), len(self._columns)
+        is_known = self.in_cache(columns)
+        n_known, n_stored = int(is_known.sum()), len(self._columns)
         if 4 * n_known <= n_stored:  # most columns are no longer used
             return self._anew(design, h, columns)
         if len(changed) > 0:
@@ -193,19 +193,19 @@ class WeightedGram:
             self._matrix += design.gram(delta, self._columns, self.ones)
             self.h = h.copy()
         if n_known < len(columns):
-            self._extend(design, columns[~known])
-        places = self._with_ones(np.searchsorted(self._columns, columns))
-        return self._matrix.take(places, axis=0).take(places, axis=1)
+            self._extend(design, columns[~is_known])
+        indices = self._with_ones(np.searchsorted(self._columns, columns))
+        return self._matrix.take(indices, axis=0).take(indices, axis=1)
 
-    def knows(self, columns: Indices) -> np.ndarray:
-        """A mask of the given columns that are in the cached matrix."""
+    def in_cache(self, columns: Indices) -> np.ndarray:
+        """Which of some columns are in the cached matrix, as a mask."""
         if len(self._columns) == 0:
             return np.zeros(len(columns), dtype=bool)
-        places = np.searchsorted(self._columns, columns)
-        return self._columns[np.minimum(places, len(self._columns) - 1)] == columns
+        indices = np.searchsorted(self._columns, columns)
+        return self._columns[np.minimum(indices, len(self._columns) - 1)] == columns
 
-    def _with_ones(self, places: Indices) -> Indices:
-        return np.append(places, len(self._columns)) if self.ones else places
+    def _with_ones(self, indices: Indices) -> Indices:
+        return np.append(indices, len(self._columns)) if self.ones else indices
 
     def _anew(self, design: Design, h: Array, columns: Indices) -> Array:
         self._matrix = design.gram(h, columns, self.ones)
@@ -217,17 +217,18 @@ class WeightedGram:
         old, both = self._columns, np.append(self._columns, new)
         new_rows = design.cross_gram(self.h, old, new, self.ones)
         self._columns = np.sort(both)
-        places = self._with_ones(np.searchsorted(self._columns, both))
-        added, known = places[len(old) : len(both)], np.delete(places, slice(len(old), len(both)))
-        matrix = np.empty((len(places), len(places)))
-        matrix[np.ix_(known, known)] = self._matrix
-        matrix[np.ix_(added, places)] = new_rows
-        matrix[np.ix_(places, added)] = new_rows.T
+        indices = self._with_ones(np.searchsorted(self._columns, both))
+        new_indices = indices[len(old) : len(both)]
+        old_indices = np.delete(indices, slice(len(old), len(both)))
+        matrix = np.empty((len(indices), len(indices)))
+        matrix[np.ix_(old_indices, old_indices)] = self._matrix
+        matrix[np.ix_(new_indices, indices)] = new_rows
+        matrix[np.ix_(indices, new_indices)] = new_rows.T
         self._matrix = matrix
 
     def take_rows(self, rows: Indices) -> None:
         """Restrict the cache to some rows; the others must have h = 0 from now on."""
-        self._factor = self._given = None
+        self._factor = self._cached = None
         if len(self.h) and self.h.sum() == self.h[rows].sum():
             self.h = self.h[rows]
         else:
@@ -247,16 +248,16 @@ class _Factor:
     def __init__(self, design: Design, h: Array, scale: float, ones: bool) -> None:
         self.h, self.scale, self.ones = h.copy(), scale, ones
         self.columns = kernels.ScaledColumns(design.matrix, scale * h, ones)
-        self.places = np.full(design.shape[1], -1)
-        self.given: ColumnCurvature  # the last result
+        self.indices = np.full(design.shape[1], -1)
+        self.curvature: ColumnCurvature  # the last result
 
-    def give(self, design: Design, columns: Indices, ridge: Array) -> None:
-        new = columns[self.places[columns] < 0]
+    def set_curvature(self, design: Design, columns: Indices, ridge: Array) -> None:
+        new = columns[self.indices[columns] < 0]
         size = self.columns.size
         self.columns.append(design.matrix, new)
-        self.places[new] = np.arange(size, size + len(new))
-        places = self.places[columns]
+        self.indices[new] = np.arange(size, size + len(new))
+        indices = self.indices[columns]
         if self.ones:
-            places = np.append(places, 0)
-        ridge = ridge + ROUNDING * self.columns.squares()[places]
-        self.given = ColumnCurvature(self.columns, places, ridge)
+            indices = np.append(indices, 0)
+        ridge = ridge + ROUNDING * self.columns.squares()[indices]
+        self.curvature = ColumnCurvature(self.columns, indices, ridge)

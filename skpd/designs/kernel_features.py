@@ -57,14 +57,14 @@ class KernelFeatures(Design):
         return self._with_residuals(super().rmatvec_bounded(weights, rows), weights * rows, False)
 
     def rmatvec_compensated(self, weights: Array, rows: Array) -> tuple[Array, Array]:
-        found = super().rmatvec_compensated(weights, rows)
-        return self._with_residuals(found, weights * rows, True)
+        products = super().rmatvec_compensated(weights, rows)
+        return self._with_residuals(products, weights * rows, True)
 
     def _with_residuals(
-        self, found: tuple[Array, Array], x: Array, precise: bool
+        self, of_factors: tuple[Array, Array], x: Array, precise: bool
     ) -> tuple[Array, Array]:
         """The products of x with the factors, and the norms of those with residual features."""
-        products, errors = np.array(found[0]), np.array(found[1])
+        products, errors = np.array(of_factors[0]), np.array(of_factors[1])
         first = 0
         for end, matrix in zip(self.ends.tolist(), self.matrices, strict=True):
             square, error = matrix.squared_norm(x, precise)

@@ -39,7 +39,7 @@ class OutputsDesign:
     leaves_features_out: ClassVar[bool] = False
 
     def __init__(self, parts: list[Design], rows: list[Indices | slice], n_rows: int) -> None:
-        self.parts, self.places = parts, rows
+        self.parts, self.row_indices = parts, rows
         self.n_outputs, self.n_inputs = len(parts), parts[0].shape[1]
         self.shape = n_rows, self.n_inputs * self.n_outputs
         self.dense = parts[0].dense
@@ -58,7 +58,7 @@ class OutputsDesign:
         features = columns // self.n_outputs
         return features[np.diff(features, prepend=-1) > 0]
 
-    def _over_outputs(self, function: Callable, n_parts: int, *given: Array) -> Array:
+    def _over_outputs(self, function: Callable, n_parts: int, *vectors: Array) -> Array:
         """The results of function(part, ...) for the outputs: some numbers for each coefficient.
 
         The arguments are the entries of given row vectors that belong to each output. The numbers
@@ -66,7 +66,7 @@ class OutputsDesign:
         """
         results = np.zeros((n_parts, self.shape[1]))
         for k, part in enumerate(self.parts):
-            of_output = [np.ascontiguousarray(x[self.places[k]]) for x in given]
+            of_output = [np.ascontiguousarray(x[self.row_indices[k]]) for x in vectors]
             if all(x.any() for x in of_output):
                 results[:, self._columns(k)] = function(part, *of_output)
         return results
@@ -76,13 +76,13 @@ class OutputsDesign:
     def spread(self, values: Array) -> Array:
         """The number of the output of each row, of shape (n_rows,)."""
         rows = np.empty(self.shape[0])
-        for place, value in zip(self.places, values, strict=True):
+        for place, value in zip(self.row_indices, values, strict=True):
             rows[place] = value
         return rows
 
     def sums(self, rows: Array) -> Array:
         """The sum over the rows of each output, of shape (n_outputs,)."""
-        return np.array([rows[place].sum() for place in self.places])
+        return np.array([rows[place].sum() for place in self.row_indices])
 
     # Products
 
@@ -95,13 +95,13 @@ class OutputsDesign:
         function: Callable,
         n_parts: int,
         coef: Array,
-        *given: Numbers,
+        *arguments: Numbers,
     ) -> Array:
         """The results of function(part, ...) for the outputs: some numbers for each row."""
         results = np.empty((n_parts, self.shape[0]))
         for k, part in enumerate(self.parts):
             of_output = np.ascontiguousarray(coef[self._columns(k)])
-            results[:, self.places[k]] = function(part, of_output, *given)
+            results[:, self.row_indices[k]] = function(part, of_output, *arguments)
         return results
 
     def rmatvec(self, rows: Array) -> Array:
@@ -146,7 +146,7 @@ class OutputsDesign:
 
     def row_sums(self) -> Array:
         out = np.empty(self.shape[0])
-        for rows, part in zip(self.places, self.parts, strict=True):
+        for rows, part in zip(self.row_indices, self.parts, strict=True):
             out[rows] = part.row_sums()
         return out
 
@@ -156,7 +156,7 @@ class OutputsDesign:
         features, outputs = np.divmod(columns, self.n_outputs)
         for k in np.unique(outputs):
             of_output = np.flatnonzero(outputs == k)
-            rows = np.arange(self.shape[0])[self.places[k]]
+            rows = np.arange(self.shape[0])[self.row_indices[k]]
             out[np.ix_(rows, of_output)] = self.parts[k].table(features[of_output])
         return out
 
@@ -181,11 +181,11 @@ class OutputsDesign:
         for k, part in enumerate(self.parts):
             of_output = np.ascontiguousarray(shift[self._columns(k)])
             parts.append(part.shifted(of_output) if of_output.any() else part)
-        return OutputsDesign(parts, self.places, self.shape[0])
+        return OutputsDesign(parts, self.row_indices, self.shape[0])
 
     def _mapped(self, function: Callable[[Design], Design]) -> "OutputsDesign":
         parts = [function(part) for part in self.parts]
-        return OutputsDesign(parts, self.places, self.shape[0])
+        return OutputsDesign(parts, self.row_indices, self.shape[0])
 
     @property
     def by_columns(self) -> "OutputsDesign":
@@ -207,16 +207,16 @@ class OutputsDesign:
     def rows(self, indices: Indices) -> "OutputsDesign":
         """A copy of the given rows; a row whose index occurs twice is copied twice."""
         output, within = np.empty(self.shape[0], int), np.empty(self.shape[0], int)
-        for k, (part, of_output) in enumerate(zip(self.parts, self.places, strict=True)):
+        for k, (part, of_output) in enumerate(zip(self.parts, self.row_indices, strict=True)):
             output[of_output], within[of_output] = k, np.arange(part.shape[0])
         counts = np.bincount(output[indices], minlength=self.n_outputs)
         order = np.argsort(output[indices], kind="stable")
-        places: list[Indices | slice] = [*np.split(order, np.cumsum(counts)[:-1])]
+        rows_of_outputs: list[Indices | slice] = [*np.split(order, np.cumsum(counts)[:-1])]
         parts = [
             part.rows(within[indices[of_output]])
-            for part, of_output in zip(self.parts, places, strict=True)
+            for part, of_output in zip(self.parts, rows_of_outputs, strict=True)
         ]
-        return OutputsDesign(parts, places, len(indices))
+        return OutputsDesign(parts, rows_of_outputs, len(indices))
 
 
 def newton_cost_of_outputs(
@@ -268,8 +268,8 @@ class SharedDesign(OutputsDesign):
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
         features = self.features_of(columns)
         product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), features)
-        places = np.searchsorted(features, columns // self.n_outputs)
-        return product[places, columns % self.n_outputs]
+        indices = np.searchsorted(features, columns // self.n_outputs)
+        return product[indices, columns % self.n_outputs]
 
     def work_on(self, columns: Indices) -> float:
         return self.base.work_on(self.features_of(columns))

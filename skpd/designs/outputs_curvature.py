@@ -55,16 +55,16 @@ class RowBlocks:
         shares, mask = np.ones(self.n_outputs), np.ones(P.shape)
         return kernels.descend_rows(self.matrices, shares, mask, *penalty, P, R, sweeps, tol)
 
-    def blocks(self, places: Indices) -> Array:
-        """The matrices on a subset of the features, of shape (n_blocks, n_places, n_places)."""
-        some = self.matrices[places[:, np.newaxis], places]
-        return np.ascontiguousarray(some.transpose(2, 0, 1))
+    def blocks(self, features: Indices) -> Array:
+        """The matrices on some of the features, of shape (n_blocks, n_features, n_features)."""
+        matrices = self.matrices[features[:, np.newaxis], features]
+        return np.ascontiguousarray(matrices.transpose(2, 0, 1))
 
-    def times(self, table: Array, places: Indices) -> Array:
-        """The product with a table that is 0 except in the rows ``places``."""
+    def times(self, table: Array, features: Indices) -> Array:
+        """The product with a table that is 0 except in the rows of some features."""
         if self.matrices.shape[-1] == 1:
-            return self.matrices[:, places, 0] @ table[places]
-        return np.einsum("ijk,jk->ik", self.matrices[:, places], table[places])
+            return self.matrices[:, features, 0] @ table[features]
+        return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
 
 @dataclass
@@ -84,7 +84,7 @@ class OutputColumns:
         The entries of the working set.
     ridge : ndarray of the same shape
         A ridge that is added to the diagonal, 0 outside of the working set.
-    some : Design
+    subset : Design
         The columns of X for the features.
     gram : ndarray of shape (n_features + ones, n_features + ones) or None
         G of the approximation G (x) C of the curvature, if there are many more rows than features.
@@ -101,7 +101,7 @@ class OutputColumns:
     e: Array
     mask: Mask
     ridge: Array
-    some: Design
+    subset: Design
     gram: Array | None = None
     moments: FeatureMoments | None = None
 
@@ -112,7 +112,7 @@ class OutputColumns:
 
     def predictions(self, table: Array) -> Array:
         """The predictions of a table of coefficients, of shape (n_samples, n_outputs)."""
-        z = self.some.matmul(table[: len(self.features)], np.arange(len(self.features)))
+        z = self.subset.matmul(table[: len(self.features)], np.arange(len(self.features)))
         return z + table[-1] if self.ones else z
 
     def of_rows(self, z: Array) -> Array:
@@ -122,7 +122,7 @@ class OutputColumns:
 
     def gradient(self, rows: Array) -> Array:
         """The product X' rows on the working set, 0 for other entries."""
-        table = self._and_ones(self.some.rmatmul(rows), rows)
+        table = self._and_ones(self.subset.rmatmul(rows), rows)
         return table if self._is_whole else np.where(self.mask, table, 0.0)
 
     def _and_ones(self, table: Array, rows: Array) -> Array:
@@ -134,12 +134,12 @@ class OutputColumns:
         if self.design.dense and self.d.size * len(table) > CALLS_COST_MORE:
             return self.gradient(self.of_rows(self.predictions(table))) + self.ridge * table
         out = np.empty(table.shape)
-        given = self.ones, self.d, self.e, np.ascontiguousarray(table), out
+        arguments = self.ones, self.d, self.e, np.ascontiguousarray(table), out
         if self.design.dense:
             matrix = self.design.by_columns.matrix
-            kernels.curvature_product_by_columns(matrix, self.features, *given)
+            kernels.curvature_product_by_columns(matrix, self.features, *arguments)
         else:
-            kernels.curvature_product(self.some.by_rows.matrix, *given)
+            kernels.curvature_product(self.subset.by_rows.matrix, *arguments)
         if not self._is_whole:
             out[~self.mask] = 0.0
         out += self.ridge * table
@@ -148,7 +148,7 @@ class OutputColumns:
     @cached_property
     def diagonal(self) -> Array:
         """The diagonal sum_i x_ij^2 d_ik, an upper bound on that of the curvature."""
-        table = self._and_ones(self.some.rmatmul_square(self.d), self.d)
+        table = self._and_ones(self.subset.rmatmul_square(self.d), self.d)
         return np.where(self.mask, table, 0.0)
 
     @property
@@ -158,7 +158,7 @@ class OutputColumns:
     @cached_property
     def scales(self) -> Array:
         """The scales g for which the curvature of feature j is about g_j times that of outputs."""
-        return mean_squares(self.some, np.sum(self.d - self.e * self.e, axis=1), self.ones)
+        return mean_squares(self.subset, np.sum(self.d - self.e * self.e, axis=1), self.ones)
 
     @cached_property
     def is_shift_free(self) -> bool:

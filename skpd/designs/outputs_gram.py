@@ -140,7 +140,7 @@ class OutputsGram:
         n = len(features) + self.ones
         blocks = np.empty((n, n, len(self._grams)))
         for k, gram in enumerate(self._grams):
-            h_of_output = np.ascontiguousarray(h[design.places[k]])
+            h_of_output = np.ascontiguousarray(h[design.row_indices[k]])
             if len(h_of_output) == 0:
                 blocks[..., k] = 0.0
                 continue
@@ -181,16 +181,16 @@ class OutputsGram:
 
     def _dense_matrix(self, design: SharedDesign, d: Array, e: Array, columns: Indices) -> Array:
         """The matrix over the entries, by a product of the rows x_i (x) e_i."""
-        K, some = self.n_outputs, design.features_of(columns)
-        table = design.base.table(some)
+        K, active = self.n_outputs, design.features_of(columns)
+        table = design.base.table(active)
         curved = np.flatnonzero(self._curved(d, e))
         if 2 * len(curved) < len(d):
             table, d, e = table[curved], d[curved], e[curved]
-        features = np.searchsorted(some, columns // K)
+        features = np.searchsorted(active, columns // K)
         outputs = columns % K
         if self.ones:
             table = np.column_stack([table, np.ones(len(table))])
-            features = np.append(features, np.full(K, len(some)))
+            features = np.append(features, np.full(K, len(active)))
             outputs = np.append(outputs, np.arange(K))
         # transposed, so that the columns of entries are contiguous rows
         table, d, e = (np.ascontiguousarray(part.T) for part in (table, d, e))
@@ -227,15 +227,15 @@ class OutputsGram:
             features = np.arange(design.n_inputs)
         m = len(features)
         mask = np.full((m + self.ones, K), self.all_at_once)
-        table, places = np.zeros(mask.shape), np.searchsorted(features, columns // K)
-        mask[m:] = mask[places, columns % K] = True
+        table, indices = np.zeros(mask.shape), np.searchsorted(features, columns // K)
+        mask[m:] = mask[indices, columns % K] = True
         if ridge is not None:
-            table[places, columns % K] = ridge[: len(columns)]
+            table[indices, columns % K] = ridge[: len(columns)]
             table[m:] = ridge[len(columns) :].reshape(-1, K)
         d = scale * h.reshape(-1, K)
         e = np.zeros_like(d) if e is None else np.sqrt(scale) * e.reshape(-1, K)
-        some = design.base if m == design.n_inputs else design.base.columns(features)
-        curvature = OutputColumns(design.base, features, self.ones, d, e, mask, table, some)
+        subset = design.base if m == design.n_inputs else design.base.columns(features)
+        curvature = OutputColumns(design.base, features, self.ones, d, e, mask, table, subset)
         if not self.all_at_once:
             if ridge is None and self._has_gram(design, m, e):
                 curvature.gram = self._moments_of(design, d, features)
@@ -249,7 +249,7 @@ class OutputsGram:
             if self._moments is None:
                 weights = np.sum(d - e * e, axis=1)
                 self._moments = FeatureMoments(
-                    design.base, weights, self.ones, n_outputs=K, known=self.agree
+                    design.base, weights, self.ones, n_outputs=K, is_curvature=self.agree
                 )
             curvature.moments = self._moments
         return curvature

@@ -69,17 +69,17 @@ class FeatureMoments:
     ones : bool
         Whether a column of ones follows the features.
     n_outputs : int
-    known : bool
+    is_curvature : bool
         Whether G is the curvature up to a factor, so that its eigenvalues solve a system.
     """
 
     def __init__(
-        self, design: Design, weights: Array, ones: bool, *, n_outputs: int, known: bool
+        self, design: Design, weights: Array, ones: bool, *, n_outputs: int, is_curvature: bool
     ) -> None:
         self._data = design, weights, ones
         self._size = design.shape[1] + ones
         self.now: Scales | OutputsSpectrum = Scales(self._mean_scale())
-        self.most = 0.0 if known else self._worth(n_outputs)
+        self.max_steps = 0.0 if is_curvature else self._worth(n_outputs)
 
     def _mean_scale(self) -> Array:
         """The mean diagonal entry of G for every feature, of shape (n_features + ones,)."""
@@ -96,15 +96,15 @@ class FeatureMoments:
         design, n, m = self._data[0], self._data[0].shape[0], self._size
         if not OutputsSpectrum.is_affordable(design, m):
             return STEPS
-        least = min(n, m)
-        if least <= SMALL:
+        rank = min(n, m)
+        if rank <= SMALL:
             return 0.0
-        system = design.n_entries * least + EIGENVALUES * least**3
+        system = design.n_entries * rank + EIGENVALUES * rank**3
         if n < m:
             system += n * n * m  # for the eigenvectors of the features
         return system / (2.0 * TABLES * design.n_entries * n_outputs)
 
     def learn(self) -> None:
         """Replace the approximation of G by its eigenvalues, or by its diagonal."""
-        self.most = np.inf
+        self.max_steps = np.inf
         self.now = OutputsSpectrum.of(*self._data) or Scales(mean_squares(*self._data))

@@ -26,9 +26,9 @@ class BoundedSum:
 
     def __add__(self, other: "BoundedSum") -> "BoundedSum":
         total, lost = sum_and_rest(self.high, other.high)
-        rest = lost + other.low
-        low = self.low + rest
-        error = self.error + other.error + EPSILON * (np.abs(low) + np.abs(rest))
+        low_change = lost + other.low
+        low = self.low + low_change
+        error = self.error + other.error + EPSILON * (np.abs(low) + np.abs(low_change))
         return BoundedSum(total, error * (1.0 + 4.0 * EPSILON), low)
 
     @property

@@ -135,7 +135,7 @@ class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD)
         if self.tasks is None:
             return super()._folds(X, y, problem, split)
         tasks = np.empty(len(y), dtype=np.int64)
-        for k, rows in enumerate(problem.rows.places):
+        for k, rows in enumerate(problem.rows.row_indices):
             tasks[rows] = k
         if self.cv is None or isinstance(self.cv, Integral):
             folds = checked_folds(self._stratified(tasks), problem, len(y))

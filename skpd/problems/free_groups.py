@@ -145,7 +145,7 @@ class FreeGroups:
             return cast(Array, diagonal * x + np.append(between @ g, across @ f))
 
         return conjugate_gradients(
-            product, lambda x: inverse * x, right_side, most=LINEAR_STEPS, share=accuracy**2,
+            product, lambda x: inverse * x, right_side, max_iter=LINEAR_STEPS, share=accuracy**2,
             inner=np.dot,
         ).solution  # fmt: skip
 

@@ -14,7 +14,7 @@ from ..certificates import dual_estimate
 from ..certificates.interface import DualPoint
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..designs.outputs_gram import OutputsGram
-from ..designs.sampling import uniform_by_place
+from ..designs.sampling import uniform_by_index
 from ..losses import Loss
 from ..losses.flipped_labels import WorstCaseHinge
 from ..losses.jensen_groups import RowGroup
@@ -136,7 +136,7 @@ class RowsInMemory(Rows):
         Rows that belong together, such as the outputs of a sample, stay together.
         """
         heavy, share = self.weights > 0.0, size / max(self.n_weighty, 1)
-        chosen = np.flatnonzero((uniform_by_place(np.arange(len(heavy))) < share) & heavy)
+        chosen = np.flatnonzero((uniform_by_index(np.arange(len(heavy))) < share) & heavy)
         return self.of_rows(self.design.whole_rows(chosen))
 
     def by_columns(self, penalty: Penalty) -> Self:

@@ -44,7 +44,7 @@ class OutputsPoint(RowPoint):
         if not problem.fit_intercept:
             return [NOTHING] * problem.n_outputs
         sums = []
-        for rows in problem.rows.places:
+        for rows in problem.rows.row_indices:
             weights, theta = (np.ascontiguousarray(x[rows]) for x in (problem.weights, self.theta))
             if not theta.any():  # exactly 0, also times an infinite interval
                 sums.append(NOTHING)
@@ -78,7 +78,7 @@ class FreeOutputs(FreeDirections):
     def _each(self) -> list[FreeDirections]:
         """The free directions of each output by itself, with weights 0 for other rows."""
         rows, directions, alone = self.rows, [], self.penalty.of_one_output
-        for part, place in zip(rows.design.parts, rows.places, strict=True):
+        for part, place in zip(rows.design.parts, rows.row_indices, strict=True):
             if alone is not None:
                 y, weights = (np.ascontiguousarray(x[place]) for x in (rows.y, rows.weights))
                 of_output = RowsInMemory(part, y, weights, rows.loss)
@@ -133,7 +133,7 @@ class FreeOutputs(FreeDirections):
 def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:
     """The projection onto the points between bounds whose sums over each output vanish."""
     projected = theta.copy()
-    for rows in of_outputs.places:
+    for rows in of_outputs.row_indices:
         values, low, high, c = (
             np.ascontiguousarray(x[rows]) for x in (theta, lower, upper, of_outputs.weights)
         )

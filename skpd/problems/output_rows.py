@@ -64,9 +64,9 @@ class RowsOfOutputs(RowsInMemory):
         return dual_coef.reshape(-1, self.n_outputs) if self.design.shares_data else dual_coef
 
     @property
-    def places(self) -> list:
+    def row_indices(self) -> list:
         """The indices of the rows of each output."""
-        return self.design.places
+        return self.design.row_indices
 
     # Subsets and other forms
 
@@ -110,7 +110,7 @@ class RowsOfOutputs(RowsInMemory):
 
     def of_output(self, k: int) -> RowsInMemory:
         """The rows of one output, with weights divided by their sum."""
-        rows = self.places[k]
+        rows = self.row_indices[k]
         weights = np.ascontiguousarray(self.weights[rows])
         total = float(np.sum(weights))
         return RowsInMemory(
@@ -179,7 +179,7 @@ class RowsOfOutputs(RowsInMemory):
     def _constant(self) -> Numbers:
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
-        constants = self.loss.best_constants(self.y, self.weights, self.places)
+        constants = self.loss.best_constants(self.y, self.weights, self.row_indices)
         # if all labels are the same, the loss is 0 up to rounding
         return np.where(np.isinf(constants), np.copysign(FURTHEST, constants), constants)
 

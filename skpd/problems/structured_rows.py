@@ -27,7 +27,7 @@ from .._typing import Array, Indices, Numbers
 from ..certificates import dual_estimate
 from ..certificates.interface import DualPoint, Sum
 from ..designs import Design, WeightedGram
-from ..designs.sampling import uniform_by_place
+from ..designs.sampling import uniform_by_index
 from ..losses.structured import StructuredDual, StructuredLoss
 from ..penalties import Penalty
 from .interfaces import MARGIN, Free, ProblemParts, Rows
@@ -84,7 +84,7 @@ class RowsOfScores(Rows):
         return self.loss.n_exchangeable
 
     def random_sample(self, size: int) -> Self:
-        uniforms = uniform_by_place(np.arange(self.loss.n_scores))
+        uniforms = uniform_by_index(np.arange(self.loss.n_scores))
         rows, loss = self.loss.sample(np.flatnonzero(uniforms < size / self.n_weighty))
         return replace(self, design=self.design.rows(rows), loss=loss)
 

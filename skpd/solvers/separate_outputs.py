@@ -25,7 +25,7 @@ def _of_output(problem: Problem, k: int) -> Problem:
     With a loss of single predictions and a penalty of single coefficients, the problems of the
     outputs are independent.
     """
-    total = float(np.sum(problem.weights[problem.rows.places[k]]))
+    total = float(np.sum(problem.weights[problem.rows.row_indices[k]]))
     return Problem(
         problem.rows.of_output(k), Regularisation(problem.penalty, problem.alpha / total)
     )
@@ -42,13 +42,13 @@ def output_by_output(
     problem, monitor, start = context.problem, context.monitor, context.start
     K = problem.n_outputs
     alone = [_of_output(problem, k) for k in range(K)]
-    totals = [float(np.sum(problem.weights[rows])) for rows in problem.rows.places]
+    totals = [float(np.sum(problem.weights[rows])) for rows in problem.rows.row_indices]
     allowed = SHARE * monitor.tol * problem.objective_unit / K
     for _ in range(rounds):
         coef, intercept = np.zeros((problem.n_coefficients // K, K)), np.zeros(K)
         theta, n_iter, reached = np.zeros(problem.n_samples), monitor.n_iter, True
         for k, (one, total) in enumerate(zip(alone, totals, strict=True)):
-            rows, own = problem.rows.places[k], None
+            rows, own = problem.rows.row_indices[k], None
             if start is not None:
                 w, b = start.coef.reshape(-1, K)[:, k], float(np.atleast_1d(start.intercept)[k])
                 own = Point(

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from skpd import LassoPDCertified
 from skpd.designs import Design, RowBlocks, row_blocks
-from skpd.designs.sampling import uniform_by_place
+from skpd.designs.sampling import uniform_by_index
 from skpd.designs.sums import BoundedSum, Largest, added
 from skpd.losses import Absolute, Hinge
 from skpd.penalties import L1
@@ -59,8 +59,8 @@ def test_products_are_bounded_in_rational_arithmetic(precise):
 
 
 def test_numbers_by_place():
-    found = uniform_by_place(np.arange(100_000))
-    assert_array_equal(found[500:700], uniform_by_place(np.arange(500, 700)))
+    found = uniform_by_index(np.arange(100_000))
+    assert_array_equal(found[500:700], uniform_by_index(np.arange(500, 700)))
     assert found.min() >= 0.0 and found.max() < 1.0
     counts = np.histogram(found, 10, (0.0, 1.0))[0]
     assert np.abs(counts - 10_000).max() < 400  # four standard deviations

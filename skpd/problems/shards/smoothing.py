@@ -9,7 +9,7 @@ import numpy as np
 from ..._typing import Array, Indices, Table
 from ...designs import Design
 from ...designs.row_blocks import stacked
-from ...designs.sampling import uniform_by_place
+from ...designs.sampling import uniform_by_index
 from ...designs.sums import Largest, Sums, added
 from ...kernels import dot
 from .remote_dual import RemoteDualPoint
@@ -232,7 +232,7 @@ def sampled_rows(shard: Shard, share: float) -> tuple[Table, Array, Array] | Non
 
     def of_block(block: Block) -> tuple:
         indices = np.arange(block.rows.start, block.rows.stop)
-        chosen = (uniform_by_place(indices + shard.first) < share) & (block.weights > 0.0)
+        chosen = (uniform_by_index(indices + shard.first) < share) & (block.weights > 0.0)
         return indices[chosen], block.y[chosen], block.weights[chosen], np.zeros(chosen.sum())
 
     selection = _Selection(shard, shard.map(of_block))

@@ -79,7 +79,7 @@ class OutputsProgramme(Programme):
         """
         problem = self.problem
         numbers, counts = np.arange(problem.n_samples), problem.weights > 0.0
-        of_outputs = [numbers[indices] for indices in problem.rows.places]
+        of_outputs = [numbers[indices] for indices in problem.rows.row_indices]
         rows = [np.searchsorted(self.counted, indices[counts[indices]]) for indices in of_outputs]
         samples = [np.flatnonzero(counts[indices]) for indices in of_outputs]
         parts = self._each(Design.rows_as_they_are, problem.design.parts, samples)

@@ -329,7 +329,7 @@ class RowSystem(NewtonSystem):
 
         target = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))
         iterate = conjugate_gradients(
-            product, self._woodbury, right, most=SETTINGS.refinements, target=target,
+            product, self._woodbury, right, max_iter=SETTINGS.refinements, target=target,
             inner=lambda x, y: float(x @ y),
         )  # fmt: skip
         return iterate.solution

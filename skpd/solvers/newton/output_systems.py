@@ -35,7 +35,7 @@ def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) 
     if moments is None:
         on_all = preconditioner_of_squares(H, ridge)
         return _solved(times, on_all.times, -slope, tol, max_steps).solution
-    first_steps = int(min(moments.most, max_steps))
+    first_steps = int(min(moments.max_steps, max_steps))
     precondition = moments.now.inverse(H.of_outputs, terms.l2)
     step, residual, *_ = _solved(times, precondition, -slope, tol, first_steps)
     if first_steps < max_steps and float(np.max(np.abs(residual))) > tol:
@@ -51,7 +51,7 @@ def _solved(
 ) -> Iterate:  # fmt: skip
     """The approximate solution of a linear system, with a residual of maximum norm ``target``."""
     with blas_threads_for(len(right)):
-        return conjugate_gradients(times, precondition, right, most=max_steps, target=target)
+        return conjugate_gradients(times, precondition, right, max_iter=max_steps, target=target)
 
 
 def newton_step_by_products(

@@ -96,7 +96,7 @@ class _ByColumns(_VectorModel):
     def _minimise(self, curvature: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
         columns = curvature.columns
         p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
-        model = (curvature.places, gradient, w, curvature.ridge, part.coordinates, p, response)
+        model = (curvature.indices, gradient, w, curvature.ridge, part.coordinates, p, response)
         for _ in range(QUADRATIC.most_rounds):
             change, sweeps = columns.descend(*model, QUADRATIC.sweeps_by_columns, tol)
             curvature.passes += 2 * sweeps

@@ -138,7 +138,7 @@ class _Newton:
         floor = SCALE.least_curvature * float(np.max(diagonal)) + np.finfo(float).tiny
         iterate = conjugate_gradients(
             lambda d: hessian(d) + floor * d, lambda d: d / (diagonal + floor), -slope,
-            most=min(QUADRATIC.most_linear_steps, 2 * len(slope) + 10), share=accuracy,
+            max_iter=min(QUADRATIC.most_linear_steps, 2 * len(slope) + 10), share=accuracy,
         )  # fmt: skip
         return self.search(slope, iterate.solution)
 

@@ -295,7 +295,7 @@ class _Rounds:
                 diagonal[-1] = float(product(radius)[-1])
             diagonal[diagonal <= 0.0] = 1.0
             iterate = conjugate_gradients(
-                product, lambda r: r / diagonal, right, most=max_steps,
+                product, lambda r: r / diagonal, right, max_iter=max_steps,
                 share=SETTINGS.linear_accuracy,
             )  # fmt: skip
             self.cost += PAIR * iterate.n_steps * curvature.design.n_entries
