@@ -293,7 +293,7 @@ class ParquetSource(Source):
         missing += [] if target in [None, *names] else [target]
         if missing:
             raise ValueError(
-                "columns of RowBlocks, and target beside them, must be among those of "
+                "columns of RowBlocks, as well as target, must be among those of "
                 f"{self.name}, got {missing}."
             )
         self.header = self._file.schema_arrow.empty_table().select(self._columns)

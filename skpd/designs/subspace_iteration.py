@@ -39,7 +39,7 @@ class SubspaceIteration:
         width = min(rank + self.extra_columns, n_rows, n_columns)
         V = np.empty((n_columns, 0)) if not self.V.size else self.V[:, :width]
         new = self.random_state.standard_normal((n_columns, width - V.shape[1]))
-        # few new vectors beside others find their place in the calls that follow, in half the time
+        # a few new vectors converge in the calls that follow, which takes half the time
         sweeps = self.cold_sweeps if 2 * new.shape[1] > width else self.sweeps
         V, transposed = np.hstack([V, new]), M.T
         for sweep in range(sweeps):

@@ -28,7 +28,7 @@ TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, eq=False)
 class ScaledHuber(StructuredLoss):
-    """The Huber loss of all rows with the best scale, or with a given one.
+    """The Huber loss of all rows with the best scale, or with a fixed one.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class ScaledHuber(StructuredLoss):
         return self.value(z)[0], self.dual_point(theta)
 
     def dual_point(self, theta: Array) -> StructuredDual:
-        """The dual point of the feasible theta nearest in direction to the given one."""
+        """The dual point of the feasible theta that is nearest in direction to ``theta``."""
         theta = np.clip(np.nan_to_num(theta), -self.epsilon, self.epsilon)
         size = sqrt(kernels.dot(self.weights * theta, theta)) * (1.0 + len(theta) * EPSILON)
         theta = theta / max(size, 1.0)

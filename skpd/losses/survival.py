@@ -52,7 +52,7 @@ class RiskDual(StructuredDual):
     of_offsets : tuple of float
         The inner product of the weights, theta and the offsets, and a bound on its error.
     share : float, default=1.0
-        The share of these distributions; that of the events is the rest.
+        The share of these distributions; the events have the remaining share.
     """
 
     loss: "PartialLikelihood" = field(default=cast("PartialLikelihood", None))
@@ -130,7 +130,7 @@ class PartialLikelihood(StructuredLossOfRows):
         self._largest_log = float(np.max(np.abs(log_s)))
 
     def _missing(self, s: Array, happens: Array) -> float:
-        """What Efron's terms of unequal weights may have less than 0."""
+        """A bound on how far Efron's terms of unequal weights may fall below 0."""
         events = np.flatnonzero(happens)
         groups = np.searchsorted(self.starts, events, side="right") - 1
         counts = np.bincount(groups)

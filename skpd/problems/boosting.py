@@ -86,7 +86,7 @@ class BoostingProblem:
         """The level at which sum_i c_i ratio_i = 1 (see `_ratios`), by sorting the margins."""
         order = np.argsort(margins, kind="stable")
         m, c = margins[order], self.weights[order]
-        # what remains of the total with k weights at their caps
+        # the remainder of the total if the first k weights are at their caps
         remaining = 1.0 - np.concatenate([[0.0], np.cumsum(c)[:-1]]) / self.nu
         log_tail = np.logaddexp.accumulate((np.log(c) - m / self.entropy)[::-1])[::-1]
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -66,7 +66,7 @@ class FreeDirections(Free):
 
     @cached_property
     def dependence(self) -> Dependence:
-        """Which free columns are combinations of others and of the intercept."""
+        """The free columns that are combinations of others and of the intercept."""
         heavy, table = self.rows.weights > 0.0, self.table
         table = table if heavy.all() else table[heavy]
         return dependence(table, self.rows.fit_intercept, self.rows.design.precision)

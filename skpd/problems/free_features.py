@@ -28,7 +28,7 @@ RIDGE = 1e-14  # relative to a diagonal entry, for systems with dependent column
 
 
 class Dependence(NamedTuple):
-    """Which columns are combinations of the other ones, and of a constant if there is one.
+    """The columns that are combinations of the other ones, and of a constant if there is one.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def to_balance(problem: ProblemParts, theta: Array) -> Indices:
 
 
 def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependence:
-    """Which columns of a table are combinations of those before them.
+    """The columns of a table that are combinations of those before them.
 
     Combinations in exact arithmetic are detected if they are zeros, multiples by powers of two,
     constants, or sums and differences of columns of whole numbers, such as one-hot features. With
@@ -90,7 +90,7 @@ def dependence_of_factor(
 ) -> Dependence:
     """The `dependence` of columns with a triangular factor R, by orthogonalisation in order.
 
-    A column is a combination if what is left of it is at most a rounding error: `NEARLY_DEPENDENT`
+    A column is a combination if its residual is at most a rounding error: `NEARLY_DEPENDENT`
     times its distance from a constant, or a few units in the last place of its size.
     """
     sizes, tol = np.linalg.norm(R, axis=0), max(NEARLY_DEPENDENT, 64.0 * precision)

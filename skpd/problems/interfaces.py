@@ -29,7 +29,7 @@ Dual = TypeVar("Dual", bound=DualVector)  # the type of dual vectors of a kind o
 
 
 class ProblemParts(Objective):
-    """What the parts of a problem say, by the names of the mathematics.
+    """The data, loss and penalty of a problem, by the names of the mathematics.
 
     Rows, free coordinates, lifts and dual points use a problem through this interface.
     """
@@ -158,7 +158,7 @@ class Rows(ABC, Generic[Dual]):
         Whether the entries of X, y and the weights are arrays of this process.
     of_outputs, of_entries, of_scores : bool
         Whether a row predicts one of several outputs or an entry of a matrix, or all rows predict
-        together. Otherwise a row has one prediction of its own.
+        together. Otherwise each row has one prediction.
     keeps_predictions : bool
         Whether the last predictions of a run are kept for the certificate that follows.
     """
@@ -378,7 +378,7 @@ class Rows(ABC, Generic[Dual]):
         return float(intercept) + float(shift @ coef)
 
 
-if TYPE_CHECKING:  # parts are of kinds that have attributes of their own beside these
+if TYPE_CHECKING:  # the classes of parts have more attributes than their interfaces
 
     class SomeDesign(Design, Any): ...
 

@@ -27,7 +27,7 @@ class Lift:
     Attributes
     ----------
     n_more : int
-        The number of variables beside the coefficients, which they follow.
+        The number of additional variables, which follow the coefficients.
     same_predictions : bool
         Whether a row has the same prediction in the problem and in the model.
     """
@@ -40,7 +40,7 @@ class Lift:
         return variables[: -self.n_more] if self.n_more else variables
 
     def extend(self, problem: ProblemParts, variables: Array, intercept: Numbers) -> Array:
-        """The variables of the problem, with the best values of those beside the coefficients.
+        """The variables of the problem, with the best values of the additional ones.
 
         ``variables`` are those of the problem, or the coefficients of the model only.
         """

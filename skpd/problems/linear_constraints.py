@@ -26,7 +26,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, Sum
 
-ROUNDS = 30  # most rounds of corrections, as one may violate constraints that others repaired
+ROUNDS = 30  # most rounds of corrections: one may violate a constraint that another satisfied
 TARGET = 0.25  # distance of corrected constraints inside their bounds, times the slack
 INFEASIBLE = 2  # the status of `linprog` for infeasible constraints
 

@@ -12,7 +12,7 @@ from ..penalties.implied_intervals import Slopes
 from .problem import Problem
 
 # With norms of columns below 1 / TINY and positive weights above TINY no product overflows, and
-# what underflows is far below the bounds on rounding errors, for which norms are at least TINY^2
+# numbers that underflow are far below the bounds on rounding errors, as norms are at least TINY^2
 TINY = 1e-50
 
 
@@ -40,7 +40,7 @@ class Moments:
         gram = problem.design.gram(h, columns, problem.fit_intercept)
         self.matrix = np.block([[gram, sums[:, np.newaxis]], [sums, (h * y) @ y]])
         self.norms = np.sqrt(np.diagonal(self.matrix)) + TINY**2
-        # of M, of M u and of a sum over u, with a factor 2 above their roundings
+        # a relative bound on the errors of M, of M u and of a sum over u, at least twice these
         self.rounding = (problem.n_samples + len(gram) + 8) * EPSILON
         self.in_range = bool(np.max(self.norms) < 1.0 / TINY and np.min(h[h > 0.0]) > TINY)
 

@@ -39,7 +39,7 @@ def prediction_intervals(
     free : float
         The intercept.
     gap : float
-        The gap of the model, with room for rounding.
+        An upper bound on the gap of the model, with its rounding errors.
     """
     distance = distance_of_coefficients(problem, gap)
     if not distance < inf:
@@ -60,7 +60,7 @@ def distance_of_coefficients(problem: ProblemParts, gap: float) -> float:
 def changes_of_intercept(
     problem: ProblemParts, lower: Array, upper: Array, free: float
 ) -> tuple[float, float]:
-    """How much lower and higher than ``free`` the optimal intercept may be.
+    """Bounds on the decrease and the increase from ``free`` to the optimal intercept.
 
     Parameters
     ----------

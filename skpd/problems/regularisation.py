@@ -1,4 +1,4 @@
-"""What is asked of the coefficients of a problem: penalty, weight, constraints."""
+"""The regularisation of a problem: its penalty with weight alpha, and its constraints."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

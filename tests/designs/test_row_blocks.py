@@ -473,7 +473,7 @@ def test_columns_without_the_target_have_names(data, tmp_path):
         model.predict(RowBlocks(tmp_path / "a.parquet", columns=names[::-1]))
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict(in_blocks(X))
-    with pytest.raises(ValueError, match=r"target beside them, must be .* got \['x0'\]"):
+    with pytest.raises(ValueError, match=r"as well as target, must be .* got \['x0'\]"):
         RowBlocks(tmp_path / "a.parquet", columns=names, target="x0")
     with pytest.raises(ValueError, match="columns of the same names"):
         RowBlocks([tmp_path / "a.parquet", np.ones((3, D + 1))])

@@ -13,7 +13,7 @@ from .shard import Block, Shard, summed
 from .shards import Shards
 
 # The bytes of rows that a shard, or this process, may copy to work on a subset of them: 256 MB,
-# small beside the memory of any machine that has data too large for its memory.
+# which is little on any machine that has data too large for its memory.
 COPIED = 1 << 28
 
 
