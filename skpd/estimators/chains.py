@@ -155,8 +155,9 @@ class ChainCRF(_ChainEstimator):
 
     Notes
     -----
-    The dual value of a mixture of labelings is the mean entropy of the sequences. L-BFGS finds the
-    model for half the squared norm, accelerated proximal gradients for the other penalties.
+    The dual value of a distribution over labelings is the mean entropy of the sequences. L-BFGS
+    finds the model for half the squared norm, accelerated proximal gradients for the other
+    penalties.
 
     References
     ----------

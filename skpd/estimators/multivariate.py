@@ -107,9 +107,9 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         subtracts it. 0 for "f1" and "fbeta"; for the other scores such that ``k`` training
         samples are above it, or as many as are positive.
     dual_coef_ : ndarray of shape (n_samples,)
-        The mean of y' - y over a mixture of labelings, the dual solution. For "roc_auc" the share
-        of the samples of the other class with which a sample makes a pair that counts, negative
-        for positive samples.
+        The mean of y' - y over a convex combination of labelings, the dual solution. For
+        "roc_auc" the share of the samples of the other class with which a sample makes a pair
+        that counts, negative for positive samples.
     {groups_found}
     classes_ : ndarray of shape (2,)
         Class labels.

@@ -1,4 +1,4 @@
-"""Mixtures of labelings as dual points, and the intercept of a loss of all scores."""
+"""Convex combinations of labelings as dual points, and the intercept of a loss of all scores."""
 
 from dataclasses import replace
 from fractions import Fraction

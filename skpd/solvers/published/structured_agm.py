@@ -1,10 +1,11 @@
 """Accelerated gradients on a smoothed maximum over labelings (Zhang, Saha and Vishwanathan).
 
 The objective is J(w) = L(A w + b) + alpha R(w), where L is the maximum of a loss over labelings.
-The maximum over mixtures with mu times their entropy (minus its largest value) has a gradient,
-given by the marginals (section 5.4), and is below L by at most mu D, with D the logarithm of the
-number of labelings. The estimate functions of `skpd.solvers.accelerated` minimise the smoothed
-objective. The average of the mixtures at the gradients proves a gap, (22) and (35).
+The maximum over convex combinations of labelings, with mu times their entropy (minus its largest
+value), has a gradient, given by the marginals (section 5.4). It is below L by at most mu D, with D
+the logarithm of the number of labelings. The estimate functions of `skpd.solvers.accelerated`
+minimise the smoothed objective. The average of the combinations at the gradients proves a gap,
+(22) and (35).
 """
 
 from typing import Any, Literal, cast
@@ -67,13 +68,13 @@ def structured_agm(
 class _Objectives(PrimalObjectives):
     """The smoothed objectives of a run.
 
-    The variables are the coefficients, followed by the intercept if there is one. Mixtures are
-    represented as vectors of theta, followed by the mean loss, so that they can be averaged.
+    The variables are the coefficients, followed by the intercept if there is one. Convex
+    combinations of labelings are vectors of theta, followed by the mean loss, which are averaged.
     """
 
     def __init__(self, context: SolverContext, memory: str, adaptive: bool) -> None:
         super().__init__(context, memory, adaptive)
-        self.theta_error = self.loss_error = 0.0  # the largest errors of mixtures so far
+        self.theta_error = self.loss_error = 0.0  # the largest errors of combinations so far
 
     def matvec(self, x: Array) -> Array:
         return cast(Array, self.problem.rows.scores(*self.problem.split(x)))
@@ -83,10 +84,10 @@ class _Objectives(PrimalObjectives):
         loss, penalty, alpha = problem.loss, problem.penalty, problem.alpha
 
         def smooth(z: Array) -> tuple[float, Array, Array]:
-            value, mixture = loss.loss_augmented(z, mu)
-            self.theta_error = max(self.theta_error, mixture.theta_error)
-            self.loss_error = max(self.loss_error, mixture.mean_loss_error)
-            return value, loss.weights * mixture.theta, np.append(mixture.theta, mixture.mean_loss)
+            value, dual = loss.loss_augmented(z, mu)
+            self.theta_error = max(self.theta_error, dual.theta_error)
+            self.loss_error = max(self.loss_error, dual.mean_loss_error)
+            return value, loss.weights * dual.theta, np.append(dual.theta, dual.mean_loss)
 
         def psi(x: Array) -> float:
             return alpha * penalty.value(penalty.feasible(problem.split(x)[0]))
@@ -135,12 +136,12 @@ class _Objectives(PrimalObjectives):
     def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
         coef, intercept = self.problem.split(iterate.x)
         coef = self.problem.penalty.feasible(coef)
-        return Point(coef, intercept, self.mixture(theta, n_averaged))
+        return Point(coef, intercept, self.average(theta, n_averaged))
 
-    def mixture(self, theta: Array, n_averaged: int) -> StructuredDual:
-        """The average of ``n_averaged`` mixtures as a mixture, with bounds on its errors.
+    def average(self, theta: Array, n_averaged: int) -> StructuredDual:
+        """The average of ``n_averaged`` convex combinations, with bounds on its errors.
 
-        Every step of the average adds three rounding errors to the errors of the mixtures.
+        Every step of the average adds three rounding errors to the errors of the combinations.
         """
         rounding = 3.0 * (n_averaged + 2) * EPSILON
         return StructuredDual(
