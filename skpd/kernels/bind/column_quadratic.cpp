@@ -17,13 +17,13 @@ template <class R, class Step>
 void bind_step(nb::class_<ScaledColumns>& bound, const char* name, Step step, const char* what_it_does) {
     bound.def(
         name,
-        [step](const ScaledColumns& self, Indices places, In g, In w, In ridge, const R& penalty, Out p, Out s,
+        [step](const ScaledColumns& self, Indices indices, In g, In w, In ridge, const R& penalty, Out p, Out s,
                int max_steps, double tol) {
             const std::size_t n = p.shape(0);
             require(penalty.n_penalised() <= n, "the penalty does not fit p");
-            require(have_length(n, places, g, w, ridge) && s.shape(0) == self.n_rows(),
-                    "places, g, w, ridge, p and s differ in length");
-            require_within(places, self.size(), "a place lies outside the columns");
+            require(have_length(n, indices, g, w, ridge) && s.shape(0) == self.n_rows(),
+                    "indices, g, w, ridge, p and s differ in length");
+            require_within(indices, self.size(), "an index lies outside the columns");
             auto looked = std::chrono::steady_clock::now();
             const auto pause = [&looked] {  // notices Ctrl-C
                 const auto now = std::chrono::steady_clock::now();
@@ -35,11 +35,12 @@ void bind_step(nb::class_<ScaledColumns>& bound, const char* name, Step step, co
             nb::gil_scoped_release release;
             return self.visit([&](const auto& columns) {
                 ColumnQuadratic<std::remove_cvref_t<decltype(columns)>> quadratic{
-                    columns, self.squares(), places.data(), n, g.data(), w.data(), ridge.data(), p.data(), s.data(), pause};
+                    columns, self.squares(), indices.data(), n, g.data(), w.data(), ridge.data(), p.data(), s.data(),
+                    pause};
                 return step(quadratic, penalty, max_steps, tol);
             });
         },
-        "places"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "max_steps"_a, "tol"_a, what_it_does);
+        "indices"_a, "g"_a, "w"_a, "ridge"_a, "penalty"_a, "p"_a, "s"_a, "max_steps"_a, "tol"_a, what_it_does);
 }
 
 template <class R>

@@ -115,7 +115,7 @@ void bind_deviance(nb::module_& m, const char* name) {
         "Returns s_i phi(r_i), or e^(a r_i) / a if s_i = 0; s and r (n).");
     deviance.def("derivatives", of_rows<Loss, &Loss::derivative>, "s"_a, "r"_a,
                  "Returns s_i phi'(r_i), or e^(a r_i) if s_i = 0; s and r (n).");
-    deviance.def("conjugates", of_rows<Loss, &Loss::conjugate_beside_log>, "s"_a, "theta"_a,
+    deviance.def("conjugates", of_rows<Loss, &Loss::conjugate_without_log_term>, "s"_a, "theta"_a,
                  "Returns l*(y_i, theta_i) - theta_i log y_i.");
 }
 

@@ -62,16 +62,16 @@ void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTa
     });
 }
 
-void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices place, Indices ones, OutTable H) {
+void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices index, Indices ones, OutTable H) {
     const std::size_t K = d.shape(1), m = H.shape(0);
     require(X.by_row() && have_shape(X.n_rows(), K, d, e) && H.shape(1) == m &&
-                place.shape(0) == X.n_columns() * K && (ones.shape(0) == 0 || ones.shape(0) == K),
-            "X, d, e, the places and H do not fit each other");
-    for (const Indices& places : {place, ones})
-        require_within(places, m, "places must lie in the matrix", -1);
+                index.shape(0) == X.n_columns() * K && (ones.shape(0) == 0 || ones.shape(0) == K),
+            "X, d, e, the indices and H do not fit each other");
+    for (const Indices& indices : {index, ones})
+        require_within(indices, m, "indices must lie in the matrix", -1);
     nb::gil_scoped_release release;
     X.visit([&](const auto& rows) {
-        coupled_gram(rows, K, d.data(), e.data(), place.data(), ones.shape(0) ? ones.data() : nullptr, m, H.data());
+        coupled_gram(rows, K, d.data(), e.data(), index.data(), ones.shape(0) ? ones.data() : nullptr, m, H.data());
     });
 }
 
@@ -88,8 +88,8 @@ void bind_output_quadratic(nb::module_& m) {
           "Writes out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for X stored by rows.");
     m.def("curvature_product_by_columns", &times_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
           "The same over the given features of a dense X stored by columns.");
-    m.def("coupled_gram", &gram_of_entries, "X"_a, "d"_a, "e"_a, "place"_a, "ones"_a, "H"_a,
-          "Writes H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on the entries with a place.");
+    m.def("coupled_gram", &gram_of_entries, "X"_a, "d"_a, "e"_a, "index"_a, "ones"_a, "H"_a,
+          "Writes H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on the entries with an index.");
 }
 
 }  // namespace skpd

@@ -41,13 +41,13 @@ std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
     return {rounded.high, rounded.error + std::fabs(rounded.low)};
 }
 
-// total_i + rest_i = a_i + b_i exactly, with total_i the rounded sum (Knuth's TwoSum); all vectors have n entries
-SKPD_CLONES void sums_and_errors(std::size_t n, const double* a, const double* b, double* total, double* rest) {
+// total_i + remainder_i = a_i + b_i exactly, with total_i the rounded sum (Knuth's TwoSum); all vectors have n entries
+SKPD_CLONES void sums_and_errors(std::size_t n, const double* a, const double* b, double* total, double* remainder) {
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
         const double sum = a[i] + b[i], share = sum - a[i];
         total[i] = sum;
-        rest[i] = (a[i] - (sum - share)) + (b[i] - share);
+        remainder[i] = (a[i] - (sum - share)) + (b[i] - share);
     }
 }
 
@@ -73,12 +73,12 @@ void bind_vectors(nb::module_& m) {
         "sum_and_rest",
         [](In a, In b) {
             require(a.shape(0) == b.shape(0), "a and b differ in length");
-            std::vector<double> total(a.shape(0)), rest(a.shape(0));
+            std::vector<double> total(a.shape(0)), remainder(a.shape(0));
             {
                 nb::gil_scoped_release release;
-                sums_and_errors(total.size(), a.data(), b.data(), total.data(), rest.data());
+                sums_and_errors(total.size(), a.data(), b.data(), total.data(), remainder.data());
             }
-            return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(rest)));
+            return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(remainder)));
         },
         "a"_a, "b"_a, "Returns the rounded sums of a and b (n), and their exact rounding errors.");
     m.def(
@@ -92,7 +92,7 @@ void bind_vectors(nb::module_& m) {
         [](In x, double threshold) {
             std::vector<double> out;
             for (std::size_t j = 0; j < x.shape(0); ++j)
-                if (const double rest = std::fabs(x.data()[j]) - threshold; !(rest <= 0.0)) out.push_back(rest);
+                if (const double excess = std::fabs(x.data()[j]) - threshold; !(excess <= 0.0)) out.push_back(excess);
             return as_numpy(std::move(out));
         },
         "x"_a, "threshold"_a,
@@ -116,7 +116,7 @@ void bind_vectors(nb::module_& m) {
         [](In x, Indices order, Indices starts) {
             const std::size_t n_groups = std::max<std::size_t>(starts.shape(0), 1) - 1;
             require_starts(starts, n_groups, order.shape(0));
-            require_within(order, x.shape(0), "order must hold places in x");
+            require_within(order, x.shape(0), "order must hold indices of x");
             std::vector<double> out(n_groups), sorted(order.shape(0));
             for (std::size_t a = 0; a < sorted.size(); ++a) sorted[a] = x.data()[order.data()[a]];
             const std::int64_t* start = starts.data();

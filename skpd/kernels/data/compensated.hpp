@@ -128,13 +128,13 @@ struct Rounded {
 template <class T>
 SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, const double* low, std::size_t n) {
     constexpr std::size_t lanes = 8;
-    double sum[lanes] = {}, rest[lanes] = {}, size[lanes] = {};
+    double sum[lanes] = {}, low_sum[lanes] = {}, size[lanes] = {};
     std::size_t j = 0;
     for (; j + lanes <= n; j += lanes) {
         for (std::size_t k = 0; k < lanes; ++k) {
             const double a = static_cast<double>(x[j + k]), product = a * high[j + k];
             const double next = sum[k] + product, tail = next - sum[k];
-            rest[k] += (sum[k] - (next - tail)) + (product - tail) +
+            low_sum[k] += (sum[k] - (next - tail)) + (product - tail) +
                        (Compensated::product_error(a, high[j + k], product) + a * low[j + k]);
             sum[k] = next;
             size[k] += std::fabs(product);
@@ -145,17 +145,17 @@ SKPD_CLONES Compensated dense_dot_compensated(const T* x, const double* high, co
         total.add_product(static_cast<double>(x[j]), high[j]);
         total.low += static_cast<double>(x[j]) * low[j];
     }
-    for (std::size_t k = 0; k < lanes; ++k) total.add(Compensated{sum[k], rest[k], size[k]});
+    for (std::size_t k = 0; k < lanes; ++k) total.add(Compensated{sum[k], low_sum[k], size[k]});
     return total;
 }
-// out_j += x_j (high + low) with out = sum + rest; x, sum, rest and size (n)
+// out_j += x_j (high + low) with out = sum + low_sum; x, sum, low_sum and size (n)
 template <class T>
-SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, double* sum, double* rest, double* size,
+SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, double* sum, double* low_sum, double* size,
                                         std::size_t n) {
     for (std::size_t j = 0; j < n; ++j) {
         const double a = static_cast<double>(x[j]), product = a * high;
         const double next = sum[j] + product, tail = next - sum[j];
-        rest[j] += (sum[j] - (next - tail)) + (product - tail) +
+        low_sum[j] += (sum[j] - (next - tail)) + (product - tail) +
                    (Compensated::product_error(a, high, product) + a * low);
         sum[j] = next;
         size[j] += std::fabs(product);
@@ -173,17 +173,17 @@ SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, con
     even.add(odd);
     return even;
 }
-// out_j += x_p (high + low) with j = indices_p and out = sum + rest, over the n entries of a sparse vector
+// out_j += x_p (high + low) with j = indices_p and out = sum + low_sum, over the n entries of a sparse vector
 template <class T, class I>
 SKPD_CLONES void sparse_axpy_compensated(double high, double low, const T* x, const I* indices, double* sum,
-                                         double* rest, double* size, std::size_t n) {
+                                         double* low_sum, double* size, std::size_t n) {
     for (std::size_t p = 0; p < n; ++p) {
         const auto j = indices[p];
-        Compensated out{sum[j], rest[j], size[j]};
+        Compensated out{sum[j], low_sum[j], size[j]};
         out.add_product(static_cast<double>(x[p]), high);
         out.low += static_cast<double>(x[p]) * low;
         sum[j] = out.high;
-        rest[j] = out.low;
+        low_sum[j] = out.low;
         size[j] = out.size;
     }
 }

@@ -62,18 +62,18 @@ struct DenseColumns {
 struct SparseColumns {
     std::size_t n_rows = 0;
     std::vector<std::size_t> starts{0};
-    std::vector<std::uint32_t> places;
+    std::vector<std::uint32_t> in_rows;
     std::vector<double> entries;
 
     double dot(std::size_t a, const double* v) const {
         const auto [even, odd] = two_chains<double>(starts[a], starts[a + 1], [&](double& sum, std::size_t p) {
-            sum += entries[p] * v[places[p]];
+            sum += entries[p] * v[in_rows[p]];
         });
         return even + odd;
     }
     double dot(std::size_t a, const double* v, std::size_t) const { return dot(a, v); }
     void axpy(std::size_t a, double x, double* out) const {
-        for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) out[places[p]] += x * entries[p];
+        for (std::size_t p = starts[a]; p < starts[a + 1]; ++p) out[in_rows[p]] += x * entries[p];
     }
     void dots(const std::vector<std::size_t>& indices, const double* v, double* out) const {
         for (std::size_t k = 0; k < indices.size(); ++k) out[k] = dot(indices[k], v);
@@ -113,7 +113,7 @@ class ScaledColumns {
             if (ones) {
                 columns.entries = scale_;
                 columns.starts.push_back(rows_.size());
-                for (std::size_t t = 0; t < rows_.size(); ++t) columns.places.push_back(static_cast<std::uint32_t>(t));
+                for (std::size_t t = 0; t < rows_.size(); ++t) columns.in_rows.push_back(static_cast<std::uint32_t>(t));
             }
         }
         if (ones) measure(1);
@@ -188,13 +188,13 @@ class ScaledColumns {
                 columns.starts.push_back(next[a + 1]);
             }
             columns.entries.resize(next[n_selected]);
-            columns.places.resize(next[n_selected]);
+            columns.in_rows.resize(next[n_selected]);
             for (std::size_t t = 0; t < rows_.size(); ++t) {
                 const std::size_t n_matches = match_entries(rows_[t]);
                 for (std::size_t k = 0; k < n_matches; ++k) {
                     const std::size_t p = next[positions[k]]++;
                     columns.entries[p] = scale_[t] * values[k];
-                    columns.places[p] = static_cast<std::uint32_t>(t);
+                    columns.in_rows[p] = static_cast<std::uint32_t>(t);
                 }
             }
         } else {
@@ -204,7 +204,7 @@ class ScaledColumns {
                 matrix.for_each(static_cast<std::size_t>(selected[a]), [&](std::size_t i, double x) {
                     if (place_of[i] == none) return;
                     columns.entries.push_back(scale_[place_of[i]] * x);
-                    columns.places.push_back(place_of[i]);
+                    columns.in_rows.push_back(place_of[i]);
                 });
                 columns.starts.push_back(columns.entries.size());
             }

@@ -60,8 +60,8 @@ struct Dense {
     Compensated dot_compensated(std::size_t k, const double* high, const double* low) const {
         return dense_dot_compensated(major(k), high, low, n_minor);
     }
-    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* rest, double* size) const {
-        dense_axpy_compensated(high, low, major(k), sum, rest, size, n_minor);
+    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* low_sum, double* size) const {
+        dense_axpy_compensated(high, low, major(k), sum, low_sum, size, n_minor);
     }
 };
 
@@ -125,9 +125,9 @@ struct Sparse {
         const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
         return sparse_dot_compensated(data + first, indices + first, high, low, last - first);
     }
-    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* rest, double* size) const {
+    void axpy_compensated(std::size_t k, double high, double low, double* sum, double* low_sum, double* size) const {
         const auto first = static_cast<std::size_t>(indptr[k]), last = static_cast<std::size_t>(indptr[k + 1]);
-        sparse_axpy_compensated(high, low, data + first, indices + first, sum, rest, size, last - first);
+        sparse_axpy_compensated(high, low, data + first, indices + first, sum, low_sum, size, last - first);
     }
 };
 

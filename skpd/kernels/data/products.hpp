@@ -22,13 +22,13 @@ namespace skpd {
 // The indices of the entries of v (n) that are not 0. It is empty if there are so many that reading all of a dense row
 // is faster.
 inline std::vector<std::size_t> rare_nonzeros(const double* v, std::size_t n) {
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> indices;
     for (std::size_t j = 0; j < n; ++j) {
         if (v[j] == 0.0) continue;
-        if (16 * places.size() > n) return {};
-        places.push_back(j);
+        if (16 * indices.size() > n) return {};
+        indices.push_back(j);
     }
-    return places;
+    return indices;
 }
 
 // out[k] = x_{at(k)} . v for k < n; v (n_minor), out (n)
@@ -45,11 +45,11 @@ void dots(const M& matrix, At at, std::size_t n, const double* v, double* out) {
 template <class Map, class M>
 void gather(const M& matrix, const double* v, double* out) {
     if constexpr (is_dense<M> && std::is_same_v<Map, Identity>) {
-        if (const auto places = rare_nonzeros(v, matrix.n_minor); !places.empty()) {
+        if (const auto indices = rare_nonzeros(v, matrix.n_minor); !indices.empty()) {
             for (std::size_t k = 0; k < matrix.n_major; ++k) {
                 const auto* x = matrix.major(k);
                 double sum = 0.0;
-                for (const std::size_t j : places) sum += static_cast<double>(x[j]) * v[j];
+                for (const std::size_t j : indices) sum += static_cast<double>(x[j]) * v[j];
                 out[k] = sum;
             }
             return;
@@ -85,18 +85,18 @@ void scatter_selected(const Dense<T>& matrix, const I* indices, std::size_t n, c
 // Calls single(k) for every v_k != 0; of a dense matrix it calls fours(entries, vectors) as long as four are left.
 template <class M, class Fours, class Single>
 void over_nonzeros(const M& matrix, const double* v, Fours fours, Single single) {
-    std::array<std::size_t, together> places{};
+    std::array<std::size_t, together> indices{};
     std::size_t count = 0;
     for (std::size_t k = 0; k < matrix.n_major; ++k) {
         if (v[k] == 0.0) continue;
         if constexpr (is_dense<M>) {
-            places[count++] = k;
+            indices[count++] = k;
             if (count < together) continue;
-            fours(std::array{v[places[0]], v[places[1]], v[places[2]], v[places[3]]}, matrix.four(places));
+            fours(std::array{v[indices[0]], v[indices[1]], v[indices[2]], v[indices[3]]}, matrix.four(indices));
             count = 0;
         } else single(k);
     }
-    for (std::size_t i = 0; i < count; ++i) single(places[i]);
+    for (std::size_t i = 0; i < count; ++i) single(indices[i]);
 }
 
 // out[j] += sum_k v_k map(x_kj)
@@ -134,18 +134,18 @@ struct BoundedVector {
 template <class M>
 void gather_bounded(const M& matrix, const double* v, Bounded out) {
     if constexpr (is_dense<M>) {
-        if (const auto places = rare_nonzeros(v, matrix.n_minor); !places.empty()) {
+        if (const auto indices = rare_nonzeros(v, matrix.n_minor); !indices.empty()) {
             for (std::size_t k = 0; k < matrix.n_major; ++k) {
                 const auto* x = matrix.major(k);
                 SumAndMagnitude row;
-                for (const std::size_t j : places) {
+                for (const std::size_t j : indices) {
                     const double product = static_cast<double>(x[j]) * v[j];
                     row.sum += product;
                     row.magnitude += std::fabs(product);
                 }
                 out.sum[k] += row.sum;
                 out.error[k] += row.magnitude;
-                out.bound(k, places.size());
+                out.bound(k, indices.size());
             }
             return;
         }

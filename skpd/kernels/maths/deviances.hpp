@@ -81,7 +81,7 @@ struct DevianceLoss {
 
     // l*(y, theta) - theta log y, rounded up; inf outside its domain. It is s phi*(u) for u = theta / s, where phi*(u)
     // = (1 + u) log(1 + u) - u for a = 1, and the same of -u for b = 1.
-    double conjugate_beside_log(double s, double theta) const {
+    double conjugate_without_log_term(double s, double theta) const {
         if (s == 0.0) return theta < 0.0 ? infinity : theta > 0.0 ? (theta * std::log(theta) - theta) / a : 0.0;
         if constexpr (variance == Variance::mean) return entropy(s, theta);
         if constexpr (variance == Variance::square) return entropy(s, -theta);
@@ -89,7 +89,7 @@ struct DevianceLoss {
     }
     double conjugate(double y, double theta) const {
         const double log_y = y > 0.0 ? log_positive(y) : 0.0;
-        return conjugate_beside_log(scale(y, log_y), theta) + theta * log_y;
+        return conjugate_without_log_term(scale(y, log_y), theta) + theta * log_y;
     }
 
     // With d = v - step log y and r = z - log y, the optimality condition is s phi'(r) + step r = d.
@@ -133,10 +133,10 @@ struct DevianceLoss {
     }
     // (s + u) log(1 + u / s) - u
     static double entropy(double s, double u) {
-        const double rest = s + u;
-        if (rest < 0.0) return infinity;
-        if (rest == 0.0) return s;
-        return rest * (u < -0.5 * s ? std::log(rest / s) : std::log1p(u / s)) - u;
+        const double total = s + u;
+        if (total < 0.0) return infinity;
+        if (total == 0.0) return s;
+        return total * (u < -0.5 * s ? std::log(total / s) : std::log1p(u / s)) - u;
     }
     // An upper bound on phi*(u) that is as near as rounding allows. For any r it is u r - phi(r) plus d = |phi'(r) - u|
     // times the distance of r to the optimum. This distance is at most e d / phi''(r) if that is at most 1, since log
@@ -167,11 +167,11 @@ struct NegativeBinomialLoss {
     explicit NegativeBinomialLoss(double k) : k(k), log_k(std::log(k)) {}
 
     SKPD_INLINE Expansion at(double y, double z) const {
-        const double t = z - log_k, e = exp_minus_abs(t), rest = log1p_unit(e);
+        const double t = z - log_k, e = exp_minus_abs(t), log_term = log1p_unit(e);
         const double total = y + k, small = std::min(y, k), large = std::max(y, k);
         const double min_value =
             large * log1p_unit(small / large) - (small > 0.0 ? small * log_positive(small / total) : 0.0);
-        const double value = y * (std::max(-t, 0.0) + rest) + k * (std::max(t, 0.0) + rest) - min_value;
+        const double value = y * (std::max(-t, 0.0) + log_term) + k * (std::max(t, 0.0) + log_term) - min_value;
         const double above = (t < 0.0 ? e : 1.0) / (1.0 + e), below = (t < 0.0 ? 1.0 : e) / (1.0 + e);
         const double first = k * above - y * below;
         return {value, first, total * above * below, first * z - value};

@@ -73,7 +73,7 @@ class RiskSets {
     std::size_t n_terms() const { return first_term_.back(); }
     std::size_t max_terms() const { return max_terms_; }
 
-    // out_l = the logarithm of the sum in term l; z (n), out (n_terms). Returns sum_l weight_l out_l, beside the sum of
+    // out_l = the logarithm of the sum in term l; z (n), out (n_terms). Returns sum_l weight_l out_l, and the sum of
     // its magnitudes.
     Compensated log_sums(const double* z, double* out) const {
         ExponentialSum sum;

@@ -36,10 +36,10 @@ class SoftmaxBlock {
     // entropy = log s - sum_k p_k a_k are sums of terms that are not negative. s - 1 is summed without the term of the
     // largest z_k, which is 1.
     SKPD_CLONES static void evaluate(std::size_t K, double* z, const double* y, double* loss, double* entropy) {
-        double max_score[length], first[length], true_score[length], rest[length], mean[length];
+        double max_score[length], first[length], true_score[length], others[length], mean[length];
         for (std::size_t i = 0; i < length; ++i) {
             max_score[i] = z[i];
-            first[i] = true_score[i] = rest[i] = mean[i] = 0.0;
+            first[i] = true_score[i] = others[i] = mean[i] = 0.0;
         }
         for (std::size_t k = 1; k < K; ++k)
 #pragma omp simd
@@ -52,18 +52,18 @@ class SoftmaxBlock {
             for (std::size_t i = 0; i < length; ++i) {
                 const double a = z[k * length + i] - max_score[i], term = exp_minus_abs(a);
                 true_score[i] += y[k * length + i] > 0.0 ? a : 0.0;
-                rest[i] += first[i] == static_cast<double>(k) ? 0.0 : term;
+                others[i] += first[i] == static_cast<double>(k) ? 0.0 : term;
                 mean[i] += term * a;
                 z[k * length + i] = term;
             }
         for (std::size_t i = 0; i < length; ++i) {
-            const double normaliser = std::log1p(rest[i]);
+            const double normaliser = std::log1p(others[i]);
             loss[i] = normaliser - true_score[i];
-            entropy[i] = normaliser - mean[i] / (1.0 + rest[i]);
+            entropy[i] = normaliser - mean[i] / (1.0 + others[i]);
         }
         for (std::size_t k = 0; k < K; ++k)
 #pragma omp simd
-            for (std::size_t i = 0; i < length; ++i) z[k * length + i] /= 1.0 + rest[i];
+            for (std::size_t i = 0; i < length; ++i) z[k * length + i] /= 1.0 + others[i];
     }
 
     std::size_t K_;

@@ -23,7 +23,7 @@ class ActiveRows {
         rests_.assign(n_active_, 0);
         n_resting_ = 0;
     }
-    void rest(std::size_t place) {
+    void mark_resting(std::size_t place) {
         rests_[place] = 1;
         ++n_resting_;
     }

@@ -27,7 +27,7 @@ template <class Columns>
 struct ColumnQuadratic {
     const Columns& columns;
     const std::vector<double>& squares;
-    const std::int64_t* places;  // the index of each coordinate's column
+    const std::int64_t* indices;  // the index of each coordinate's column
     std::size_t n;
     const double *g, *w, *ridge;  // ridge is the diagonal of D
     double *p, *s;
@@ -36,7 +36,7 @@ struct ColumnQuadratic {
     std::vector<std::size_t> block_starts{};
     static constexpr std::size_t n_combined = 5;  // the number of sweeps in an extrapolation
 
-    std::size_t place(std::size_t j) const { return static_cast<std::size_t>(places[j]); }
+    std::size_t place(std::size_t j) const { return static_cast<std::size_t>(indices[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
     double gradient(std::size_t j) const { return g[j] + columns.dot(place(j), s, place(std::min(j + 1, n - 1))) + ridge[j] * (p[j] - w[j]); }
 

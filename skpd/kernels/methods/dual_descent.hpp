@@ -110,7 +110,7 @@ class DualDescentOn final : public DualDescent {
                 const Visit visit = iterate_.visit(active_[place], slack);
                 estimate += visit.gap;
                 largest_violation = std::max(largest_violation, visit.violation);
-                if (visit.rests) active_.rest(place);
+                if (visit.rests) active_.mark_resting(place);
             }
         }
         largest_violation_ = largest_violation;

@@ -2,7 +2,7 @@
 //
 //   v = offset e - (1 / alpha) sum_i c_i theta_i (x_i, s),
 //
-// where e is the last unit vector and s the constant feature. If the penalty has an l1 norm beside the square, the
+// where e is the last unit vector and s the constant feature. If the penalty has an l1 norm and a square, the
 // coefficients are soft(v, threshold), the gradient of the penalty's conjugate, and the threshold is the weight of the
 // norm over that of the square.
 #pragma once
@@ -33,9 +33,9 @@ SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow*
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
         const auto [theta, y, weight, step] = rows[i];
-        const double reach = norms[i] * (path_length - path_length_seen[i]);
-        const double below = dual_prox(local, y, theta, z[i] - reach, step);
-        const double above = dual_prox(local, y, theta, z[i] + reach, step);
+        const double distance = norms[i] * (path_length - path_length_seen[i]);
+        const double below = dual_prox(local, y, theta, z[i] - distance, step);
+        const double above = dual_prox(local, y, theta, z[i] + distance, step);
         moves[i] = !(below == theta) | !(above == theta);
     }
 }

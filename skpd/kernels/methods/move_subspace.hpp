@@ -96,7 +96,7 @@ class MoveSubspace {
 
    private:
     static constexpr std::size_t n_moves = 3, last = n_moves - 1;  // a move that was forgotten is 0
-    static constexpr double cancels = 1e-12;  // a squared norm below this share of the squared reach is rounding
+    static constexpr double cancels = 1e-12;  // a squared norm below this share of the squared size is rounding
     static constexpr double all_rounding = 1e-14;  // a gradient below this share of its terms is rounding
     using Coefficients = std::array<double, n_moves>;
     using Vector = decltype(Iterate::v);
@@ -105,7 +105,7 @@ class MoveSubspace {
     struct Quadratic {
         SmallMatrix<n_moves> H{};  // only the lower triangle is set
         Coefficients g{};
-        Coefficients reach{};  // sum_i |p_ai| ||c_i (x_i, s)|| / alpha^(1/2): at least alpha^(1/2) ||q_a||
+        Coefficients size{};  // sum_i |p_ai| ||c_i (x_i, s)|| / alpha^(1/2): at least alpha^(1/2) ||q_a||
     };
     // Row i belongs to the face, on the piece of c_i l*(y_i, .).
     struct Face {
@@ -164,9 +164,9 @@ class MoveSubspace {
         Coefficients x{};
         solve_small(dual.H, dual.g, x);
         const Line line = direction(iterate, x);
-        double reach = 0.0;
-        for (std::size_t a = 0; a < n_moves; ++a) reach += std::fabs(x[a]) * dual.reach[a];
-        if (!(line.slope > 0.0) || line.square <= cancels * reach * reach) return;
+        double size = 0.0;
+        for (std::size_t a = 0; a < n_moves; ++a) size += std::fabs(x[a]) * dual.size[a];
+        if (!(line.slope > 0.0) || line.square <= cancels * size * size) return;
         move(iterate, line.curvature > 0.0 ? std::min(1.0, line.slope / line.curvature) : 1.0);
     }
 
@@ -189,7 +189,7 @@ class MoveSubspace {
                 const double linear = piece.along(change);
                 double moved = 0.0;
                 for (std::size_t k = 0; k < stride; ++k) moved += std::fabs(change[k]);
-                dual.reach[a] += moved * row_norm;
+                dual.size[a] += moved * row_norm;
                 dual.g[a] -= linear;
                 if (piece.curvature != 0.0)
                     for (std::size_t b = 0; b <= a; ++b)
@@ -202,7 +202,7 @@ class MoveSubspace {
         if (dual.H[last][last] <= all_rounding * size) gradient_from_residuals(iterate, dual.g);
         // Moves that cancel in v leave only its rounding errors, which must not be magnified.
         for (std::size_t a = 0; a < n_moves; ++a)
-            if (dual.H[a][a] <= cancels * dual.reach[a] * dual.reach[a]) dual.H[a][a] = 0.0;
+            if (dual.H[a][a] <= cancels * dual.size[a] * dual.size[a]) dual.H[a][a] = 0.0;
         return true;
     }
 

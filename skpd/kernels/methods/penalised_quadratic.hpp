@@ -234,8 +234,8 @@ class SupportSystem {
             for (int repetition = 0; repetition < 2; ++repetition)
                 for (const auto& v : removed_) project_off(v, u.data());
             for (std::size_t a = 0; a < b; ++a) {
-                const double rest = H[joining[b] * n + joining[a]] - dense_dot(joined[a].data(), u.data(), k + a);
-                u.push_back(rest / factor_.row(k + a)[k + a]);
+                const double remainder = H[joining[b] * n + joining[a]] - dense_dot(joined[a].data(), u.data(), k + a);
+                u.push_back(remainder / factor_.row(k + a)[k + a]);
             }
             const double d = diagonal(joining[b]), square = d - dense_dot(u.data(), u.data(), u.size());
             if (!(square > min_pivot * d)) return false;

@@ -61,8 +61,8 @@ struct GramQuadratic {
     }
 };
 
-// Calls visit(i, k, places, entries) for the rows with h_i != 0: the k entries of row i in the given columns, which are
-// not 0, and the positions of these among the columns; h (n_rows).
+// Calls visit(i, k, positions, entries) for the rows with h_i != 0: the k entries of row i in the given columns that
+// are not 0, and the positions of these among the columns; h (n_rows).
 template <class M, class Visit>
 void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
                      const std::vector<std::int64_t>& columns, Visit visit) {
@@ -70,7 +70,7 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
     const std::size_t m = columns.size();
     if (by_row) {
         constexpr auto none = static_cast<Place>(-1);
-        std::vector<Place> place_of(n_columns, none), places;
+        std::vector<Place> place_of(n_columns, none), positions;
         std::vector<double> entries;
         for (std::size_t a = 0; a < m; ++a) place_of[static_cast<std::size_t>(columns[a])] = static_cast<Place>(a);
         // Rows are read in blocks before they are visited, as a load soon after a store to the same place waits for it.
@@ -80,19 +80,19 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
             const std::size_t n = std::min(rows_at_once, n_rows - top);
             for (std::size_t r = 0, k = 0; r < n; ++r, ends[r] = k) {
                 if (h[top + r] == 0.0) continue;
-                if (places.size() < k + matrix.length(top + r)) {
-                    places.resize(2 * k + matrix.length(top + r));
-                    entries.resize(places.size());
+                if (positions.size() < k + matrix.length(top + r)) {
+                    positions.resize(2 * k + matrix.length(top + r));
+                    entries.resize(positions.size());
                 }
                 matrix.for_each(top + r, [&](std::size_t j, double x) {  // branches would be mispredicted
-                    places[k] = place_of[j];
+                    positions[k] = place_of[j];
                     entries[k] = x;
                     k += static_cast<std::size_t>((place_of[j] != none) & (x != 0.0));
                 });
             }
             for (std::size_t r = 0; r < n; ++r)
                 if (h[top + r] != 0.0)
-                    visit(top + r, ends[r + 1] - ends[r], places.data() + ends[r], entries.data() + ends[r]);
+                    visit(top + r, ends[r + 1] - ends[r], positions.data() + ends[r], entries.data() + ends[r]);
         }
         return;
     }
@@ -101,26 +101,26 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
     for (const std::int64_t column : columns)
         matrix.for_each(static_cast<std::size_t>(column), [&](std::size_t i, double x) { start[i + 1] += counts(i, x); });
     for (std::size_t i = 0; i < n_rows; ++i) start[i + 1] += start[i];
-    std::vector<Place> places(start[n_rows]);
+    std::vector<Place> positions(start[n_rows]);
     std::vector<double> entries(start[n_rows]);
     std::vector<std::size_t> next(start.begin(), start.end() - 1);
     for (std::size_t a = 0; a < m; ++a)
         matrix.for_each(static_cast<std::size_t>(columns[a]), [&](std::size_t i, double x) {
             if (!counts(i, x)) return;
-            places[next[i]] = static_cast<Place>(a);
+            positions[next[i]] = static_cast<Place>(a);
             entries[next[i]++] = x;
         });
     for (std::size_t i = 0; i < n_rows; ++i)
-        if (h[i] != 0.0) visit(i, start[i + 1] - start[i], places.data() + start[i], entries.data() + start[i]);
+        if (h[i] != 0.0) visit(i, start[i + 1] - start[i], positions.data() + start[i], entries.data() + start[i]);
 }
 
-// sums_b += sum_p x_p rows[places_p - first, b] for b < width; x and places (n), rows (n_rows_per_block, width)
+// sums_b += sum_p x_p rows[positions_p - first, b] for b < width; x and positions (n), rows (n_rows_per_block, width)
 template <std::size_t width, class T, class I>
-SKPD_CLONES void add_matched_products(const T* x, const I* places, std::size_t n, std::size_t first,
+SKPD_CLONES void add_matched_products(const T* x, const I* positions, std::size_t n, std::size_t first,
                                       const double* rows, double* sums) {
     double even[width] = {}, odd[width] = {};  // two chains of sums let additions overlap
     const auto add = [&](double* sum, std::size_t p) {
-        const double* row = rows + (static_cast<std::size_t>(places[p]) - first) * width;
+        const double* row = rows + (static_cast<std::size_t>(positions[p]) - first) * width;
         const double entry = static_cast<double>(x[p]);
         for (std::size_t b = 0; b < width; ++b) sum[b] += entry * row[b];
     };
@@ -210,14 +210,14 @@ void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_column
             out[a * m + n_selected] = weighted_sum(matrix, h, columns[a]);
         if (ones) out[m * m - 1] = std::accumulate(h, h + n_rows, 0.0);
     } else for_each_row_of(matrix, by_row, n_rows, n_columns, h, {columns, columns + n_selected},
-                    [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
-                        const bool contiguous = k > 0 && places[k - 1] - places[0] + 1 == k;
+                    [&](std::size_t i, std::size_t k, const std::uint32_t* positions, const double* entries) {
+                        const bool contiguous = k > 0 && positions[k - 1] - positions[0] + 1 == k;
                         for (std::size_t a = 0; a < k; ++a) {
                             const double scaled = h[i] * entries[a];
-                            double* row = out + places[a] * m;
-                            if (contiguous) dense_axpy(scaled, entries + a, row + places[a], k - a);
+                            double* row = out + positions[a] * m;
+                            if (contiguous) dense_axpy(scaled, entries + a, row + positions[a], k - a);
                             else
-                                for (std::size_t b = a; b < k; ++b) row[places[b]] += scaled * entries[b];
+                                for (std::size_t b = a; b < k; ++b) row[positions[b]] += scaled * entries[b];
                             if (ones) row[n_selected] += scaled;
                         }
                         if (ones) out[m * m - 1] += h[i];
@@ -243,12 +243,12 @@ void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_
             return;
         }
     for_each_row_of(matrix, by_row, n_rows, n_columns, h, columns,
-                    [&](std::size_t i, std::size_t k, const std::uint32_t* places, const double* entries) {
+                    [&](std::size_t i, std::size_t k, const std::uint32_t* positions, const double* entries) {
                         for (std::size_t b = 0; b < k; ++b) {
-                            if (places[b] < n_left) continue;
+                            if (positions[b] < n_left) continue;
                             const double scaled = h[i] * entries[b];
-                            double* row = out + (places[b] - n_left) * m;
-                            for (std::size_t a = 0; a < k; ++a) row[places[a]] += scaled * entries[a];
+                            double* row = out + (positions[b] - n_left) * m;
+                            for (std::size_t a = 0; a < k; ++a) row[positions[a]] += scaled * entries[a];
                             if (ones) row[n_both] += scaled;
                         }
                     });

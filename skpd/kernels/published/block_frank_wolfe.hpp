@@ -2,8 +2,8 @@
 //
 //   minimise over ||x||_1 <= radius, b    sum_i c_i l(y_i, z_i) + (mu / 2) ||x||^2,    z_i = a_i . x + b,
 //
-// which is the saddle point of sum_i c_i (theta_i z_i - l*(y_i, theta_i)) + (mu / 2) ||x||^2. Beside the iterates x (d)
-// and theta (n), their products z (n) and g = sum_i c_i theta_i a_i (d) are kept, which change by s columns and k rows
+// which is the saddle point of sum_i c_i (theta_i z_i - l*(y_i, theta_i)) + (mu / 2) ||x||^2. The iterates x (d) and
+// theta (n) are kept with their products z (n) and g = sum_i c_i theta_i a_i (d), which change by s columns and k rows
 // in an iteration. An intercept is the coefficient of one more feature, whose value is `constant`, outside of the ball;
 // the term (mu / 2) (x_b - offset)^2 attracts it to its offset.
 //

@@ -105,7 +105,7 @@ class CoordinatesOn : public RandomCoordinates {
             square += std::max(1.0 - weight, 0.0) * mean * mean;  // the contribution of zeros that are not stored
             means_[j] = mean;
             curvature_[j] = problem_.smoothness * square;
-            // The coefficient of a column of zeros, or of a column that is constant up to rounding beside the
+            // The coefficient of a column of zeros, or of a column that is constant up to rounding relative to the
             // intercept, is 0.
             if (std::isfinite(1.0 / curvature_[j]) && square > 1e-28 * length) moving_.push_back(j);
             else w_[j] = 0.0;
