@@ -287,14 +287,14 @@ class NonCrossingPinball(CoupledResidualLoss):
         columns = table.T  # reductions over short rows would take longer
         rows = np.flatnonzero(np.logical_or.reduce([a > b for a, b in pairwise(columns)]))
         if len(rows):
-            own, s = table[rows], nearest_in_order(table[rows])
-            self._table(gradient)[rows] += own - s + np.clip(s, 0.0, 1.0) - np.clip(own, 0.0, 1.0)
+            t, s = table[rows], nearest_in_order(table[rows])
+            self._table(gradient)[rows] += t - s + np.clip(s, 0.0, 1.0) - np.clip(t, 0.0, 1.0)
             sizes = np.sum(s[:, :, np.newaxis] == s[:, np.newaxis], axis=2)
             outside = (sizes > 1) & ((s <= 0.0) | (s >= 1.0))
             first = s[np.arange(len(s)), np.argmax(outside, axis=1)]
-            own = self._table(factors)[rows]
-            self._table(d)[rows] = own * (outside | ((s > 0.0) & (s < 1.0)))
-            self._table(e)[rows] = np.sqrt(own / sizes) * (outside & (s == first[:, np.newaxis]))
+            scales, is_first = self._table(factors)[rows], s == first[:, np.newaxis]
+            self._table(d)[rows] = scales * (outside | ((s > 0.0) & (s < 1.0)))
+            self._table(e)[rows] = np.sqrt(scales / sizes) * (outside & is_first)
         return gradient, d, e
 
     # Constants

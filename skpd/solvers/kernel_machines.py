@@ -71,15 +71,15 @@ def solve_kernel_machine(
     }  # fmt: skip
     if solver != "auto" or not machine.has_pairs:
         return _by_factors(machine, None, 0, max_iter, options, tol)
-    own = machine.in_rows
-    found = solve(own.problem, max_iter=max_iter, **options)
-    if found.converged or found.interrupted or found.stopped or found.n_iter >= max_iter:
-        return _expanded(own, found, tol)
+    row_machine = machine.in_rows
+    first = solve(row_machine.problem, max_iter=max_iter, **options)
+    if first.converged or first.interrupted or first.stopped or first.n_iter >= max_iter:
+        return _expanded(row_machine, first, tol)
     machine = machine.with_residuals(machine.residual_traces(tol))
-    start = machine.start_at(own, found)
-    solution = _by_factors(machine, start, found.n_iter, max_iter, options, tol)
+    start = machine.start_at(row_machine, first)
+    solution = _by_factors(machine, start, first.n_iter, max_iter, options, tol)
     # the method is "null-model" where the start is good enough
-    return replace(solution, method=found.method) if solution.method == "null-model" else solution
+    return replace(solution, method=first.method) if solution.method == "null-model" else solution
 
 
 def _by_factors(
@@ -90,17 +90,17 @@ def _by_factors(
     on_check = options["on_check"]
     for round_ in range(REFINEMENTS + 1):
         watch = _Watch(machine, on_check, round_ == REFINEMENTS or machine.is_complete)
-        most = max(max_iter - n_iter, 1)
-        changed = {"start": start, "max_iter": most, "on_check": watch}
+        n_left = max(max_iter - n_iter, 1)
+        changed = {"start": start, "max_iter": n_left, "on_check": watch}
         solution = solve(machine.problem, **options | changed)
         n_iter += solution.n_iter
         if solution.converged or solution.interrupted or not watch.too_coarse:
             break
         machine, start = _refined(machine, solution, tol)
-    found = _expanded(machine, replace(solution, n_iter=n_iter), tol)
-    rounding = found.certificate.relative_gap - solution.certificate.relative_gap
-    if not solution.converged or found.converged or not rounding <= (1.0 - FINER) * tol:
-        return found
+    expanded = _expanded(machine, replace(solution, n_iter=n_iter), tol)
+    rounding = expanded.certificate.relative_gap - solution.certificate.relative_gap
+    if not solution.converged or expanded.converged or not rounding <= (1.0 - FINER) * tol:
+        return expanded
     # the weights of rows are rounded by more than their share of the tolerance, but leave some
     start = Point(solution.coef, solution.intercept, solution.dual_coef)
     finer = {"start": start, "max_iter": max(max_iter - n_iter, 1), "tol": FINER * tol}
@@ -165,6 +165,6 @@ def _expanded(machine: KernelMachine, solution: Solution, tol: float) -> KernelS
             "Decisions are not compared for kernel machines, whose predictions are rounded."
         ),
     )  # fmt: skip
-    found = {**vars(solution), "certificate": certificate, "model": model}
-    found["converged"] = certificate.relative_gap <= tol
-    return KernelSolution(**found)
+    attributes = {**vars(solution), "certificate": certificate, "model": model}
+    attributes["converged"] = certificate.relative_gap <= tol
+    return KernelSolution(**attributes)

@@ -48,19 +48,20 @@ def output_by_output(
         coef, intercept = np.zeros((problem.n_coefficients // K, K)), np.zeros(K)
         theta, n_iter, reached = np.zeros(problem.n_samples), monitor.n_iter, True
         for k, (one, total) in enumerate(zip(alone, totals, strict=True)):
-            rows, own = problem.rows.row_indices[k], None
+            rows, start_of_output = problem.rows.row_indices[k], None
             if start is not None:
                 w, b = start.coef.reshape(-1, K)[:, k], float(np.atleast_1d(start.intercept)[k])
-                own = Point(
+                start_of_output = Point(
                     np.ascontiguousarray(w), b, np.ascontiguousarray(start.dual_coef[rows])
                 )
             unit = one.objective_unit
             tol = allowed / total / unit if unit > 0.0 else np.inf
-            found = context._replace(start=own).solved(one.in_workspace(), tol, method)
-            coef[:, k], theta[rows] = found.best.coef, found.best.dual_coef
-            intercept[k] = float(found.best.intercept)
-            n_iter = max(n_iter, monitor.n_iter + found.n_iter)
-            reached &= found.done
+            of_output = context._replace(start=start_of_output)
+            result = of_output.solved(one.in_workspace(), tol, method)
+            coef[:, k], theta[rows] = result.best.coef, result.best.dual_coef
+            intercept[k] = float(result.best.intercept)
+            n_iter = max(n_iter, monitor.n_iter + result.n_iter)
+            reached &= result.done
         start = Point(np.ravel(coef), intercept, theta)
         monitor.check(n_iter, start)
         if not reached or context.is_over(monitor.n_iter):

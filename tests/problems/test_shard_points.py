@@ -66,7 +66,7 @@ def test_sums_before_a_model(fit_intercept, loss, rng):
     targets, y, c = blocks.rows.targets, local.y, local.weights
     heavy = c > 0.0
     assert targets.n_weighted == N - 2
-    assert (targets.least, targets.largest) == (np.min(y[heavy]), np.max(y[heavy]))
+    assert (targets.smallest, targets.largest) == (np.min(y[heavy]), np.max(y[heavy]))
     assert targets.offsets == NOTHING
     sums = [targets.above, targets.below, targets.mean]
     assert_allclose(sums, [c @ (y > 0.0), c @ (y <= 0.0), c @ y], rtol=1e-13)

@@ -33,14 +33,14 @@ def target_sums(shard: Shard, block: Block) -> Sums:
     return {
         **_sums_of_row_groups(loss, block),
         "largest_offset": Largest(float(np.max(offsets, initial=-inf))),
-        "minus_least_offset": Largest(float(np.max(-offsets, initial=-inf))),
+        "minus_smallest_offset": Largest(float(np.max(-offsets, initial=-inf))),
         "n_weighted": int(np.count_nonzero(has_weight)),
         "weight": BoundedSum(float(np.sum(weights))),
         "above": BoundedSum(float(np.sum(weights[y > 0.0]))),
         "below": BoundedSum(float(np.sum(weights[y <= 0.0]))),
         "moment": BoundedSum(*kernels.compensated_dot(weights, y)),
         "largest": Largest(float(np.max(targets, initial=-inf))),
-        "minus_least": Largest(float(np.max(-targets, initial=-inf))),
+        "minus_smallest": Largest(float(np.max(-targets, initial=-inf))),
     }
 
 

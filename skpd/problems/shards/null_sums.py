@@ -32,7 +32,7 @@ class TargetSums:
         The total weights of the rows with positive targets, and of the others.
     mean : float
         The mean target.
-    least, largest : float
+    smallest, largest : float
     offsets : tuple of float
         The least and the largest offset.
     row_groups : list of RowGroup
@@ -43,7 +43,7 @@ class TargetSums:
     above: float
     below: float
     mean: float
-    least: float
+    smallest: float
     largest: float
     offsets: tuple[float, float]
     row_groups: list[RowGroup]
@@ -70,9 +70,9 @@ class TargetSums:
             above=sums["above"].bounded[0] / total,
             below=sums["below"].bounded[0] / total,
             mean=sums["moment"].bounded[0] / total,
-            least=-sums["minus_least"].value,
+            smallest=-sums["minus_smallest"].value,
             largest=sums["largest"].value,
-            offsets=(-sums["minus_least_offset"].value, sums["largest_offset"].value),
+            offsets=(-sums["minus_smallest_offset"].value, sums["largest_offset"].value),
             row_groups=_row_groups(sums, total),
         ), total
 
@@ -158,7 +158,7 @@ def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
     if loss.constant_curvature or loss.has_log_link:
         return loss.best_constant(np.array([targets.mean]), np.ones(1))
     # the mean loss is convex, and its minimiser is between the least and the largest target
-    width = targets.largest - targets.least
+    width = targets.largest - targets.smallest
     tried: list[tuple[float, float]] = []
 
     def slope(b: float) -> float:
@@ -167,5 +167,5 @@ def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> float:
         return sums["slope"]
 
     with suppress(ValueError):  # the slope has the same sign at both ends: one of them is best
-        brentq(slope, targets.least, targets.largest, xtol=ENOUGH * width, disp=False)
+        brentq(slope, targets.smallest, targets.largest, xtol=ENOUGH * width, disp=False)
     return min(tried)[1]

@@ -109,7 +109,7 @@ class RowsInShards(Rows):
 
     @property
     def largest_target(self) -> float:
-        return max(abs(self.targets.least), abs(self.targets.largest))
+        return max(abs(self.targets.smallest), abs(self.targets.largest))
 
     @cached_property
     def squares(self) -> Array:
