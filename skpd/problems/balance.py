@@ -2,9 +2,9 @@
 
 A free direction f, such as an intercept or a feature that is not penalised, requires of a dual
 point that sum_i c_i f_i theta_i = 0. If rounding makes this sum differ from 0, a lower bound is
-reduced by the sum times the length of an interval that contains the free variable. The interval is
-long where alpha is small or features are far from 0, and infinite where classes are separable or a
-feature is not penalised. Here the dual point is theta + change + residual:
+reduced by the sum times the length of an interval that contains the unpenalised variable. The
+interval is long where alpha is small or features are far from 0, and infinite where classes are
+separable or a feature is not penalised. Here the dual point is theta + change + residual:
 
 change
     is the vector of least norm that cancels the sums, on rows that are well inside the box of the

@@ -14,7 +14,7 @@ MIN_SLACK = 1e-9  # relative distance of dual variables from their bounds, for e
 
 
 class FreeOfEntries(Free):
-    """The free numbers of groups of entries, such as biases, whose sums must vanish exactly."""
+    """Unpenalised numbers of groups of entries, such as biases, whose sums must vanish exactly."""
 
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
         """The interval for the one free sum of `EntryPoint`, the sum of all sizes of group sums.

@@ -2,9 +2,9 @@
 
     minimise over M, f   sum_i c_i l(y_i, M_a(i)b(i) + f_i) + alpha ||M||_*
 
-with f_i a sum of free numbers of the groups that observation i belongs to, such as biases of the
-rows and columns of M, or thresholds (`skpd.problems.free_groups`). M is represented by its factors
-(`skpd.penalties.FactoredTraceNorm`).
+with f_i a sum of unpenalised numbers of the groups that observation i belongs to, such as biases
+of the rows and columns of M, or thresholds (`skpd.problems.free_groups`). M is represented by its
+factors (`skpd.penalties.FactoredTraceNorm`).
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is opt
 
 @dataclass(frozen=True, eq=False)
 class RowsOfEntries(Rows):
-    """The observed entries of a matrix, with free numbers added to groups of them.
+    """The observed entries of a matrix, with unpenalised numbers added to groups of them.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class RowsOfEntries(Rows):
     loss : Loss
         A loss of single predictions.
     groups : FreeGroups or None
-        The groups of the free numbers; None where predictions are entries of the matrix only.
+        The groups of unpenalised numbers; None where predictions are entries of the matrix only.
     levels : ndarray of shape (n_left,) or None
         A label for each left group: groups of the same label have the same number in the best
         constant prediction. By default all have the same label.

@@ -28,8 +28,8 @@ from .interfaces import Free, ProblemParts
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
 
 TINY = np.finfo(float).tiny
-# Estimates assume that a free coordinate without a proven interval is at most this times the size
-# that changes the predictions by their scale.
+# Estimates assume that an unpenalised coordinate without a proven interval is at most this times
+# the size that changes the predictions by their scale.
 LIKELY = 2.0
 NO_COST = 1e-14  # relative to an objective value, in an estimate of a gap
 LARGEST_FREE_TABLE = 1e7  # entries of the columns of more free coefficients than rows, 80 MB
@@ -124,7 +124,7 @@ class FreeDirections(Free):
         return sums + gradient[self.columns].tolist() if len(self.columns) else sums
 
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
-        """Intervals that contain the free coordinates of an optimum with P <= upper.
+        """Intervals that contain the unpenalised coordinates of an optimum with P <= upper.
 
         The first is that of the intercept, (0, 0) without an intercept. It is followed by that of
         the level, if the level is free, and by the bounds on coefficients that are not penalised.
@@ -264,7 +264,7 @@ class FreeDirections(Free):
 
     @cached_property
     def likely_sizes(self) -> list[float]:
-        """Estimated largest sizes of the free coordinates, from the scale of predictions."""
+        """Estimated largest sizes of unpenalised coordinates, from the scale of predictions."""
         squares = np.append(np.ones(1 + self.has_level), self.squares)
         scale = LIKELY * self.rows.null.prediction_scale
         return cast(list[float], (scale / np.sqrt(np.maximum(squares, TINY))).tolist())

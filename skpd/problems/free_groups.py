@@ -1,4 +1,4 @@
-"""Free numbers added to the predictions of groups of rows, each row in two groups.
+"""Unpenalised numbers added to the predictions of groups of rows, each row in two groups.
 
 Each row i belongs to a left group a(i) and a right group b(i), for example a row and a column of a
 matrix, and f_a(i) + g_b(i) is added to its prediction. As f and g are free, the sums of
@@ -42,7 +42,7 @@ TINY = np.finfo(float).tiny
 
 
 class Smooth(NamedTuple):
-    """A convex function of the values of free numbers, with its slopes and curvatures in them.
+    """A convex function of the values of unpenalised numbers, with its slopes and curvatures.
 
     ``known`` is whatever else was computed there.
     """
@@ -152,12 +152,12 @@ class FreeGroups:
     def minimised(
         self, at: Callable[[Array], Smooth], free: Array, target: float, accuracy: float
     ) -> tuple[Array, Smooth]:
-        """The free numbers that minimise a convex function, by Newton's method from a start.
+        """The unpenalised numbers that minimise a convex function, by Newton's method.
 
         Parameters
         ----------
         at : callable
-            The function at free numbers (`Smooth`).
+            The function at unpenalised numbers (`Smooth`).
         free : ndarray
             The start.
         enough : float

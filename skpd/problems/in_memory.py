@@ -82,7 +82,7 @@ class RowsInMemory(Rows):
 
     @property
     def weights_of_free(self) -> Numbers:
-        """The weight of the rows of each free number, which is 1 for a single one."""
+        """The weight of the rows of each unpenalised number, which is 1 for a single one."""
         return 1.0
 
     @cached_property
@@ -158,7 +158,7 @@ class RowsInMemory(Rows):
     def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram:
         return WeightedGram(bool(self.fit_intercept))
 
-    # Free numbers
+    # Unpenalised numbers
 
     def free_of(self, penalty: Penalty) -> Free:
         return (FreeWithRadius if self.loss.has_radius else FreeDirections)(self, penalty)

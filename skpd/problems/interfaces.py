@@ -31,7 +31,7 @@ Dual = TypeVar("Dual", bound=DualVector)  # the type of dual vectors of a kind o
 class ProblemParts(Objective):
     """The data, loss and penalty of a problem, by the names of the mathematics.
 
-    Rows, free coordinates, lifts and dual points use a problem through this interface.
+    Rows, unpenalised coordinates, lifts and dual points use a problem through this interface.
     """
 
     design: "SomeDesign" = attribute_of_part("rows.design")
@@ -104,7 +104,7 @@ class Free(ABC):
 
     @abstractmethod
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
-        """Intervals that contain the free coordinates of every model with P <= upper."""
+        """Intervals that contain the unpenalised coordinates of every model with P <= upper."""
 
     @property
     def left_out(self) -> Indices:
@@ -153,7 +153,7 @@ class Rows(ABC, Generic[Dual]):
     loss : Loss
         The loss of a row, or of all rows together.
     fit_intercept : bool
-        Whether there is a free number in the prediction of each row.
+        Whether there is an unpenalised number in the prediction of each row.
     in_memory : bool
         Whether the entries of X, y and the weights are arrays of this process.
     of_outputs, of_entries, of_scores : bool
@@ -180,7 +180,7 @@ class Rows(ABC, Generic[Dual]):
 
     @property
     def squares(self) -> Array | None:
-        """sum_i c_i x_ij^2, and the weights of the rows of each free number.
+        """sum_i c_i x_ij^2, and the weights of the rows of each unpenalised number.
 
         None where columns of X are not features of single coefficients.
         """
@@ -244,19 +244,19 @@ class Rows(ABC, Generic[Dual]):
         """The dual point theta with values for the rows that a `RowsLostError` reported lost."""
         return theta
 
-    # Free numbers of the predictions
+    # Unpenalised numbers of the predictions
 
     @property
     def n_free(self) -> int:
-        """The number of free numbers."""
+        """The number of unpenalised numbers."""
         return int(self.fit_intercept)
 
     def spread(self, free: Numbers) -> Numbers:
-        """The free number in the prediction of each row."""
+        """The unpenalised number in the prediction of each row."""
         return free
 
     def sums(self, rows: Array) -> Numbers:
-        """The sum over the rows of each free number."""
+        """The sum over the rows of each unpenalised number."""
         return cast(Numbers, rows.sum())
 
     def intercept_of(self, numbers: Array) -> Numbers:

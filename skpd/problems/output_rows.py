@@ -119,7 +119,7 @@ class RowsOfOutputs(RowsInMemory):
             total * float(self.total_weight or self.n_samples),
         )  # fmt: skip
 
-    # Free numbers
+    # Unpenalised numbers
 
     @property
     def n_free(self) -> int:
