@@ -371,7 +371,9 @@ def excesses(estimator, X, y, sample_weight, optimum=None, **options):
         value = (optimum or _optimum)(programme, arguments)
         value /= rows.sum()  # from scikit-learn's units
         known = 0.0 < certificate.relative_gap < np.inf
-        unit = certificate.gap / certificate.relative_gap if known else max(1.0, abs(value))
+        unit = max(1.0, abs(value))
+        if known:
+            unit = certificate.dual + certificate.gap / certificate.relative_gap
         found.append((
             (certificate.dual - value) / unit,
             (value - certificate.dual) / unit,

@@ -50,10 +50,10 @@ from .bounds import (
     dual_bound,
     dual_estimate,
     primal_objective,
-    relative_gap,
 )
 from .certificate import Certificate, DualBound
 from .digits import proven_digits
+from .relative_gaps import largest_gap, relative_gap
 
 __all__ = [
     "Certificate",
@@ -63,6 +63,7 @@ __all__ = [
     "certify_point",
     "dual_bound",
     "dual_estimate",
+    "largest_gap",
     "primal_objective",
     "proven_digits",
     "relative_gap",

@@ -5,16 +5,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._floats import EPSILON
 from .._typing import Array, Numbers
 from ..penalties import Norm, Penalty, SeparablePenalty, Structure
 from .certificate import Certificate, DualBound
 from .coefficients import implied_bounds_of
 from .dual_corrections import DualCorrections
 from .interface import DualVector, Objective
+from .relative_gaps import ROUNDING, reference_of, relative_gap
 from .row_bounds import row_bounds
-
-ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them
 
 
 def primal_objective(
@@ -186,19 +184,23 @@ def certificate_of(
     dual = bound_below(objective, bound.value, primal)
     gap = primal - dual
     above = gap + _rounding_of_bounds(objective, primal)
+    implied = implied_bounds_of(objective, gap, bound)
     certificate = Certificate(
         primal=primal,
         dual=dual,
         gap=gap,
-        relative_gap=relative_gap(objective, gap),
+        relative_gap=relative_gap(objective, primal, dual),
         kind=bound.kind,
         radius=bound.radius,
         intercept_radius=bound.intercept_radius,
         radius_kind=bound.radius_kind,
-        implied_bounds=implied_bounds_of(objective, gap, bound),
+        implied_bounds=implied,
         coef_shape=objective.table_shape,
-        row_bounds=row_bounds(objective, above, model, bound.theta),
+        row_bounds=row_bounds(
+            objective, above, model, bound.theta, None if implied is None else implied.intervals
+        ),
         left_out=tuple(objective.left_out),
+        reference=reference_of(objective, dual),
     )
     return certificate, bound.theta
 
@@ -231,15 +233,3 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
             f"skpd.penalties.check_function. The penalty is {objective.penalty!r}."
         )
     return min(dual, primal)
-
-
-def relative_gap(objective: Objective, gap: float) -> float:
-    """The gap divided by the objective value of the best constant prediction.
-
-    The relative gap is 0 where the gap is at most the rounding error of that value. This occurs,
-    for example, if all targets are in the tube of an epsilon-insensitive loss, where the objective
-    value of the best constant prediction is 0 except for rounding.
-    """
-    if not gap > 2.0 * objective.null_rounding:
-        return 0.0
-    return gap / objective.objective_unit if objective.objective_unit > 0.0 else inf

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from math import ceil, inf, log10
+from math import ceil, floor, inf, log10
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from .row_bounds import NOTHING, RowBounds
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 SHOWN = 5  # features that are listed
+LEAST_PERCENT = 1e-4  # smaller percentages are not shown
 OF_GAP = 2  # number of differing digits that are then printed
 
 
@@ -34,8 +35,10 @@ class Certificate:
         primal - dual, an upper bound on the difference between the objective value of the model
         and the optimal value.
     relative_gap : float
-        The gap divided by the objective value of the best constant prediction. It has no unit,
-        and estimators compare it with ``tol``.
+        The gap as a share of what any model could improve on the best constant prediction,
+        (primal - dual) / (P_0 - dual) with the objective value P_0 of that constant: 0 is optimal,
+        1 means that nothing was learnt, and a model above 1 is worse than the constant. Estimators
+        compare it with ``tol``.
     kind : {"exact", "scaling", "lipschitz"}
         The repair that gave the best bound, see `skpd.certificates`.
     radius : float
@@ -75,6 +78,10 @@ class Certificate:
         Features without a penalty that are combinations of others up to rounding. Their
         coefficients are 0, and the interval contains the optimal value with this restriction;
         without it the objective may be smaller, by coefficients that amplify rounding errors.
+    reference : {"constant", "model", "objective", ""}
+        What the relative gap is relative to. Where constraints exclude constants, P_0 is the
+        objective value of a feasible model ("model"), or that of this model where no such value
+        is above the lower bound ("objective"). For boosting the relative gap is the gap ("").
     row_bounds : object
         The numbers from which these follow (`skpd.certificates.row_bounds`).
     implied_bounds : object or None
@@ -88,6 +95,7 @@ class Certificate:
     --------
     >>> from skpd import Certificate
     >>> print(Certificate(0.5, 0.375, 0.125, 0.25, "scaling", 2.5, 1.0))
+    reaches at least 75 % of what any model of this kind could improve on the best constant
     objective 0.5, lower bound 0.375: at most 0.13 above the optimum, relative gap 0.25 (scaling)
     """
 
@@ -103,6 +111,7 @@ class Certificate:
     coef_shape: tuple[int, ...] = field(default=(0,), compare=False)
     row_bounds: RowBounds = field(default=NOTHING, compare=False)
     left_out: tuple[int, ...] = ()
+    reference: str = "constant"
 
     @property
     def coefficient_bounds(self) -> Array:
@@ -138,6 +147,28 @@ class Certificate:
         )
 
     def __str__(self) -> str:
+        return f"{self._reached}\n{self._interval}" if self.reference else self._interval
+
+    @property
+    def _reached(self) -> str:
+        """What the relative gap says, in words."""
+        percent = 100.0 * self.relative_gap
+        if self.reference == "objective":
+            above = rounded(percent, OF_GAP, ROUND_CEILING)
+            return f"at most {above} % of the objective could be saved by another model"
+        reference = "the best constant" if self.reference == "constant" else "a feasible model"
+        improvement = f"what any model of this kind could improve on {reference}"
+        if not percent < 100.0:
+            return f"is not known to reach any of {improvement}"
+        if percent <= LEAST_PERCENT:
+            return f"reaches all of {improvement}, up to {LEAST_PERCENT:g} %"
+        places = max(1, ceil(-log10(percent)) + 1)
+        share = f"{floor((100.0 - percent) * 10.0**places) / 10.0**places:.{places}f}"
+        return f"reaches at least {share.rstrip('0').rstrip('.')} % of {improvement}"
+
+    @property
+    def _interval(self) -> str:
+        """The interval, and what follows from it where that says something, in words."""
         digits = DIGITS
         if 0.0 < self.gap < abs(self.primal):
             digits = max(DIGITS, OF_GAP + 1 + ceil(log10(abs(self.primal) / self.gap)))
@@ -151,7 +182,10 @@ class Certificate:
             f"relative gap {relative_gap} ({self.kind})"
         )
         about = self.row_bounds.sentences(
-            self.gap, lambda value: rounded(value, OF_GAP, ROUND_CEILING)
+            self.gap,
+            self.relative_gap,
+            self.primal,
+            lambda value: rounded(value, OF_GAP, ROUND_CEILING),
         )
         if self.left_out:
             features = ", ".join(map(str, self.left_out[:SHOWN]))
@@ -163,7 +197,7 @@ class Certificate:
         return "; ".join([bounds, *about])
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self}>"
+        return f"<{type(self).__name__}: {self._interval}>"
 
 
 class DualBound(NamedTuple):

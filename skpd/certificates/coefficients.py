@@ -62,13 +62,20 @@ class ImpliedBounds:
     @property
     def bounds(self) -> Array | None:
         """The attribute ``coefficient_bounds`` of `Certificate`; None where there is no bound."""
-        intervals = self.penalty.intervals(self.slopes, self.most, self.radius)
+        intervals = self.intervals()
         if intervals is None:
             return None
-        zeros = self._zeros()
-        if zeros is not None:
-            intervals[zeros] = 0.0
         return np.stack([self._table(end) for end in intervals.T], axis=-1)
+
+    def intervals(self) -> Array | None:
+        """The intervals of the coefficients of a problem, of shape (n_coefficients, 2)."""
+        intervals, zeros = (
+            self.penalty.intervals(self.slopes, self.most, self.radius),
+            self._zeros(),
+        )
+        if intervals is not None and zeros is not None:
+            intervals[zeros] = 0.0
+        return intervals
 
     def _zeros(self) -> Mask | None:
         if self.distances is None:

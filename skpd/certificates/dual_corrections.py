@@ -18,7 +18,7 @@ Ball = Callable[[Array, float, float], float]
 
 GOOD = 10.0  # no better bound is tried for a gap of at most this times the accuracy
 WORTH = 0.01  # rounding errors below this times the gap are accepted
-PLAIN = 1e-11  # rounding errors below this times the objective are accepted
+PLAIN = 1e-13  # rounding errors below this times the objective are accepted
 PARABOLAS = 4  # steps of parabolic interpolation for the best scale
 
 

@@ -10,6 +10,7 @@ and the sums over the free coordinates. So it works in the same way wherever the
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from .._typing import Array, Indices, Mask, Numbers
@@ -93,8 +94,11 @@ class Objective(Protocol):
         Whether the best constant prediction satisfies the constraints of the model.
     null_rounding : float
         An upper bound on the part of ``null_objective`` that is due to rounding.
+    null_lower_bound : float
+        A lower bound on the objective value of every constant prediction.
     objective_unit : float
-        The denominator of relative gaps.
+        The scale of objective values: that of the best constant, or of a feasible model where
+        constants are not allowed or have no loss.
     n_samples : int
         The number of rows.
     largest_target : float
@@ -111,6 +115,7 @@ class Objective(Protocol):
     null_objective: float
     null_is_allowed: bool
     null_rounding: float
+    null_lower_bound: float
     objective_unit: float
     n_samples: int
     largest_target: float
@@ -143,6 +148,9 @@ class Objective(Protocol):
         The first is that of the intercept, (0, 0) without an intercept.
         """
 
+    def intervals_of_constants(self, upper: float) -> list[Interval]:
+        """Intervals that contain the intercepts of every constant prediction with P <= upper."""
+
     def distances_of_products(self, gap: float) -> Array | None:
         """Upper bounds on the distances of A' diag(c) theta from its value at an optimum.
 
@@ -159,9 +167,13 @@ class Objective(Protocol):
         """
 
     def prediction_intervals(
-        self, coef: Array, free: Numbers, gap: float
-    ) -> tuple[Array, Array] | None:
-        """The ends of intervals of every optimal model's predictions; None if not known."""
+        self, coef: Array, free: Numbers, gap: float, theta: DualVector | None,
+        coefficients: Callable[[], Array | None] | None,
+    ) -> tuple[Array, Array] | None:  # fmt: skip
+        """The ends of intervals of every optimal model's predictions; None if not known.
+
+        ``coefficients`` returns intervals of the coefficients of optimal models, or None.
+        """
 
     def inactive_rows(self, lower: Array, upper: Array) -> Mask:
         """A mask of the rows whose theta is 0 at every optimum, from those intervals.

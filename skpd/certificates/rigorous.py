@@ -35,10 +35,11 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array, Numbers
-from .bounds import bound_below, relative_gap
+from .bounds import bound_below
 from .certificate import Certificate, DualBound
 from .dual_corrections import WORTH, DualCorrections, least_linear
 from .interface import NOTHING, DualPoint, DualVector, Interval, Objective
+from .relative_gaps import reference_of, relative_gap
 from .row_bounds import row_bounds
 
 UNDERFLOW = 1e-290  # an upper bound on the effect of underflow in the sums of this module
@@ -88,13 +89,14 @@ def rigorous_certificate(
         primal=primal,
         dual=dual,
         gap=gap,
-        relative_gap=relative_gap(objective, gap),
+        relative_gap=relative_gap(objective, primal, dual),
         kind=bound.kind,
         radius=upper / objective.alpha,
         intercept_radius=0.5 * (highest - lowest),
         coef_shape=objective.table_shape,
         row_bounds=row_bounds(objective, gap, model, bound.theta),
         left_out=tuple(objective.left_out),
+        reference=reference_of(objective, dual),
         rounding=above + below,
     )
 

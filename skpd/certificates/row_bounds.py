@@ -21,9 +21,9 @@ sqrt(2 L G), and sqrt(2 G / L) for a parabola of curvature L.
 boundary, and the row costs at least c_i times the least D_i + F_i there, the cost of turning it
 (`skpd.losses.Loss.decision_costs`). The costs of all rows that differ are at most G. So their
 number is at most the largest k for which the k smallest costs have a sum of at most G. A row
-without weight costs nothing, and counts. With a squared part of the penalty, whose intervals of
-predictions are in `skpd.problems.prediction_intervals`, only rows whose interval contains the
-boundary can differ.
+without weight costs nothing, and counts. Only rows can differ whose interval of predictions
+contains the boundary. There are such intervals with a squared part of the penalty
+(`skpd.problems.prediction_intervals`).
 """
 
 from collections.abc import Callable
@@ -35,6 +35,7 @@ import numpy as np
 from .._typing import Array, Mask, Numbers
 from .interface import DualVector, Objective
 
+FEW = 10.0  # the largest share of decisions that is told, in units of the root of a relative gap
 ROUNDED = 1.0 + 1e-12  # above the relative rounding errors of sums of costs and of roots
 
 
@@ -74,15 +75,23 @@ class RowBounds:
         """The bound on the root mean square distance of predictions, for a gap."""
         return None if self.factor is None else self.factor * sqrt(gap) * ROUNDED
 
-    def sentences(self, gap: float, shown: Callable[[float], str]) -> list[str]:
-        """What is known, in words; nothing that would be true of any model."""
+    def sentences(
+        self, gap: float, relative_gap: float, primal: float, shown: Callable[[float], str]
+    ) -> list[str]:
+        """What is known, in words, where that excludes more than half of what is possible.
+
+        Distances of predictions are compared with the root mean square of the residuals, which is
+        that of the bound for the gap ``primal``. As predictions differ by about the root of a
+        small gap, a share of the decisions above `FEW` times that root is left out as well.
+        """
         found, distance = [], self.distance(gap)
-        trivial = 1.0 if self.of == "predicted probabilities" else inf
-        if distance is not None and distance < trivial:
+        scale = 1.0 if self.of == "predicted probabilities" else self.distance(primal)
+        if distance is not None and scale is not None and distance <= 0.5 * scale:
             found.append(
                 f"{self.of} within {shown(distance)} of an optimal model's (root mean square)"
             )
-        if self.decisions is not None and self.decisions < self.n_decisions:
+        most = min(0.5, FEW * sqrt(relative_gap)) if relative_gap >= 0.0 else 0.5
+        if self.decisions is not None and self.decisions <= most * self.n_decisions:
             found.append(
                 f"at most {self.decisions:,} of {self.n_decisions:,} training decisions differ"
             )
@@ -96,8 +105,9 @@ NOTHING = RowBounds(
 
 
 def row_bounds(
-    objective: Objective, gap: float, model: tuple[Array, Numbers] | None, theta: DualVector | None
-) -> RowBounds:
+    objective: Objective, gap: float, model: tuple[Array, Numbers] | None,
+    theta: DualVector | None, coefficients: Callable[[], Array | None] | None = None,
+) -> RowBounds:  # fmt: skip
     """The implied_bounds on predictions of a model, from its gap and a dual point.
 
     Parameters
@@ -109,6 +119,8 @@ def row_bounds(
         Coefficients and intercept, if they are known.
     theta : ndarray
         The dual point in the domain of the conjugate losses.
+    coefficients : callable, default=None
+        Returns intervals of the coefficients of optimal models, if they are known.
     """
     loss = objective.loss
     factor, of, reasons = None, "", {}
@@ -124,7 +136,7 @@ def row_bounds(
     costs = inactive = None
     if model is not None:
         costs = objective.decision_costs(*model, theta)
-        intervals = objective.prediction_intervals(*model, gap)
+        intervals = objective.prediction_intervals(*model, gap, theta, coefficients)
         if intervals is not None:
             lower, upper = intervals
             inactive = objective.inactive_rows(lower, upper)

@@ -93,7 +93,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
     solver_ : str
         The method that finished. The :ref:`user guide <solvers>` lists all names.
     converged_ : bool
-        Whether the relative gap is at most ``tol``.
+        Whether the gap is as small as ``tol`` asks for.
     n_iter_ : int
         Iterations.
     n_features_in_ : int

@@ -71,9 +71,10 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``, ``shuffle``;
         "isg" and "hybrid": ``batch_size``; "hybrid": ``switch``.
     tol : float, default=1e-5
-        Stop when the certified relative gap is at most this: the objective is then at
-        most ``tol`` times that of the best constant prediction above the optimum. A digit
-        more costs "auto" a Newton step or two. The incremental methods also stop where
+        Stop when the certified relative gap is at most this: the model then leaves at most
+        the share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it. A
+        digit more costs "auto" a Newton step or two. The incremental methods also stop where
         their steps have become short.
     max_iter : int, default=50_000
         Iterations at most: Newton steps for "auto", epochs for the others.

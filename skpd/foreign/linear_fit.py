@@ -43,7 +43,7 @@ class LinearFit:
         theta = problem.dual_point_of(self.coef, self.intercept)
         point = best = Point(self.coef, self.intercept, theta)
         bound, solved = dual_bound(problem, theta, primal), None
-        gap = relative_gap(problem, primal - bound.value)
+        gap = relative_gap(problem, primal, bound.value)
         # start from the model if it is better than a constant, then without a start, as a model
         # may be a bad one
         for start in (point, None) if primal <= problem.null_objective else (None,):
@@ -100,4 +100,4 @@ class ConcomitantFit(LinearFit):
         if rigorous:
             rounding = float(above + below)
             certificate = RigorousCertificate(**vars(certificate), rounding=rounding)
-        return certificate, (upper - certificate.dual) / problem.objective_unit
+        return certificate, relative_gap(problem, upper, certificate.dual)

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._warn import warn
+from ..certificates import Certificate
 from ..problems import Problem, Solution
 
 SMALLER = 0.1  # the ratio of an alpha to try to the one from which on 0 is optimal
@@ -59,7 +62,8 @@ def warn_of_gap(
     description: Description, solutions: Sequence[Solution], labels: list[str] | None
 ) -> None:
     """Warn of the largest relative gap, and say what may be done about it."""
-    k = int(np.argmax([solution.certificate.relative_gap for solution in solutions]))
+    unfinished = [-inf if s.converged else s.certificate.relative_gap for s in solutions]
+    k = int(np.argmax(unfinished))
     worst, n_iter = solutions[k].certificate, solutions[k].n_iter
     label = "" if labels is None else f" for {labels[k]}"
     tol, max_iter = description.parameters["tol"], description.parameters["max_iter"]
@@ -75,12 +79,19 @@ def warn_of_gap(
             advice = f"Increase max_iter (now {max_iter}) or tol"
         advice += f", or {description.wording.advice}"
     warn(
-        f"{description.estimator_name} {ending}{label}: after {n_iter} iterations its relative "
-        f"gap is {worst.relative_gap:.2e}, above tol={tol:.2e}. Its objective, "
-        f"{worst.primal:.6g}, is certified to be at most {worst.gap:.2e} above the optimum. "
-        f"{advice}.",
+        f"{description.estimator_name} {ending}{label}: after {n_iter} iterations its "
+        f"{_shortfall(worst, tol)}. Its objective, {worst.primal:.6g}, is certified to be at most "
+        f"{worst.gap:.2e} above the optimum. {advice}.",
         ConvergenceWarning,
     )
+
+
+def _shortfall(certificate: Certificate, tol: float) -> str:
+    """Which of the two gaps that ``tol`` asks for is too large, and by how much."""
+    if not certificate.relative_gap <= tol:
+        return f"relative gap is {certificate.relative_gap:.2e}, above tol={tol:.2e}"
+    share = certificate.gap / certificate.primal
+    return f"gap is a share of {share:.2e} of its objective, above 100 tol={100.0 * tol:.2e}"
 
 
 def warn_of_missed_fits(
@@ -89,11 +100,11 @@ def warn_of_missed_fits(
     """Warn of the fits of a path that did not converge, if there are any."""
     if not missed:
         return
-    worst = max(solution.certificate.relative_gap for solution in missed)
+    worst = max((s.certificate for s in missed), key=attrgetter("relative_gap"))
     warn(
         f"{estimator_name} did not converge for {len(missed)} of {n_fits} fits of a path: the "
-        f"largest relative gap is {worst:.2e}, above tol={tol:.2e}. Increase max_iter (now "
-        f"{max_iter}) or tol, or leave out the smallest alphas.",
+        f"largest {_shortfall(worst, tol)}. Increase max_iter (now {max_iter}) or tol, or leave "
+        "out the smallest alphas.",
         ConvergenceWarning,
     )
 

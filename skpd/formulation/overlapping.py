@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array, Attributes, Groups, Indices
-from ..certificates import certify_point
+from ..certificates import certify_point, largest_gap
 from ..problems import Problem, Solution
 
 
@@ -93,7 +93,7 @@ def certified_sums(problem: Problem, solution: Solution, copies: Copies, tol: fl
     intercept = float(solution.intercept)  # there is a problem for each class
     point = np.asarray(coef, np.float64), intercept, solution.dual_coef
     certificate, theta = certify_point(problem, *point)
-    converged = certificate.relative_gap <= tol
+    converged = certificate.gap <= largest_gap(problem, tol, certificate.primal, certificate.dual)
     return replace(
         solution, coef=coef, dual_coef=theta, certificate=certificate, converged=converged
     )

@@ -66,7 +66,7 @@ class ProgressLines:
 
     def __call__(self, monitor: Monitor) -> None:
         """Print the interval of a monitor where a line is due."""
-        gap, n_iter = monitor.relative_gap, monitor.n_iter
+        gap, n_iter = monitor.primal - monitor.dual, monitor.n_iter
         if self.verbose <= 1 and n_iter < 2 * self.n_iter and gap > 0.5 * self.gap:
             return
         self.n_iter, self.gap = n_iter, gap
@@ -74,7 +74,7 @@ class ProgressLines:
         lower = rounded(monitor.dual, DIGITS, ROUND_FLOOR)
         print(
             f"{self.name} iteration {n_iter}: objective {upper}, lower bound {lower}, "
-            f"relative gap {gap:.2e} (tol {monitor.tol:.2e})",
+            f"relative gap {monitor.relative_gap:.2e} (tol {monitor.tol:.2e})",
             flush=True,
         )
 
@@ -82,11 +82,9 @@ class ProgressLines:
 def last_line(name: str, solution: Solution) -> None:
     """Print the result of a fit."""
     how = "converged" if solution.converged else "stopped"
-    print(
-        f"{name} {how} after {solution.n_iter} iterations, solver {solution.method!r}: "
-        f"{solution.certificate}",
-        flush=True,
-    )
+    print(f"{name} {how} after {solution.n_iter} iterations, solver {solution.method!r}")
+    for line in str(solution.certificate).splitlines():
+        print(f"{name} {line}", flush=True)
 
 
 @contextmanager

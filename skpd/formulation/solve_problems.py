@@ -91,6 +91,8 @@ class SolverCall:
         Of the coefficients.
     copies : Copies or None
         Copies of features that are in several groups.
+    accuracy : float
+        A gap that is small enough as well.
     """
 
     name: str
@@ -99,6 +101,7 @@ class SolverCall:
     max_iter: int
     precision: type[np.floating] = np.float64
     copies: Copies | None = None
+    accuracy: float = 0.0
 
 
 def solve_problem(
@@ -114,7 +117,8 @@ def solve_problem(
         start = replace(start, dual_coef=dual_coef)
     solution = solve(
         problem, call.name, tol=call.tol, max_iter=call.max_iter, random_state=random_state,
-        start=start, on_check=on_check, precision=call.precision, **call.options,
+        start=start, on_check=on_check, precision=call.precision,
+        accuracy=call.accuracy, **call.options,
     )  # fmt: skip
     if call.copies is None:
         return solution

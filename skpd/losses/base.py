@@ -237,6 +237,10 @@ class Loss(LossProperties, Value, ABC):
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """The groups of rows for Jensen's inequality: one of all rows, or one for each class."""
 
+    def least_mean_of_constants(self, y: Array, weights: Array) -> float | None:
+        """A lower bound on the mean loss of all constants; None if it follows from gradients."""
+        return None
+
     @abstractmethod
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         """Bounds on the intercepts b with sum_i weights_i l(y_i, x_i.w + b) <= value.

@@ -5,7 +5,7 @@ See `skpd.losses.coupled_outputs` for the properties shared by all losses of sev
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import inf
+from math import inf, log2
 from typing import ClassVar
 
 import numpy as np
@@ -326,3 +326,16 @@ class CrammerSinger(LabelLoss):
         best[int(np.argmax(shares))] = 1.0
         # the mean loss is 2 (1 - share) for the first and 1 for the second
         return best if 2.0 * (1.0 - float(np.max(shares) / np.sum(shares))) < 1.0 else 0.0 * best
+
+    def least_mean_of_constants(self, y: Array, weights: Array) -> float | None:
+        """The smaller one of these two, as dual points with probabilities p prove.
+
+        The mean loss is at least 1 minus the mean probability of the rows' own classes, for p
+        whose means are the shares of the classes. Half a turn of a circle on which every class has
+        an arc of its share takes a row to another class, or to its own one on an arc of
+        2 share - 1.
+        """
+        shares = self._of_rows(weights) @ self._table(y)
+        total = float(np.sum(shares))
+        least = min(total, 2.0 * (total - float(np.max(shares))))
+        return least - (64.0 + log2(len(y))) * EPSILON * total

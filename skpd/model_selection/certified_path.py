@@ -42,7 +42,7 @@ AFTER_FAILURE = 0.9  # the ratio of an alpha to the last one, whose fit has a ga
 
 
 class GapAlongPath:
-    """The relative gaps of a model and its dual point at all alphas.
+    """The gaps of a model and its dual point at all alphas.
 
     Parameters
     ----------
@@ -108,7 +108,8 @@ class GapAlongPath:
         ]
         return max(-float(optimum.fun), *others, 0.0)
 
-    def relative_gap(self, alpha: float) -> float:
+    def share(self, alpha: float) -> float:
+        """The gap at an alpha, as a share of the objective of the best constant."""
         other = self.problem.with_alpha(alpha)
         upper = self.mean_loss + alpha * other.penalty.value(self.coef) / SAFE
         return (upper - self.dual(other)) / self.problem.objective_unit
@@ -137,11 +138,12 @@ def certified_models(
     ----------
     problems : sequence of Problem
     solve_at : callable
-        The solutions for an alpha and a tolerance, from those for another alpha or None.
+        The solutions for an alpha, with gaps of at most a share of the objective of the best
+        constant, from those for another alpha or None.
     first, last : float
         The largest and the smallest alpha.
     eps : float
-        The relative gap allowed.
+        The gap allowed, as a share of the objective of the best constant.
     """
 
     def at(alpha: float, start: list[Solution] | None) -> Covered:
@@ -152,7 +154,7 @@ def certified_models(
         ]
 
         def good(other: float) -> bool:
-            return all(gap.relative_gap(other) <= eps * SAFE for gap in gaps)
+            return all(gap.share(other) <= eps * SAFE for gap in gaps)
 
         if not good(alpha):
             return Covered(alpha, solutions, alpha, alpha, False)

@@ -1,6 +1,7 @@
 """Regularisation paths: one model for each alpha, each started from the one before."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from inspect import signature
 from numbers import Real
 
@@ -16,6 +17,7 @@ from ..estimators.base import PrimalDualEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.following import point_of
 from ..formulation.formulate import FormulatedProblems
+from ..formulation.solve_problems import solve_problem
 from ..problems import Problem, Solution
 from .certified_path import Covered, certified_models
 from .regularization_path import RegularizationPath
@@ -74,9 +76,9 @@ def path(
         Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     certified : float, default=None
-        A relative gap in (0, 1) that holds on the whole path: for every alpha between the largest
-        and the smallest of ``alphas`` one of the models has at most this relative gap. The other
-        alphas are then chosen, as many as this takes, and ``tol`` has no effect. Fewest are
+        A share in (0, 1) of the objective of the best constant: for every alpha between the
+        largest and the smallest of ``alphas`` the gap of one of the models is at most this. The
+        other alphas are then chosen, as many as this takes, and ``tol`` has no effect. Fewest are
         needed for smooth losses, in proportion to the inverse root of this number.
     **metadata : dict of array-like of shape (n_samples,)
         What the `fit` of the estimator takes beside X and y, such as ``sample_weight``,
@@ -157,7 +159,7 @@ def _certified(
     estimator: PrimalDualEstimator, fit: FormulatedProblems, ends: Array, eps: float,
     steps: Pipeline | None,
 ) -> RegularizationPath:  # fmt: skip
-    """The path whose models have a relative gap of at most eps for every alpha between two."""
+    """The path whose models have a small gap for every alpha between two."""
     if isinstance(eps, bool) or not (isinstance(eps, Real) and 0.0 < eps < 1.0):
         raise ValueError(f"certified must be None or a number in (0, 1), got {eps!r}.")
     problems = [problem.by_columns() for problem in fit.problems]
@@ -186,16 +188,15 @@ def solving_at(
     random_state: int | np.random.RandomState | None,
 ) -> Callable[[float, float, list[Solution] | None], list[Solution]]:
     """The function by which `certified_models` solves problems, each by the solver of its own."""
-    random_state = check_random_state(random_state)
+    generator = check_random_state(random_state)
 
-    def solve_at(alpha: float, tol: float, start: list[Solution] | None) -> list[Solution]:
+    def solve_at(alpha: float, share: float, start: list[Solution] | None) -> list[Solution]:
         starts = [None] * len(problems) if start is None else list(map(point_of, start))
         solutions = []
         for estimator, problem, first in zip(estimators, problems, starts, strict=True):
-            estimator.set_params(tol=tol)
-            solutions.append(estimator._solve(
-                problem.with_alpha(alpha), start=first, random_state=random_state
-            ))  # fmt: skip
+            at_alpha, accuracy = problem.with_alpha(alpha), share * problem.objective_unit
+            call = replace(estimator._solver_call(at_alpha), tol=share, accuracy=accuracy)
+            solutions.append(solve_problem(at_alpha, call, first, generator))
             if solutions[-1].interrupted:
                 raise KeyboardInterrupt
         return solutions
@@ -206,13 +207,13 @@ def solving_at(
 def warn_of_missed(
     name: str, eps: float, missed: Sequence[float], n_alphas: int, max_iter: int
 ) -> None:
-    """Warn if the relative gap eps is not reached near some of the alphas of a path."""
+    """Warn if the gap of a certified path is not reached near some of its alphas."""
     if missed:
         warn(
-            f"{name} is not certified to {eps:.2g} on the whole path: the relative gap is larger "
-            f"near {len(missed)} of its {n_alphas} alphas, the first of which is "
-            f"{missed[0]:.3g}. Increase certified or max_iter (now {max_iter}), or leave out the "
-            "smallest alphas.",
+            f"{name} is not certified to {eps:.2g} on the whole path: near {len(missed)} of its "
+            f"{n_alphas} alphas, the first of which is {missed[0]:.3g}, the gap is a larger share "
+            "of the objective of the best constant. "
+            f"Increase certified or max_iter (now {max_iter}), or leave out the smallest alphas.",
             ConvergenceWarning,
         )
 

@@ -80,8 +80,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     certified : float, default=None
-        A relative gap in (0, 1) for every alpha between the largest and the smallest of
-        ``alphas``, as of `path`; ``tol`` is then that of the last fit only.
+        A share in (0, 1) of the objective of the best constant, the largest gap for every alpha
+        between the largest and the smallest of ``alphas``, as of `path`; ``tol`` is then that of
+        the last fit only.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default), stratified by class for classifiers, a splitter,
         or an iterable of (train, test) index arrays. The models of a fold have the classes and

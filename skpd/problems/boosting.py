@@ -185,4 +185,4 @@ class BoostingProblem:
     def certificate(self, primal: float, dual: float) -> Certificate:
         """The certificate of two bounds; gaps are in units of the largest possible edge, 1."""
         gap = max(primal - dual, 0.0)
-        return Certificate(max(primal, dual), dual, gap, gap, "exact", 1.0, 0.0)
+        return Certificate(max(primal, dual), dual, gap, gap, "exact", 1.0, 0.0, reference="")

@@ -23,6 +23,9 @@ class FreeOfEntries(Free):
         """
         return [NOTHING if self.rows.groups is None else (-inf, inf)]
 
+    def intervals_of_constants(self, upper: float) -> list[Interval]:
+        return self.intervals(inf, upper)
+
     def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         """The projection onto the dual points whose sums over all groups vanish."""
         if self.rows.groups is None:

@@ -7,7 +7,7 @@ of the rows and columns of M, or thresholds (`skpd.problems.free_groups`). M is 
 factors (`skpd.penalties.FactoredTraceNorm`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,12 +16,13 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.interface import DualPoint
+from ..certificates.relative_gaps import bound_on_constants
 from ..designs import EntriesDesign
 from ..designs.largest_singular import estimated_largest_singular_value
 from ..losses import Loss
 from ..penalties import FactoredTraceNorm, Penalty
-from .entry_points import EntryPoint, FreeOfEntries
-from .free_groups import FreeGroups
+from .entry_points import MIN_SLACK, EntryPoint, FreeOfEntries
+from .free_groups import FreeGroups, Smooth
 from .interfaces import Free, ProblemParts, Rows
 from .null_model import NullModel
 from .problem import Problem
@@ -29,6 +30,9 @@ from .regularisation import Regularisation
 from .solution import Point
 
 NULL_STEPS = 8  # Lanczos steps to decide whether the zero matrix may be optimal
+NULL_ROUNDS = 8  # rounds of multipliers for the best constant prediction
+NULL_FACTOR = 10.0  # by which sigma increases in each of them
+NULL_ACCURACY = 1e-3  # relative accuracy of their linear systems
 NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is optimal
 
 
@@ -124,13 +128,56 @@ class RowsOfEntries(Rows):
 
     @cached_property
     def null(self) -> NullModel:
-        coef, free = np.zeros(self.coef_shape), self._best_constants
+        coef, rounding, theta = np.zeros(self.coef_shape), 64.0 * EPSILON, None
+        free = self._best_levels
+        if self.groups is not None:
+            free, theta = self._best_free_numbers(self.groups, free)
+            if self.loss.linear_tails:  # dual points are balanced at a distance from their bounds
+                rounding += 3.0 * MIN_SLACK
         objective = self._mean_loss(coef, free)
-        point = Point(coef, free, None)
-        return NullModel(point, objective, 64.0 * EPSILON * objective, objective)
+        null = NullModel(Point(coef, free, None), objective, rounding * objective, objective)
+        if theta is None:
+            return null
+        lower = bound_on_constants(entries_problem(self, 1.0), objective, theta)
+        return replace(null, lower=lower)
+
+    def _best_free_numbers(self, groups: FreeGroups, free: Array) -> tuple[Array, Array]:
+        """The free numbers without M and theta, by multipliers from one number for each level.
+
+        Each round minimises the sum of the envelopes ::
+
+            max over theta of   c.(theta z - l*(y, theta)) - c.(theta - last theta)^2 / (2 sigma)
+
+        whose maximisers are the next theta, and multiplies sigma by `NULL_FACTOR`.
+        """
+        c, value = self.weights, self._mean_loss(np.zeros(self.coef_shape), free)
+        theta = self.dual_point_of(np.zeros(self.coef_shape), free)
+        slope = float(c @ np.abs(theta))
+        sigma = slope**2 / value if value > 0.0 else 0.0
+        if not 0.0 < sigma < np.inf:
+            return free, theta
+        slopes, curvature = np.empty((2, self.n_samples))
+
+        def at(scaled: Array) -> Smooth:
+            """The envelopes times sigma, at free numbers ``scaled / sigma``."""
+            z, after = groups.values(scaled / sigma), np.empty_like(theta)
+            _, dual = self.loss.evaluator.smoothed_derivatives(
+                self.y, c, theta, z, sigma, after, slopes, curvature
+            )
+            value = sigma * (float(slopes @ z) + dual) - 0.5 * float(c @ (after - theta) ** 2)
+            return Smooth(value, slopes, curvature, after)
+
+        for _ in range(NULL_ROUNDS):
+            scaled, result = groups.minimised(at, sigma * free, EPSILON, NULL_ACCURACY)
+            if not np.isfinite(scaled).all():
+                break
+            free, theta = scaled / sigma, result.known
+            sigma *= NULL_FACTOR
+        return free, theta
 
     @property
-    def _best_constants(self) -> Array:
+    def _best_levels(self) -> Array:
+        """The free numbers that are the best constant of the left groups of each level, and 0."""
         if self.groups is None:
             return np.zeros(0)
         n_left, n_right = self.groups.n_left, self.groups.n_right

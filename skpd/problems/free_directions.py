@@ -147,6 +147,14 @@ class FreeDirections(Free):
         bounds = [max([support(radius) for support in both]) for both in supports]
         return proven(*self.rows.loss.constant_interval(groups, upper, bounds))
 
+    def intervals_of_constants(self, upper: float) -> list[Interval]:
+        return [self.interval_of_constants(upper)] if self.rows.fit_intercept else [NOTHING]
+
+    def interval_of_constants(self, upper: float) -> Interval:
+        """The interval of the intercepts of constants, for which x.w = 0."""
+        groups = self.rows.row_groups
+        return proven(*self.rows.loss.constant_interval(groups, upper, [0.0] * len(groups)))
+
     @cached_property
     def _mean_rows(self) -> tuple[list[RowGroup], list[list[Support]]]:
         """The groups of rows, and bounds on x.w and -x.w for the mean row x of each.

@@ -1,5 +1,6 @@
 """Rows in the memory of this process, with a scalar loss for each (`RowsInMemory`)."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -309,8 +310,9 @@ class RowsInMemory(Rows):
         return self.loss.decision_costs(self.y, self.weights, z, error, theta)
 
     def prediction_intervals(
-        self, problem: ProblemParts, coef: Array, free: Numbers, gap: float
-    ) -> tuple[Array, Array] | None:
+        self, problem: ProblemParts, coef: Array, free: Numbers, gap: float, theta: Array | None,
+        coefficients: Callable[[], Array | None] | None,
+    ) -> tuple[Array, Array] | None:  # fmt: skip
         # without flat or linear parts of the loss decisions are known well without intervals
         if self.of_outputs or self.loss.has_radius or not self.loss.piecewise_quadratic:
             return None

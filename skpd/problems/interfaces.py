@@ -5,6 +5,7 @@ loss, used through sums, and `Free` are the coordinates that the penalty leaves 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import inf, nan, sqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -105,6 +106,10 @@ class Free(ABC):
     @abstractmethod
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
         """Intervals that contain the unpenalised coordinates of every model with P <= upper."""
+
+    @abstractmethod
+    def intervals_of_constants(self, upper: float) -> list[Interval]:
+        """Intervals of the intercepts of every constant prediction with P <= upper."""
 
     @property
     def left_out(self) -> Indices:
@@ -343,8 +348,9 @@ class Rows(ABC, Generic[Dual]):
         return None
 
     def prediction_intervals(
-        self, problem: ProblemParts, coef: Array, free: Numbers, gap: float
-    ) -> tuple[Array, Array] | None:
+        self, problem: ProblemParts, coef: Array, free: Numbers, gap: float, theta: Dual | None,
+        coefficients: Callable[[], Array | None] | None,
+    ) -> tuple[Array, Array] | None:  # fmt: skip
         """Intervals of the predictions of optimal models; None where they are not known."""
         return None
 

@@ -7,6 +7,7 @@ from .._typing import Array
 from ..certificates import Certificate, bound_below, relative_gap
 from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import ImpliedBounds
+from ..certificates.relative_gaps import reference_of
 from ..certificates.row_bounds import row_bounds
 from ..penalties.implied_intervals import Slopes
 from .problem import Problem
@@ -75,8 +76,8 @@ class Moments:
         gap, slopes = primal - dual, Slopes(v, error, alpha)
         distances = problem.distances_of_products(gap)
         return Certificate(
-            primal, dual, gap, relative_gap(problem, gap), "lipschitz", radius,
+            primal, dual, gap, relative_gap(problem, primal, dual), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",
             ImpliedBounds(penalty, slopes, gap - lost, radius, distances, shape), shape,
-            row_bounds(problem, gap, None, None),
+            row_bounds(problem, gap, None, None), reference=reference_of(problem, dual),
         )  # fmt: skip

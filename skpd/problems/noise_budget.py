@@ -22,6 +22,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Numbers
+from ..certificates.relative_gaps import ROUNDING
 from ..losses import Hinge
 from ..penalties.weighted import with_coefficient
 from .in_memory import RowsInMemory
@@ -86,14 +87,17 @@ class NoiseBudget(Lift):
         # the sum of the multipliers, which is the mean loss of the best constant
         total = kernels.dot(rows.weights, np.abs(null.point.dual_coef))
         if total <= self.share:
-            return replace(null, rounding=0.0, unit=max(null.objective, EPSILON))
+            lower = null.objective * (1.0 - ROUNDING)
+            unit = max(null.objective, EPSILON)
+            return replace(null, rounding=0.0, unit=unit, lower=lower)
         coef = np.append(null.point.coef[:-1], 1.0)
         point = Point(coef, 0.0, (self.share / total) * null.point.dual_coef)
         objective = self.share * (1.0 + EPSILON)
         # the mean slope of the losses at margins of 0 is 1, which makes this the scale as well
         return NullModel(
-            point, objective, unit=max(objective, EPSILON), prediction_scale=objective
-        )
+            point, objective, unit=max(objective, EPSILON), prediction_scale=objective,
+            lower=self.share * (1.0 - ROUNDING),
+        )  # fmt: skip
 
     def largest_alpha(self, problem: ProblemParts) -> float:
         return self.regularisation.penalty.largest_alpha(-self.project(problem.null_gradient))

@@ -1,4 +1,4 @@
-"""The best constant prediction of rows, which fixes the unit of relative gaps (`NullModel`)."""
+"""The best constant prediction of rows, from which relative gaps are measured (`NullModel`)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +23,13 @@ class NullModel:
     rounding : float
         The increase of ``objective`` by bounds on rounding errors.
     unit : float
-        The denominator of relative gaps: ``objective``, or its rounding error.
+        The scale of objective values: ``objective``, or its rounding error.
     prediction_scale : float
         The scale of predictions: the loss of the best constant divided by the mean absolute slope
         of the losses there.
+    lower : float or None
+        A lower bound on the objective value of every constant. None if it follows from the dual
+        point of ``point`` (`skpd.certificates.relative_gaps`).
     """
 
     point: Point
@@ -34,6 +37,7 @@ class NullModel:
     rounding: float = 0.0
     unit: float = 0.0
     prediction_scale: float = 1.0
+    lower: float | None = None
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -51,7 +55,8 @@ def null_model(rows: Any) -> NullModel:
     # a point of a loss with kinks is balanced between subgradients
     gradient = loss.gradient(y, z) if loss.has_kinks else point.dual_coef
     slope = float(weights @ np.abs(gradient))
-    return NullModel(point, objective, max(rounding, 0.0), unit, scale_of(objective, slope))
+    lower = loss.least_mean_of_constants(y, weights) if rows.fit_intercept else None
+    return NullModel(point, objective, max(rounding, 0.0), unit, scale_of(objective, slope), lower)
 
 
 def scale_of(objective: float, slope: float) -> float:

@@ -74,6 +74,12 @@ class FreeOutputs(FreeDirections):
             return [self.intercept(upper, radius)] * self.rows.n_outputs
         return [one.intercept(upper, radius) for one in self._each]
 
+    def intervals_of_constants(self, upper: float) -> list[Interval]:
+        n_outputs = self.rows.n_outputs
+        if not self.rows.fit_intercept or self.rows.loss.of_classes:
+            return super().intervals_of_constants(upper) * n_outputs
+        return [one.interval_of_constants(upper) for one in self._each]
+
     @cached_property
     def _each(self) -> list[FreeDirections]:
         """The free directions of each output by itself, with weights 0 for other rows."""

@@ -101,9 +101,12 @@ def _least_change(
 
 
 def inactive_rows(problem: ProblemParts, lower: Array, upper: Array) -> Mask:
-    """A mask of the rows whose theta is 0 at every optimum, from intervals of predictions."""
+    """A mask of the rows whose theta is 0 at every optimum, from intervals of predictions.
+
+    It is empty without a squared part of the penalty.
+    """
     loss, y = problem.loss, problem.y
-    if loss.constant_curvature:
+    if loss.constant_curvature or not problem.penalty.strong_convexity > 0.0:
         return np.zeros(0, dtype=bool)
     margin = ROUNDED * (1.0 + np.abs(lower) + np.abs(upper))
     flat = [loss.gradient(y, end) == 0.0 for end in (lower - margin, upper + margin)]

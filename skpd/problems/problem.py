@@ -1,5 +1,6 @@
 """The optimisation problem of every model, made of parts (`Problem`)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, cast
@@ -8,6 +9,7 @@ import numpy as np
 
 from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.interface import DualPoint, DualVector, Interval
+from ..certificates.relative_gaps import bound_on_constants
 from ..certificates.rigorous import rigorous_primal
 from ..designs import DualProducts
 from ..penalties import Penalty
@@ -223,7 +225,7 @@ class Problem(ProblemParts):
 
     @cached_property
     def objective_unit(self) -> float:  # type: ignore[override]
-        """The denominator of relative gaps: the objective value of the best constant or a model.
+        """The scale of objective values: that of the best constant or of a model.
 
         The value of a feasible model is used where constraints do not allow constant predictions
         or where these have no loss.
@@ -235,6 +237,14 @@ class Problem(ProblemParts):
             np.zeros(self.n_coefficients), self.null_point.intercept
         )
         return max(unit, rigorous_primal(self, coef, intercept)[0])
+
+    @cached_property
+    def null_lower_bound(self) -> float:  # type: ignore[override]
+        """A lower bound on the objective value of every constant prediction."""
+        null = self.null
+        if null.lower is not None:
+            return null.lower
+        return bound_on_constants(self, null.objective, self.null_point.dual_coef)
 
     @property
     def null_may_be_optimal(self) -> bool:
@@ -312,18 +322,25 @@ class Problem(ProblemParts):
         return self.rows.decision_costs(self, coef, free, of_rows)
 
     def prediction_intervals(
-        self, coef: Array, free: Numbers, gap: float
-    ) -> tuple[Array, Array] | None:
+        self, coef: Array, free: Numbers, gap: float, theta: DualVector | None,
+        coefficients: Callable[[], Array | None] | None,
+    ) -> tuple[Array, Array] | None:  # fmt: skip
         if not (self.lift.same_predictions and gap < np.inf):
             return None
         coef = np.ascontiguousarray(coef, dtype=np.float64)
-        return self.rows.prediction_intervals(self, coef, free, gap)
+        of_rows = None
+        if theta is not None:
+            of_rows = self.lift.in_domain(self.rows, self._of_rows(theta))
+        return self.rows.prediction_intervals(self, coef, free, gap, of_rows, coefficients)
 
     def inactive_rows(self, lower: Array, upper: Array) -> Mask:
         return inactive_rows(self, lower, upper)
 
     def free_intervals(self, upper: float) -> list[Interval]:
         return self.free.intervals(self.alpha, upper)
+
+    def intervals_of_constants(self, upper: float) -> list[Interval]:
+        return self.free.intervals_of_constants(upper)
 
     def row_point(self, theta: Array) -> DualPoint:
         """The `DualPoint` of a theta that is in the box of the conjugate losses."""

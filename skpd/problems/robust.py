@@ -25,6 +25,7 @@ import numpy as np
 
 from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
+from ..certificates.relative_gaps import ROUNDING
 from ..designs import Design
 from ..losses import Hinge
 from ..losses.flipped_labels import WorstCaseHinge
@@ -151,7 +152,7 @@ class Radius(Lift):
         slope = float(rows.weights @ np.abs(rows.loss.gradient(y, z)))
         return NullModel(
             point, objective, unit=max(objective, EPSILON),
-            prediction_scale=scale_of(objective, slope),
+            prediction_scale=scale_of(objective, slope), lower=objective * (1.0 - ROUNDING),
         )  # fmt: skip
 
     def largest_alpha(self, problem: ProblemParts) -> float:

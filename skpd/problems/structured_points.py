@@ -19,12 +19,20 @@ class FreeConstant(FreeDirections):
     """The intercept that is added to all scores."""
 
     def intervals(self, alpha: float, upper: float) -> list[Interval]:
+        return self._intervals(upper, upper / alpha)
+
+    def intervals_of_constants(self, upper: float) -> list[Interval]:
+        return self._intervals(upper, 0.0)
+
+    def _intervals(self, upper: float, radius: float) -> list[Interval]:
         """The interval of b, from L >= loss + sum_i c_i theta_i (A w + b)_i for two labelings."""
         if not self.rows.fit_intercept:
             return [NOTHING]
-        radius, low, high = upper / alpha, -inf, inf
+        low, high = -inf, inf
         for combination, (v, error), (slope, slope_error) in self.rows.bounding:
-            largest_change = self.penalty.support(self.penalty.worst_case(v, error), radius)
+            largest_change = 0.0
+            if radius > 0.0:
+                largest_change = self.penalty.support(self.penalty.worst_case(v, error), radius)
             mean_loss = combination.mean_loss - combination.mean_loss_error
             excess = max(upper - mean_loss + largest_change, 0.0)
             end = excess / max(abs(slope) - slope_error, 0.0) * (1.0 + SAFE)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from math import inf, nan
 
-from ..certificates import relative_gap
 from .solver_context import SolverContext
 
 # The estimated gap at which a method certifies its iterate, as a share of the requested gap
@@ -101,17 +100,19 @@ class CertificateSchedule:
         self.next = self.first + settings.every
         self.patience = StallDetector(settings.patience, self.first, settings.share)
 
-    def is_due(self, n_iter: int, gap: float = inf) -> bool:
-        """Whether to certify an iterate with an estimated gap, as the caller then does."""
-        settings, done = self.settings, n_iter - self.first
-        gap = relative_gap(self.context.problem, gap)
+    def is_due(self, n_iter: int, gap: float = inf, primal: float = inf) -> bool:
+        """Whether to certify an iterate with an estimated gap, as the caller then does.
+
+        With its objective value, the lower bound is estimated as well.
+        """
+        settings, done, monitor = self.settings, n_iter - self.first, self.context.monitor
+        goal = monitor.goal_at(primal, primal - gap if gap < inf > primal else 0.0)
         if not done:
             self.checked_gap = gap
-        negligible = NEGLIGIBLE * self.context.monitor.tol
         self.is_last = (
-            self.patience.is_over(n_iter, max(gap, negligible)) or n_iter >= self.max_iter
+            self.patience.is_over(n_iter, max(gap, NEGLIGIBLE * goal)) or n_iter >= self.max_iter
         )
-        is_small = gap <= settings.certify_at * self.context.monitor.tol
+        is_small = gap <= settings.certify_at * goal
         is_small |= gap < settings.decrease * self.checked_gap
         is_small &= n_iter - self.checked_at >= settings.wait * done
         due = is_small or self.is_last or n_iter >= self.next

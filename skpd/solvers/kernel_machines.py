@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from ..certificates import bound_below, relative_gap
+from ..certificates import Certificate, bound_below, largest_gap, relative_gap
 from ..problems import Point, Solution
 from ..problems.kernel import ExpandedModel, KernelMachine
 from . import solve
@@ -98,8 +99,9 @@ def _by_factors(
             break
         machine, start = _refined(machine, solution, tol)
     expanded = _expanded(machine, replace(solution, n_iter=n_iter), tol)
-    rounding = expanded.certificate.relative_gap - solution.certificate.relative_gap
-    if not solution.converged or expanded.converged or not rounding <= (1.0 - FINER) * tol:
+    rounding = expanded.certificate.gap - solution.certificate.gap
+    goal = _goal(machine, tol, expanded.certificate)
+    if not solution.converged or expanded.converged or not rounding <= (1.0 - FINER) * goal:
         return expanded
     # the weights of rows are rounded by more than their share of the tolerance, but leave some
     start = Point(solution.coef, solution.intercept, solution.dual_coef)
@@ -120,7 +122,7 @@ class _Watch:
 
     def __call__(self, monitor: Monitor) -> bool:
         ended = self.on_check is not None and bool(self.on_check(monitor))
-        if ended or self.last or monitor.relative_gap <= monitor.tol:
+        if ended or self.last or monitor.primal - monitor.dual <= monitor.goal:
             return ended
         cost = self.machine.residual_cost(monitor.best.dual_coef, monitor.primal)
         self.too_coarse = cost > COSTLY * (monitor.primal - monitor.dual)
@@ -133,10 +135,16 @@ def _refined(
     """The problem with more accurate factors, and its starting point with the same dual point."""
     problem = machine.problem
     cost = machine.residual_cost(solution.dual_coef, solution.certificate.primal)
-    share = min(FINER * tol * problem.objective_unit / cost, FINER) if cost > 0.0 else FINER
+    goal = _goal(machine, tol, solution.certificate)
+    share = min(FINER * goal / cost, FINER) if cost > 0.0 else FINER
     traces = [share * factor.trace for factor in problem.design.factors]
     finer = machine.with_residuals(traces)
     return finer, finer.start_at(machine, solution)
+
+
+def _goal(machine: KernelMachine, tol: float, certificate: Certificate) -> float:
+    """The largest gap that meets the tolerance."""
+    return largest_gap(machine.problem, tol, certificate.primal, certificate.dual)
 
 
 def _expanded(machine: KernelMachine, solution: Solution, tol: float) -> KernelSolution:
@@ -146,25 +154,24 @@ def _expanded(machine: KernelMachine, solution: Solution, tol: float) -> KernelS
     """
     problem, certificate = machine.problem, solution.certificate
 
-    def gap(model: ExpandedModel) -> float:
-        return relative_gap(problem, model.objective - certificate.dual)
-
     point: Any = solution
-    accuracy = ROUNDING * tol * problem.objective_unit
+    goal = _goal(machine, tol, certificate)
+    accuracy = ROUNDING * goal
     model = machine.expanded_by_dual(point, accuracy)
     if not np.any(solution.coef):  # a constant, whose objective value is known without kernels
         model = replace(model, objective=certificate.primal)
-    elif not gap(model) <= max(tol, certificate.relative_gap):
-        model = min(model, machine.expanded(point, accuracy), key=gap)
+    elif not model.objective - certificate.dual <= max(goal, certificate.gap):
+        model = min(model, machine.expanded(point, accuracy), key=attrgetter("objective"))
     dual = bound_below(problem, certificate.dual, model.objective)
     certificate = replace(
         certificate, primal=model.objective, dual=dual, gap=model.objective - dual,
-        relative_gap=gap(model), implied_bounds=None,  # not for columns of a factor
+        relative_gap=relative_gap(problem, model.objective, dual),
+        implied_bounds=None,  # not for columns of a factor
         coef_shape=(0,),
         row_bounds=certificate.row_bounds.without_decisions(
             "Decisions are not compared for kernel machines, whose predictions are rounded."
         ),
     )  # fmt: skip
     attributes = {**vars(solution), "certificate": certificate, "model": model}
-    attributes["converged"] = certificate.relative_gap <= tol
+    attributes["converged"] = certificate.gap <= _goal(machine, tol, certificate)
     return KernelSolution(**attributes)

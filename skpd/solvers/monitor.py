@@ -11,10 +11,12 @@ from numpy.typing import DTypeLike
 
 from .._typing import Array
 from ..certificates import (
+    Certificate,
     bound_below,
     certificate_of,
     certify_point,
     dual_bound,
+    largest_gap,
     primal_objective,
     relative_gap,
 )
@@ -43,6 +45,8 @@ class Monitor:
     precision : dtype, default=numpy.float64
         The precision of the model of `solution`. For float32 the run continues to half the
         tolerance, to allow for the rounding of the model.
+    accuracy : float, default=0.0
+        A gap at which the run has converged as well, for parts of another problem.
     """
 
     def __init__(
@@ -51,8 +55,9 @@ class Monitor:
         tol: float,
         on_check: Callable[["Monitor"], bool | None] | None = None,
         precision: DTypeLike = np.float64,
+        accuracy: float = 0.0,
     ) -> None:
-        self.problem = problem
+        self.problem, self.accuracy = problem, accuracy
         self.precision = np.dtype(precision)
         self._asked = tol
         self.tol = tol if self.precision == np.float64 else 0.5 * tol
@@ -72,12 +77,22 @@ class Monitor:
 
     @property
     def relative_gap(self) -> float:
-        return relative_gap(self.problem, self.primal - self.dual)
+        return relative_gap(self.problem, self.primal, self.dual)
+
+    @property
+    def goal(self) -> float:
+        """The largest gap that meets the tolerance, by the best bounds so far."""
+        return self.goal_at(self.primal, self.dual)
+
+    def goal_at(self, primal: float, dual: float) -> float:
+        """The largest gap that meets the tolerance, by estimates of the bounds or better ones."""
+        primal, dual = min(primal, self.primal), max(dual, self.dual)
+        return max(largest_gap(self.problem, self.tol, primal, dual), self.accuracy)
 
     @property
     def _accuracy(self) -> float:
         """The part of an objective value that rounding errors of products may take."""
-        return 0.05 * self.tol * self.problem.objective_unit
+        return 0.05 * self.goal
 
     @property
     def best(self) -> Point:
@@ -106,8 +121,7 @@ class Monitor:
 
     def _seems_good_enough(self, point: Point) -> bool:
         """Whether a point may reach the tolerance, by an estimate of its gap."""
-        gap = self.problem.estimated_gap(point)
-        return relative_gap(self.problem, gap) <= 10.0 * self.tol
+        return self.problem.estimated_gap(point) <= 10.0 * self.goal
 
     def check(self, n_iter: int, point: Point) -> float:
         """Record a primal and a dual point.
@@ -127,7 +141,7 @@ class Monitor:
         seconds = time.perf_counter() - self._start
         interval = self.primal, self.dual, self.primal - self.dual
         self._history.append((n_iter, seconds, *interval, primal, dual))
-        self.done = self.relative_gap <= self.tol
+        self.done = self.primal - self.dual <= self.goal
         if self.on_check is not None and self.on_check(self):
             self.stopped = not self.done
             self.done = True
@@ -204,13 +218,18 @@ class Monitor:
             dual_coef=theta,
             certificate=certificate,
             n_iter=self.n_iter,
-            converged=certificate.relative_gap <= self._asked,
+            converged=certificate.gap <= self._largest_gap(certificate),
             history=np.array(self._history, dtype=HISTORY_DTYPE),
             interrupted=interrupted,
             stopped=self.stopped,
             method=self.method,
             before_rounding=unrounded,
         )
+
+    def _largest_gap(self, certificate: Certificate) -> float:
+        """The largest gap that meets the tolerance which the caller asked for."""
+        bounds = certificate.primal, certificate.dual
+        return max(largest_gap(self.problem, self._asked, *bounds), self.accuracy)
 
 
 def interrupted(monitor: Monitor) -> bool:

@@ -90,12 +90,12 @@ class MethodInRounds(ABC):
 def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
     """Run a method until the monitor's tolerance is reached, with a new centre in each round."""
     problem, monitor, free = context.problem, context.monitor, method.constant > 0.0
-    goal = max(context.goal, np.finfo(float).tiny)
-    last = (SETTINGS.gap_factor if free else CERTIFY_AT) * goal
-    inner = SETTINGS.first_gap * problem.objective_unit if free else last
+    share = SETTINGS.gap_factor if free else CERTIFY_AT
+    inner = SETTINGS.first_gap * problem.objective_unit if free else 0.0
     n_iter = monitor.n_iter
     while not (context.is_over(n_iter) or method.exhausted):
-        accuracy = max(last, inner)
+        goal = max(context.goal, np.finfo(float).tiny)
+        accuracy = max(share * goal, inner)
         taken, gap = method.run(accuracy, context.max_iter - n_iter)
         n_iter += taken
         point = method.point()
@@ -106,5 +106,5 @@ def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
         if moved + gap <= goal:
             monitor.check(n_iter, point)
             method.compiled.refresh()
-            last *= FINER
+            share *= FINER
         inner = min(SETTINGS.gap_of_move * moved, SETTINGS.gap_factor * inner)

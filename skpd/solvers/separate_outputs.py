@@ -9,7 +9,6 @@ from ..problems import Point, Problem
 from ..problems.regularisation import Regularisation
 from .solver_context import SolverContext
 
-SHARE = 0.5  # share of the allowed gap for the separate problems of the outputs
 FINER, ROUNDS = 0.1, 4  # factor of the tolerance in another round, and the number of rounds
 
 
@@ -42,20 +41,17 @@ def output_by_output(
     problem, monitor, start = context.problem, context.monitor, context.start
     K = problem.n_outputs
     alone = [_of_output(problem, k) for k in range(K)]
-    totals = [float(np.sum(problem.weights[rows])) for rows in problem.rows.row_indices]
-    allowed = SHARE * monitor.tol * problem.objective_unit / K
+    tol = monitor.tol  # what the outputs may gain adds up, as do their gaps
     for _ in range(rounds):
         coef, intercept = np.zeros((problem.n_coefficients // K, K)), np.zeros(K)
         theta, n_iter, reached = np.zeros(problem.n_samples), monitor.n_iter, True
-        for k, (one, total) in enumerate(zip(alone, totals, strict=True)):
+        for k, one in enumerate(alone):
             rows, start_of_output = problem.rows.row_indices[k], None
             if start is not None:
                 w, b = start.coef.reshape(-1, K)[:, k], float(np.atleast_1d(start.intercept)[k])
                 start_of_output = Point(
                     np.ascontiguousarray(w), b, np.ascontiguousarray(start.dual_coef[rows])
                 )
-            unit = one.objective_unit
-            tol = allowed / total / unit if unit > 0.0 else np.inf
             of_output = context._replace(start=start_of_output)
             result = of_output.solved(one.in_workspace(), tol, method)
             coef[:, k], theta[rows] = result.best.coef, result.best.dual_coef
@@ -66,4 +62,4 @@ def output_by_output(
         monitor.check(n_iter, start)
         if not reached or context.is_over(monitor.n_iter):
             return
-        allowed *= FINER
+        tol *= FINER

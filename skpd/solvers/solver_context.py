@@ -47,8 +47,8 @@ class SolverContext(NamedTuple):
 
     @property
     def goal(self) -> float:
-        """The gap at which the tolerance is reached."""
-        return self.monitor.tol * self.problem.objective_unit
+        """The gap at which the tolerance is reached, which decreases with better bounds."""
+        return self.monitor.goal
 
     @property
     def left(self) -> int:

@@ -71,6 +71,7 @@ def solve(
     start: Point | None = None,
     on_check: Callable[[Monitor], bool | None] | None = None,
     precision: DTypeLike = np.float64,
+    accuracy: float = 0.0,
     **options: Any,
 ) -> Solution:
     """Solve a problem and certify the solution.
@@ -81,7 +82,7 @@ def solve(
     solver : str, default="auto"
         The name of a method in the table `skpd.solvers.METHODS` that can solve the problem.
     tol : float
-        Relative gap at which to stop.
+        The relative gap at which to stop (`skpd.certificates.relative_gaps`).
     max_iter : int
     random_state : RandomState
     start : Point, default=None
@@ -90,6 +91,8 @@ def solve(
         Called with the monitor after every check; a true return value ends the run.
     precision : dtype, default=numpy.float64
         The precision of the coefficients and intercepts of the solution.
+    accuracy : float, default=0.0
+        A gap at which to stop as well.
     **options
         Options of the solver.
 
@@ -103,7 +106,7 @@ def solve(
     if start is not None:
         coef = np.asarray(start.coef, dtype=np.float64)
         start = replace(start, coef=coef, dual_coef=problem.plain_dual(start.dual_coef))
-    monitor = Monitor(problem, tol, on_check, precision)
+    monitor = Monitor(problem, tol, on_check, precision, accuracy)
     lost = False
     while True:
         try:
@@ -139,6 +142,6 @@ def _solved(solver: str, context: SolverContext, options: dict[str, Any]) -> Sol
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise
         interrupted = True
-    if start is not None and not monitor.relative_gap <= monitor.tol:
+    if start is not None and not monitor.primal - monitor.dual <= monitor.goal:
         monitor.consider(start)
     return monitor.solution(interrupted)

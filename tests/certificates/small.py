@@ -97,6 +97,7 @@ class Objective:
     null_objective: float = 1.0
     null_is_allowed: bool = True
     null_rounding: float = 0.0
+    null_lower_bound: float = 1.0
     objective_unit: float = 1.0
     n_samples: int = 1
     largest_target: float = 0.0
@@ -119,13 +120,16 @@ class Objective:
         self.asked.append(upper)
         return list(self.intervals)
 
+    def intervals_of_constants(self, upper):
+        return self.free_intervals(upper)
+
     def distances_of_products(self, gap):
         return self.distances
 
     def decision_costs(self, coef, free, theta):
         return self.costs
 
-    def prediction_intervals(self, coef, free, gap):
+    def prediction_intervals(self, coef, free, gap, theta, coefficients):
         return self.predictions
 
     def inactive_rows(self, lower, upper):

@@ -260,8 +260,8 @@ def test_vertices_of_parabolas(t, f, peak):
     [
         (0.0, 1.0, 0.0, 0.01),  # a hundredth of the gap
         (1.0, 3.0, 0.0, 0.02),
-        (1.0 - 2.0**-40, 1.0, 0.0, 1e-11),  # of the upper bound
-        (4.0 - 2.0**-40, 4.0, 0.0, 4e-11),
+        (1.0 - 2.0**-44, 1.0, 0.0, 1e-13),  # of the upper bound
+        (4.0 - 2.0**-42, 4.0, 0.0, 4e-13),
         (-1.0, 1.0, 0.0625, 0.0625),  # the accuracy
     ],
 )

@@ -16,7 +16,6 @@ from skpd.certificates import (
     dual_bound,
     dual_estimate,
     primal_objective,
-    relative_gap,
 )
 from skpd.certificates.coefficients import ImpliedBounds, implied_bounds_of
 from skpd.certificates.digits import rounded
@@ -133,7 +132,7 @@ def test_estimates_are_at_minus_the_gradient():
     assert dual_estimate(objective, 7.5, np.array([-2.0]), 9.0) == 7.5 - 2.0 - 2.0 - 2.0
 
 
-UNIT = Objective(null_rounding=0.25, objective_unit=8.0)
+UNIT = Objective(null_rounding=0.25, null_lower_bound=8.0, objective_unit=8.0)
 ROOM = 12.0 * ALLOWANCE + 0.5  # for the objective value 4
 
 
@@ -152,13 +151,6 @@ def test_bounds_above_by_more():
                 bound_below(objective, nextafter(4.0 + ROOM, inf), 4.0)
 
 
-def test_relative_gaps():
-    gaps = [relative_gap(UNIT, gap) for gap in (0.25, 0.5, 0.75, 2.0, nan)]
-    assert gaps == [0.0, 0.0, 0.09375, 0.25, 0.0]
-    assert relative_gap(replace(UNIT, objective_unit=0.5), 2.0) == 4.0
-    assert relative_gap(replace(UNIT, objective_unit=0.0), 2.0) == inf
-
-
 def test_certificates_and_their_evidence():
     """Rows that cost the gap with its allowance are counted."""
     slopes = np.array([0.5]), np.array([0.0])
@@ -167,7 +159,7 @@ def test_certificates_and_their_evidence():
     objective = replace(UNIT, costs=costs, distances=np.array([0.25]), left_out=[2])
     found, theta = certificate_of(objective, 4.0, bound, ([1.0], 0.0))
     assert theta is THETA and found.decisions_that_may_differ == 2
-    assert (found.primal, found.dual, found.gap, found.relative_gap) == (4.0, 1.0, 3.0, 0.375)
+    assert (found.primal, found.dual, found.gap, found.relative_gap) == (4.0, 1.0, 3.0, 3.0 / 7.0)
     assert found.implied_bounds.most == 2.5 and found.left_out == (2,)
     assert (found.radius, found.intercept_radius, found.radius_kind) == (3.0, 2.0, "initial")
     objective.costs = np.array([3.0 + 1.01 * ROOM])
@@ -266,7 +258,7 @@ def test_costs_that_fit_into_a_gap():
 
 
 PREDICTIONS = "predictions within 2 of an optimal model's (root mean square)"
-PROBABILITIES = "predicted probabilities within 0.5 of an optimal model's (root mean square)"
+PROBABILITIES = "predicted probabilities within 0.4 of an optimal model's (root mean square)"
 
 
 @pytest.mark.parametrize(
@@ -274,12 +266,14 @@ PROBABILITIES = "predicted probabilities within 0.5 of an optimal model's (root 
     [
         (RowBounds(), 1.0, []),
         (RowBounds(2.0, "predictions"), 1.0, [PREDICTIONS]),
+        (RowBounds(2.0, "predictions"), 1.01, []),  # more than half of that for the gap 4
         (RowBounds(2.0, "predictions"), inf, []),
-        (RowBounds(1.0, "predicted probabilities"), 0.25, [PROBABILITIES]),
+        (RowBounds(1.0, "predicted probabilities"), 0.16, [PROBABILITIES]),
         (RowBounds(1.0, "predicted probabilities"), 1.0, []),
         (RowBounds(1.0, "predicted probabilities"), 2.25, []),
-        (RowBounds(decisions=0), 1.0, []),
+        (RowBounds(decisions=3, n_decisions=5), 1.0, []),
         (RowBounds(decisions=4, n_decisions=4), 1.0, []),
+        (RowBounds(decisions=41, n_decisions=100), 1.0, []),  # above ten times the root
         (
             RowBounds(decisions=1200, n_decisions=3400), 1.0,
             ["at most 1,200 of 3,400 training decisions differ"],
@@ -287,7 +281,7 @@ PROBABILITIES = "predicted probabilities within 0.5 of an optimal model's (root 
     ],
 )  # fmt: skip
 def test_sentences_on_rows(implied_bounds, gap, sentences):
-    assert implied_bounds.sentences(gap, lambda value: f"{value:g}") == sentences
+    assert implied_bounds.sentences(gap, 0.0016, 4.0, lambda value: f"{value:g}") == sentences
 
 
 def test_evidence_on_rows_of_another_model():
@@ -318,9 +312,33 @@ def test_evidence_on_rows_of_another_model():
 def test_digits_that_are_printed(primal, dual, upper, lower, gap):
     certificate = Certificate(primal, dual, primal - dual, 1 / 3, "exact", 1.0, 1.0)
     assert str(certificate) == (
+        "reaches at least 66.6 % of what any model of this kind could improve on the best "
+        "constant\n"
         f"objective {upper}, lower bound {lower}: at most {gap} above the optimum, "
         "relative gap 0.34 (exact)"
     )
+
+
+@pytest.mark.parametrize(
+    ("relative_gap", "shown"),
+    [
+        (0.0, "all"), (9e-7, "all"), (1.1e-6, "at least 99.99989 %"), (0.25, "at least 75 %"),
+        (1.6e-4, "at least 99.984 %"), (0.996, "at least 0.4 %"), (0.1, "at least 90 %"),
+    ],
+)  # fmt: skip
+def test_shares_that_are_printed(relative_gap, shown):
+    """Rounded down, with two digits of what is left."""
+    text = str(Certificate(0.5, 0.4, 0.1, relative_gap, "exact", 1.0, 1.0)).splitlines()[0]
+    assert text.startswith(f"reaches {shown} of what any model of this kind could improve on")
+
+
+def test_shares_that_are_not_those_of_a_constant():
+    values = 0.5, 0.4, 0.1, 0.25, "exact", 1.0, 1.0
+    nothing = replace(Certificate(*values), relative_gap=1.5)
+    assert "is not known to reach any of what any model" in str(nothing)
+    assert "could improve on a feasible model" in str(Certificate(*values, reference="model"))
+    own = str(Certificate(*values, reference="objective"))
+    assert own.startswith("at most 25 % of the objective could be saved by another model\n")
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,13 @@ def test_a_constant_offset_moves_the_intercept_alone(name, shift, data):
         far = clone(model).fit(X_too, t, offset=offset + shift)
         assert_allclose(far.coef_, near.coef_, atol=1e-5)
         assert_allclose(far.intercept_, near.intercept_ - shift, atol=1e-5)
-        # the gap is relative to the same number
-        unit = far.certificate_.gap / far.certificate_.relative_gap
-        assert_allclose(near.certificate_.gap / near.certificate_.relative_gap, unit, rtol=1e-6)
+        # the gap is relative to the same constant
+        constants = [
+            clone(model).set_params(alpha=1e6).fit(X_too, t, offset=offset + more).certificate_
+            for more in (0.0, shift)
+        ]
+        assert_allclose(*(found.primal for found in constants), rtol=1e-9)
+        assert [found.relative_gap for found in constants] == [0.0, 0.0]
 
 
 def test_costs_of_all_sizes(rng):

@@ -142,7 +142,7 @@ def test_check_input_is_taken_and_data_checked_all_the_same(rng):
     found = LassoPDCertified.path(X, y, alphas=[0.1], check_input=False)
     assert found[1].shape == (8, 1)
     with pytest.warns(ConvergenceWarning) as caught:
-        LassoPDCertified(0.01, max_iter=1, tol=1e-15).fit(X, y)
+        ElasticNetPD(0.01, max_iter=1, solver="agm").fit(X, y)
     assert caught[0].filename == __file__
 
 

@@ -240,7 +240,7 @@ def test_multipliers_from_a_start():
     again.begin(has_start=True)
     proximal_multipliers(SolverContext(problem, again, monitor.best, 200, None))
     assert again.relative_gap <= 1e-6
-    assert again.n_iter < 30
+    assert again.n_iter < 40
 
 
 def test_multipliers_end_when_asked_to():

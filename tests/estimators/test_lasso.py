@@ -128,13 +128,16 @@ def test_other_smooth_losses_and_separable_penalties(loss, penalty, solver, rng)
 class Trace:
     """A monitor that keeps the iterates instead of judging them."""
 
-    done, n_iter, tol = False, 0, 0.0
+    done, n_iter, tol, goal = False, 0, 0.0, 0.0
 
     def __init__(self):
         self.points = {}
 
     def check(self, n_iter, point):
         self.points[n_iter] = point
+
+    def goal_at(self, primal, dual):
+        return self.goal
 
 
 def iterates(problem, solver, epochs, seed=0, start=None, **options):

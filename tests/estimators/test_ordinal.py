@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_the_model_of_the_rows_of_thresholds(rng, monkeypatch):
 
     def take(steps, iterate, *arguments):
         taken.append(0)
-        if len(taken) == 6:
+        if len(taken) == 9:
             raise KeyboardInterrupt
         return whole(steps, iterate, *arguments)
 

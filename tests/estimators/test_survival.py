@@ -268,8 +268,10 @@ def test_far_scores_are_those_of_centred_ones(rng):
     for shift, far in ((1e6, 0.0), (0.0, 1e8), (1e4, 1e4)):
         model = CoxPD(0.01, penalty="l2").fit(X + shift, y, offset=offset + far)
         assert model.converged_
-        assert model.certificate_.dual <= near.certificate_.primal
-        assert near.certificate_.dual <= model.certificate_.primal
+        # numbers near the shift are rounded
+        rounding = 1e-15 * max(shift, far)
+        assert model.certificate_.dual <= near.certificate_.primal + rounding
+        assert near.certificate_.dual <= model.certificate_.primal + rounding
         expected = near.predict_survival_function(X, offset=offset)
         found = model.predict_survival_function(X + shift, offset=offset + far)
         assert_allclose(found, expected, atol=0.02)

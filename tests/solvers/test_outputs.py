@@ -331,7 +331,8 @@ def test_a_task_of_one_class(penalty, loss, kind, rng):
     model = MultiTaskPD(0.05, loss=loss, penalty=penalty, tasks=3, max_iter=2000)
     model.fit(kind(X), y)
     assert model.converged_
-    unit = model.certificate_.gap / model.certificate_.relative_gap
+    certificate = model.certificate_
+    unit = certificate.dual + certificate.gap / certificate.relative_gap
     shares = [np.mean(y[k::3] == 1.0) for k in range(2)]
     if loss == "logistic":
         entropy = [-p * np.log(p) - (1 - p) * np.log(1 - p) for p in shares]
@@ -345,7 +346,7 @@ def test_a_penalty_need_not_treat_classes_alike(loss, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(25, 3)) + 5.0, np.append(np.arange(3), rng.integers(0, 3, 22))
     penalty = WeightedL1(10.0 ** rng.uniform(-3, 1, 9))
-    model = MultinomialPD(0.05, loss=loss, penalty=penalty, tol=1e-8).fit(X, y)
+    model = MultinomialPD(0.05, loss=loss, penalty=penalty, tol=1e-7).fit(X, y)
     certificate = model.certificate_
     assert model.converged_
     (problem,) = model._problems(X, y, None)[2]

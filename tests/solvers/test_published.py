@@ -35,6 +35,7 @@ class Trace:
     """A monitor that keeps the iterates instead of judging them."""
 
     done, n_iter, tol, primal, dual = False, 0, 1e-12, np.inf, 0.0
+    goal = 1e-12
 
     def __init__(self):
         self.points = {}
@@ -42,6 +43,9 @@ class Trace:
     def check(self, n_iter, point):
         self.points[n_iter] = point
         return 1.0
+
+    def goal_at(self, primal, dual):
+        return self.goal
 
 
 def last_iterate(method, problem, n, **options):

@@ -76,7 +76,8 @@ def null_sums(shard: Shard, block: Block, constant: float, at_kinks: bool) -> Su
     z = np.full(len(y), constant)
     exact = loss.with_target_error(0.0)  # errors of targets are none of the value itself
     distant = np.full(len(y), loss.distant_constant(constant))
-    low, high = null_slopes(loss, y, constant, at_kinks)
+    ends = null_slopes(loss, y, constant, at_kinks)
+    low, high = (loss.project_dual(y, end) for end in ends)
     slope = np.abs(loss.gradient(y, z))
     return {
         "largest": BoundedSum(loss.largest_mean(y, weights, z, 0.0, 0.0)),
@@ -84,12 +85,20 @@ def null_sums(shard: Shard, block: Block, constant: float, at_kinks: bool) -> Su
             exact.largest_mean(y, weights, z, 0.0, 0.0) - kernels.dot(weights, loss.value(y, z))
         ),
         "distant": BoundedSum(kernels.dot(weights, loss.value(y, distant))),
-        "low": kernels.dot(weights, low),
-        "high": kernels.dot(weights, high),
+        "low": BoundedSum(*kernels.compensated_dot(weights, low)),
+        "high": BoundedSum(*kernels.compensated_dot(weights, high)),
+        **_dual_values_at_ends(loss, block, low, high),
         "slope": kernels.dot(weights, slope),
         "steepest": Largest(float(np.max(slope, initial=0.0))),
         "range": Largest(float(np.max(np.subtract(*loss.dual_bounds(y)[::-1])))),
     }
+
+
+def _dual_values_at_ends(loss: Loss, block: Block, low: Array, high: Array) -> Sums:
+    """The dual objective at the lower and at the upper slopes of a constant."""
+    values = [loss.dual_value(block.y, block.weights, low)]
+    values.append(loss.dual_value(block.y, block.weights, high))
+    return dict(zip(("value_low", "value_high"), [BoundedSum(*v) for v in values], strict=True))
 
 
 # A model and a dual point

@@ -93,7 +93,7 @@ class RowsInShards(Rows):
         theta = RemoteVector(self.n_samples, sums.point)
         point = Point(np.zeros(self.n_coefficients), sums.constant, theta)
         scale = scale_of(sums.objective, sums.slope)
-        return NullModel(point, sums.objective, sums.rounding, unit, scale)
+        return NullModel(point, sums.objective, sums.rounding, unit, scale, sums.lower)
 
     @property
     def null_gradient(self) -> Array:

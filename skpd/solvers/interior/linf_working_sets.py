@@ -34,11 +34,11 @@ def interior_on_working_sets(context: SolverContext) -> None:
     gradient = problem.null_gradient
     signs = np.where(gradient > 0.0, -1.0, 1.0)
     free: Indices = np.sort(np.argsort(np.abs(gradient))[: WORKING_SETS.first_size])
-    height, tol = 0.0, WORKING_SETS.first_tol
+    height, accuracy = 0.0, WORKING_SETS.first_share * problem.objective_unit
     while not context.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
         programme, sides = _programme(problem, free, signs, height)
         max_iter = min(SETTINGS.inner_iterations, context.left)
-        n_iter = monitor.n_iter + minimise(programme, tol * problem.objective_unit, max_iter)
+        n_iter = monitor.n_iter + minimise(programme, accuracy, max_iter)
         point, height = programme.point(), float(programme.x[-1])
         coef = height * signs
         coef[free] = point.coef
@@ -53,12 +53,12 @@ def interior_on_working_sets(context: SolverContext) -> None:
         leaving = at_height & (violation[free] < 0.0)
         violation[free] = 0.0
         n_violating = int(np.count_nonzero(violation > 0.0))
-        if n_violating == 0 and tol <= WORKING_SETS.least_tol * monitor.tol:
+        if n_violating == 0 and accuracy <= WORKING_SETS.least_share * monitor.goal:
             return
         size = min(n_violating, max(WORKING_SETS.first_size, len(free)))
         worst = np.argpartition(-violation, max(size - 1, 0))[:size]
         free = np.union1d(free[~leaving], worst)
-        tol = WORKING_SETS.next_tol(monitor, tol)
+        accuracy = WORKING_SETS.next_accuracy(monitor, accuracy)
 
 
 def _programme(

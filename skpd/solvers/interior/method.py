@@ -42,8 +42,6 @@ def interior_point(context: SolverContext, *, precise: bool = False) -> None:
         CertificateSchedule(context, SCHEDULE),
         monitor.n_iter,
     )
-    goal = SETTINGS.products_goal * max(monitor.tol, np.finfo(float).eps)
-    goal *= context.problem.objective_unit
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
             while True:
@@ -54,7 +52,7 @@ def interior_point(context: SolverContext, *, precise: bool = False) -> None:
                     monitor.check(n_iter, programme.point())
                 if schedule.is_over:
                     return
-                state.step(goal)
+                state.step(SETTINGS.products_goal * monitor.goal)
                 n_iter += 1
         except (LinAlgError, KeyboardInterrupt) as end:
             monitor.check(n_iter, programme.point())
@@ -70,7 +68,7 @@ def interior_point_to_the_zeros(context: SolverContext, *, precise: bool = False
         interior_point(context, precise=precise)
     finally:
         monitor.tol = tol
-        monitor.done = monitor.stopped or monitor.relative_gap <= tol
+        monitor.done = monitor.stopped or monitor.primal - monitor.dual <= monitor.goal
 
 
 def minimise(

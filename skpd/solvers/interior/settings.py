@@ -102,18 +102,20 @@ class WorkingSetSettings:
 
     # The number of coefficients at first; later sets are at most twice as large as the last one
     first_size: int = 300
-    # Relative gap to which the first working set is solved, as the set will change
-    first_tol: float = 0.03
+    # The gap to which the first working set is solved, as the set will change, as a share of the
+    # objective of the best constant
+    first_share: float = 0.03
     # The gap for the next working set, as a share of the last gap; and the least one, as a share
     # of the requested gap
-    tol_factor: float = 0.1
-    least_tol: float = 0.3
+    next_share: float = 0.1
+    least_share: float = 0.3
     # Relative distance from the height at which a coefficient of a loss with kinks joins it
     height_distance: float = 1e-3
 
-    def next_tol(self, monitor: Monitor, tol: float) -> float:
-        """The relative gap for the next working set, after one that was solved to ``tol``."""
-        return max(self.least_tol * monitor.tol, min(self.tol_factor * monitor.relative_gap, tol))
+    def next_accuracy(self, monitor: Monitor, accuracy: float) -> float:
+        """The gap for the next working set, after one that was solved to ``accuracy``."""
+        gap = monitor.primal - monitor.dual
+        return max(self.least_share * monitor.goal, min(self.next_share * gap, accuracy))
 
 
 SETTINGS = InteriorSettings()

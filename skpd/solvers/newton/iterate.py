@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..._typing import Array
-from ...certificates import dual_estimate, relative_gap
+from ...certificates import dual_estimate
 from ...problems import Point, Problem
+from ..monitor import Monitor
 from .rows import AllRows, RowSide
 
 
@@ -97,13 +98,18 @@ class Iterate:
         return min(cost, -float(np.sum(slope * problem.split(self.w)[1])))
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The estimated gap, and the objective value to which it belongs."""
+        return self.gap, self.upper
+
+    @property
     def objective(self) -> float:
         """The smoothed objective without its proximal term, a lower bound on P(w)."""
         return self.loss + self.penalty_value
 
-    def is_within(self, tol: float) -> bool:
-        """Whether the estimated relative gap is at most ``tol``."""
-        return relative_gap(self.problem, self.gap) <= tol
+    def goal(self, monitor: Monitor) -> float:
+        """The gap at which the run ends, if the estimated bounds are right."""
+        return monitor.goal_at(self.upper, self.upper - self.gap)
 
     def point(self) -> Point:
         """The primal and the dual point for a certificate, on all rows."""

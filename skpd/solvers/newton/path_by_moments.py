@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._typing import Array
+from ...certificates import Certificate, largest_gap
 from ...designs.gram import MatrixCurvature
 from ...problems import Problem, Solution
 from ...problems.moments import Moments
@@ -51,8 +52,14 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     models[:, d] -= models @ means
     certificates = moments.certificates(alphas.tolist(), models)
     n_steps = models[:, :d].any(axis=1).astype(int).tolist()
+
+    def is_good(certificate: Certificate) -> bool:  # a gap may be nan
+        goal = largest_gap(problem, tol, certificate.primal, certificate.dual)
+        return 0.0 <= certificate.gap <= goal
+
     return [
         Solution(*problem.split(u[:-1]), None, certificate, n_iter, True, NO_HISTORY)
-        if certificate.gap >= 0.0 and certificate.relative_gap <= tol else None  # a gap may be nan
+        if is_good(certificate)
+        else None
         for u, n_iter, certificate in zip(models, n_steps, certificates, strict=True)
     ]  # fmt: skip

@@ -118,7 +118,7 @@ class _Rounds:
         self.working_set = WorkingSet(problem)
         self.shrinking = Shrinking(None if start is not None else 1.0)
         self.prediction = PathPrediction(problem, last)
-        self.steps = NewtonSteps(problem, self.envelope, monitor.tol)
+        self.steps = NewtonSteps(problem, self.envelope, monitor)
         self.schedule = CertificateSchedule(context._replace(problem=problem), SCHEDULE)
         self.n_iter, self.budget, self.stalled = monitor.n_iter, np.inf, False
         if last is not None:
@@ -224,10 +224,10 @@ class _Rounds:
 
     def return_to_all(self) -> None:
         """Return to all rows, once the restricted problem is solved well enough."""
-        iterate = self.iterate
-        self.steps.expect_simplified(iterate.gap)
+        iterate, goal = self.iterate, self.iterate.goal(self.monitor)
+        self.steps.expect_simplified(iterate.gap, goal)
         if not self.is_on_all and (
-            iterate.is_within(self.monitor.tol) or self.shrinking.is_due(iterate.gap, self.n_iter)
+            iterate.gap <= goal or self.shrinking.is_due(iterate.gap, self.n_iter)
         ):
             self.shrinking.restore(iterate, self.envelope.sigma)
             self.evaluate()
@@ -236,7 +236,7 @@ class _Rounds:
 
     def certify_if_due(self) -> None:
         """Compute a certificate if it may end the run, and from time to time."""
-        if self.is_on_all and self.schedule.is_due(self.n_iter, self.iterate.gap):
+        if self.is_on_all and self.schedule.is_due(self.n_iter, *self.iterate.bounds):
             self.monitor.check(self.n_iter, self.iterate.point())
 
     def certify_the_last(self) -> None:

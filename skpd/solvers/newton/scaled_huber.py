@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._typing import Array
+from ...certificates import largest_gap
 from ...certificates.rigorous import rigorous_dual, rigorous_primal
 from ...designs.conjugate_gradients import conjugate_gradients
 from ...losses import Absolute
@@ -37,9 +38,9 @@ def scaled_huber_bounds(
         proof = rigorous_dual(problem, loss.dual_point(state.theta), upper)
         if proof[0] > lower:
             lower, rounding = proof
-        gap = (upper - lower) / problem.objective_unit
-        if gap <= tol:
+        if upper - lower <= largest_gap(problem, tol, upper, lower):
             return upper, lower, rounding
+        gap = (upper - lower) / problem.objective_unit
         if loss.epsilon == 1.0 or patience.is_over(n_iter, gap) or not state.step(gap):
             break
     flat = _at_scale_zero(problem, tol, max_iter)
@@ -65,7 +66,6 @@ def _at_scale_zero(problem: Problem, tol: float, max_iter: int) -> Solution:
         alpha=problem.alpha / problem.loss.epsilon,
         fit_intercept=problem.fit_intercept,
     )
-    tol *= problem.objective_unit / (problem.loss.epsilon * (flat.objective_unit or 1.0))
     random_state = np.random.RandomState(0)
     solution = solve(flat, tol=tol, max_iter=max_iter, random_state=random_state)
     if solution.interrupted:

@@ -5,6 +5,7 @@ import numpy as np
 from ..._typing import Array, Indices
 from ...kernels import dot
 from ...problems import Problem
+from ..monitor import Monitor
 from .envelope import Envelope
 from .iterate import Iterate
 from .quadratic import QuadraticModel, quadratic_model
@@ -20,8 +21,8 @@ class NewtonSteps:
     ----------
     problem : Problem
     envelope : Envelope
-    tol : float
-        The relative gap at which the run ends.
+    monitor : Monitor
+        The monitor of the run, which knows the gap at which it ends.
 
     Attributes
     ----------
@@ -32,16 +33,15 @@ class NewtonSteps:
         curvature, as it starts where the curvature of all rows is no more accurate.
     """
 
-    def __init__(self, problem: Problem, envelope: Envelope, tol: float) -> None:
-        self.problem, self.envelope = problem, envelope
-        self.target = tol * problem.objective_unit
+    def __init__(self, problem: Problem, envelope: Envelope, monitor: Monitor) -> None:
+        self.problem, self.envelope, self.monitor = problem, envelope, monitor
         self.keeps_curvature = False
         self.sample: RowSide | None = None
         self._last_gap = np.inf
 
-    def expect_simplified(self, gap: float) -> None:
-        """Keep the last curvature if a decrease of the gap as in the last step is sufficient."""
-        max_square = SETTINGS.simplified_margin * self.target * self._last_gap
+    def expect_simplified(self, gap: float, goal: float) -> None:
+        """Keep the last curvature if a decrease of the gap as in the last step reaches a goal."""
+        max_square = SETTINGS.simplified_margin * goal * self._last_gap
         self.keeps_curvature |= (
             self.envelope.exact and gap * gap <= max_square and self._last_gap < np.inf
         )
@@ -70,7 +70,7 @@ class NewtonSteps:
         iterate.near_solution = envelope.exact and (self.keeps_curvature or quadratic)
         self.keeps_curvature = False
         w = iterate.w[inside]
-        tol = self._accuracy(model, chosen, iterate.upper)
+        tol = self._accuracy(model, chosen, iterate)
         p = model.minimise(g[inside], w, problem.penalty, problem.alpha, columns, tol)
         if quadratic and chosen.complete:  # probably the last step
             iterate.w[inside] = p
@@ -88,14 +88,15 @@ class NewtonSteps:
         iterate.w[inside] = p
         return length > 0.0
 
-    def _accuracy(self, model: QuadraticModel, chosen: Chosen, upper: float) -> float:
+    def _accuracy(self, model: QuadraticModel, chosen: Chosen, iterate: Iterate) -> float:
         """The largest change of a gradient at which to stop minimising a model."""
         problem, penalty = self.problem, self.problem.penalty
         if problem.loss.constant_curvature:
             tol = chosen.violation * model.accuracy.quadratic
             # the model is exact: an error of a gradient adds the error times the radius to the gap
             last = chosen.complete and penalty.is_norm
-            return min(tol, self.target * problem.alpha / upper) if last else tol
+            goal = iterate.goal(self.monitor)
+            return min(tol, goal * problem.alpha / iterate.upper) if last else tol
         accuracy = model.accuracy
         return chosen.violation * (accuracy.smooth if self.envelope.exact else accuracy.kinked)
 

@@ -52,8 +52,8 @@ class SmoothedObjectives(ABC):
         ``largest`` is the largest effect of a level of 1 on the loss.
         """
         problem, monitor = self.problem, self.context.monitor
-        tol = max(monitor.tol, SETTINGS.least_tol)
-        last = SETTINGS.last_level * tol * problem.objective_unit / largest
+        goal = max(monitor.goal, SETTINGS.least_tol * problem.objective_unit)
+        last = SETTINGS.last_level * goal / largest
         gap = monitor.primal - monitor.dual
         mu = max(last, SETTINGS.first_level * gap / largest) if smoothing == "homotopy" else last
         while not self.schedule.is_over:

@@ -60,11 +60,11 @@ class _Bundle:
 
     def minimise(self) -> None:
         problem, monitor, cuts = self.problem, self.context.monitor, self.cuts
-        goal, max_iter = self.context.goal, self.context.max_iter
+        max_iter = self.context.max_iter
         schedule = CertificateSchedule(self.context, SCHEDULE)
         gap, rho, failures = problem.objective_unit, self._first_rho(), 0
         for n_iter in range(monitor.n_iter + 1, max_iter + 1):
-            accuracy = SETTINGS.master_share * max(gap, goal)
+            accuracy = SETTINGS.master_share * max(gap, self.context.goal)
             try:
                 variables, shares = minimised(cuts, accuracy, self.best, rho)
             except LinAlgError:
@@ -85,7 +85,7 @@ class _Bundle:
             gap = max(self.value - self.lower, 0.0)
             if rho > 0.0:
                 rho = self._next_rho(rho, expected, before - self.value, gap)
-            if schedule.is_due(n_iter, self.value - lower):
+            if schedule.is_due(n_iter, self.value - lower, self.value):
                 monitor.check(n_iter, Point(*self.problem.split(self.best), combined))
             if schedule.is_over:
                 return

@@ -7,8 +7,9 @@ import numpy as np
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ...problems.thresholds import threshold_rows
-from ..certificate_schedule import CERTIFY_AT
+from ..certificate_schedule import CERTIFY_AT, FINER
 from ..monitor import Monitor, interrupted
+from ..separate_outputs import ROUNDS
 from ..solver_context import SolverContext
 from .settings import ROWS
 
@@ -41,12 +42,7 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         coef = np.append(start.coef, t[1:] - t[0])
         z = row_problem.matvec(row_problem.join(coef, -t[0]))
         start = Point(coef, -t[0], row_problem.loss.gradient(row_problem.y, z))
-    tol = (
-        CERTIFY_AT
-        * monitor.tol
-        * problem.objective_unit
-        / (loss.n_thresholds * row_problem.objective_unit)
-    )
+    tol = CERTIFY_AT * monitor.tol
     seen: list[Monitor] = []
 
     def on_check(solution: Monitor) -> bool:
@@ -59,11 +55,16 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         margins = loss.signs * np.reshape(point.dual_coef, loss.signs.shape)
         return Point(coef, 0.0, loss.balanced_dual(margins))
 
-    try:
-        limited = context._replace(start=start, max_iter=context.left)
-        solution = limited.solved(row_problem, tol, method, on_check)
-    except KeyboardInterrupt:
-        if seen:
-            monitor.consider(best())
-        raise
-    monitor.check(monitor.n_iter + solution.n_iter, best())
+    for _ in range(ROUNDS):
+        try:
+            limited = context._replace(start=start, max_iter=context.left)
+            solution = limited.solved(row_problem, tol, method, on_check)
+        except KeyboardInterrupt:
+            if seen:
+                monitor.consider(best())
+            raise
+        monitor.check(monitor.n_iter + solution.n_iter, best())
+        # the bound of the balanced dual point may be lower than that of the rows of thresholds
+        if not solution.done or context.is_over(monitor.n_iter):
+            return
+        start, tol = solution.best, FINER * tol
