@@ -23,7 +23,7 @@ boundary, and the row costs at least c_i times the least D_i + F_i there, the co
 number is at most the largest k for which the k smallest costs have a sum of at most G. A row
 without weight costs nothing, and counts. Only rows can differ whose interval of predictions
 contains the boundary. There are such intervals with a squared part of the penalty
-(`skpd.problems.prediction_intervals`).
+(`skpd.problems.prediction_intervals`), and for the hinge loss (`skpd.problems.pinned_rows`).
 """
 
 from collections.abc import Callable

@@ -158,6 +158,15 @@ class Loss(LossProperties, Value, ABC):
         """
         raise NotImplementedError
 
+    def intervals_of_predictions(
+        self, y: Array, theta: Array, costs: Array
+    ) -> tuple[Array, Array] | None:
+        """The ends of the intervals of z with l(y_i, z) + l*(y_i, theta_i) - theta_i z <= costs_i.
+
+        They may be larger. None where they are not computed.
+        """
+        return None
+
     def box_around(self, y: Array, theta: Array) -> tuple[Array, Array]:
         """Bounds of a box that contains theta, which is in the domain of l*, and is in it."""
         return self.dual_bounds(y)

@@ -17,6 +17,7 @@ from .jensen_groups import RowGroup, RowGroups
 from .maxima_over_multipliers import Multipliers
 from .numerical import SIGNED_POWERS, last_above, root_of_slope
 
+SLACK = 1e-9  # of dual variables, above what balancing changes below their precision
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a loss and its conjugate, in EPSILON
 
 
@@ -198,6 +199,18 @@ class Hinge(_QuadraticHinge):
 
     def _phi_derivative(self, t: Array) -> Array:
         return np.where(t < 1.0, -1.0, 0.0)
+
+    def intervals_of_predictions(
+        self, y: Array, theta: Array, costs: Array
+    ) -> tuple[Array, Array]:
+        """The intervals of (1 - p) max(1 - m, 0) + p max(m - 1, 0) <= cost, with p = -y theta."""
+        p = -y * theta
+        slopes = np.maximum(np.stack([p, 1.0 - p]) - SLACK, 0.0)  # as the rounding of theta
+        with np.errstate(divide="ignore", over="ignore"):
+            above, below = costs / slopes
+        return np.where(y > 0, 1.0 - below, -1.0 - above), np.where(
+            y > 0, 1.0 + above, below - 1.0
+        )
 
     def _best_constant(self, positive: float, negative: float) -> float:
         return float(np.sign(positive - negative))

@@ -24,6 +24,7 @@ from .dual_points import RowPoint
 from .free_directions import FreeDirections
 from .interfaces import Free, ProblemParts, Rows
 from .null_model import NullModel, null_model
+from .pinned_rows import intervals_of_pinned_rows
 from .prediction_intervals import prediction_intervals
 from .problem import Problem
 from .regularisation import Regularisation
@@ -316,7 +317,10 @@ class RowsInMemory(Rows):
         # without flat or linear parts of the loss decisions are known well without intervals
         if self.of_outputs or self.loss.has_radius or not self.loss.piecewise_quadratic:
             return None
-        return prediction_intervals(problem, coef, free, gap)
+        intervals = prediction_intervals(problem, coef, free, gap)
+        if intervals is not None or theta is None or coefficients is None:
+            return intervals
+        return intervals_of_pinned_rows(problem, (coef, free), gap, theta, coefficients)
 
     # Dual points
 

@@ -1,0 +1,138 @@
+"""Intervals of predictions from the rows and coefficients that a small gap pins down.
+
+Each term of the gap G is at most G (`skpd.certificates.row_bounds`). So ``c_i F_i(z_i*) <= G``
+bounds the prediction of a row whose dual variable is inside its bounds to within t_i of that of
+the model. The coefficients of an optimal model are within b_j of w_j
+(`skpd.certificates.coefficients`). Let d be the difference of both models' coefficients of the
+columns whose b_j is not small, and of their intercepts. Choose as many linearly independent rows
+of (x_i, 1) and units as there are columns, and call them A, so that |A d| <= t. For every matrix K
+and every row x ::
+
+    x.d = (x K) (A d) + (x - x K A) d,    |x.d| <= |x K| t + |x - x K A| b
+
+with K the inverse of A up to rounding, which the second term covers. This holds for any choice of
+A. Where the optimum is degenerate, the smallest t are large, and the intervals wide.
+"""
+
+from collections.abc import Callable
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+
+from .._floats import EPSILON
+from .._typing import Array, Indices, Numbers
+from .interfaces import ProblemParts
+
+LARGEST_TABLE = 50_000  # entries of X that are held at once, 400 kB
+LARGEST_BLOCK = 200  # unknowns; selecting a block takes the square of these times the rows
+TINY = np.finfo(float).tiny
+ROUNDED = 1.0 + 1e-9  # above the rounding of dual variables, and of a few operations
+
+
+def intervals_of_pinned_rows(
+    problem: ProblemParts, model: tuple[Array, Numbers], gap: float, theta: Array,
+    coefficients: Callable[[], Array | None],
+) -> tuple[Array, Array] | None:  # fmt: skip
+    """The ends of intervals of every optimal model's predictions; None for most losses.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with a scalar loss for each row, whose rows are in memory.
+    model : tuple of ndarray and float
+        Coefficients and intercept.
+    gap : float
+        The gap of the model and theta, with room for rounding.
+    theta : ndarray of shape (n_samples,)
+        A dual point in the domain of the conjugate losses.
+    coefficients : callable
+        Returns intervals of the coefficients of every optimal model, of shape (n_features, 2).
+    """
+    intervals = _of_single_rows(problem, gap, theta)
+    of_coefficients = None if intervals is None else coefficients()
+    if intervals is None or of_coefficients is None:
+        return intervals
+    coef, free = model
+    (lower, upper), (z, error) = intervals, problem.predictions(coef, free)
+    reach = np.max(np.abs(of_coefficients - coef[:, np.newaxis]), axis=1) * ROUNDED
+    share = sqrt(gap / problem.objective_unit)
+    columns = np.flatnonzero(~(reach <= share * float(np.max(np.abs(coef), initial=0.0))))
+    size = len(columns) + bool(problem.fit_intercept)
+    if not 0 < size <= LARGEST_BLOCK:
+        return lower, upper
+    lowest, highest = problem.free_intervals(problem.null_objective)[0]
+    bounds = reach[columns]
+    if problem.fit_intercept:
+        bounds = np.append(bounds, max(highest - float(free), float(free) - lowest) * ROUNDED)
+
+    def table(rows: Indices) -> Array:
+        """The chosen columns of some rows, and ones for the intercept."""
+        x = problem.design.rows(rows).table(columns)
+        return np.column_stack([x, np.ones(len(x))]) if problem.fit_intercept else x
+
+    norms = problem.design.row_norms()
+    error = error + norms * (float(np.linalg.norm(np.delete(reach, columns))) * ROUNDED)
+    distances = np.maximum(upper - z, z - lower) + error
+    with np.errstate(divide="ignore", over="ignore"):
+        is_near = np.isfinite(distances) & (distances * share <= gap / problem.weights)
+    rows = np.flatnonzero(is_near)
+    rows = rows[np.argsort(distances[rows])][: LARGEST_TABLE // size]
+    block = _Block.of(table(rows), distances[rows], bounds)
+    if block is None:
+        return lower, upper
+    differences = block.largest_differences
+    half_widths = norms * float(np.linalg.norm(differences[: len(columns)])) * ROUNDED + error
+    half_widths += float(np.sum(differences[len(columns) :]))
+    ends = np.maximum(lower, z - half_widths), np.minimum(upper, z + half_widths)
+    unsure = np.flatnonzero((ends[0] <= 0.0) & (ends[1] >= 0.0))  # whose decisions may differ
+    n_at_once = LARGEST_TABLE // max(problem.design.shape[1], size)
+    for first in range(0, len(unsure), max(n_at_once, 1)):
+        rows = unsure[first : first + max(n_at_once, 1)]
+        half_widths[rows] = block.half_widths(table(rows)) + error[rows]
+    return np.maximum(lower, z - half_widths), np.minimum(upper, z + half_widths)
+
+
+def _of_single_rows(problem: ProblemParts, gap: float, theta: Array) -> tuple[Array, Array] | None:
+    """The intervals of predictions for which a row by itself takes no more than the gap."""
+    with np.errstate(divide="ignore", over="ignore"):
+        costs = gap * ROUNDED / problem.weights
+    return problem.loss.intervals_of_predictions(problem.y, theta, costs)
+
+
+class _Block(NamedTuple):
+    """Rows A with |A d| <= distances and |d| <= bounds, and the inverse K of A up to rounding."""
+
+    A: Array
+    K: Array
+    distances: Array
+    bounds: Array
+
+    @classmethod
+    def of(cls, rows: Array, distances: Array, bounds: Array) -> "_Block | None":
+        """The rows or units with the smallest distances that are independent; None if singular."""
+        if not np.isfinite(bounds).all():
+            return None
+        candidates = np.vstack([rows, np.eye(len(bounds))])
+        distances = np.maximum(np.append(distances, bounds), TINY)
+        scaled = candidates / distances[:, np.newaxis]
+        _, order = qr(scaled.T, mode="r", pivoting=True, check_finite=False)
+        chosen = order[: len(bounds)]
+        try:
+            K = np.linalg.inv(candidates[chosen])
+        except np.linalg.LinAlgError:
+            return None
+        return cls(candidates[chosen], K, distances[chosen], bounds)
+
+    def half_widths(self, table: Array) -> Array:
+        """Bounds on |x.d| for the rows x of a table, as in the module."""
+        product = table @ self.K
+        rounding = len(self.bounds) * 4.0 * EPSILON * (np.abs(product) @ np.abs(self.A))
+        residual = np.abs(table - product @ self.A) + rounding
+        return (np.abs(product) @ self.distances + residual @ self.bounds) * ROUNDED
+
+    @property
+    def largest_differences(self) -> Array:
+        """Bounds on the |d_j|."""
+        return np.minimum(self.half_widths(np.eye(len(self.bounds))), self.bounds)
