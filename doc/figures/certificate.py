@@ -32,8 +32,8 @@ def draw(palette):
     share = {"transform": axes.transAxes}
     axes.text(0.48, 0.57, "objective of the model so far", color=palette.upper, **share)
     axes.text(0.49, 0.1, "lower bound for every model", color=palette.lower, **share)
-    differ = model.certificate_.decisions_that_may_differ
-    end = f"at most {differ} of {len(y)} decisions\ndiffer from the best model's"
+    reached = str(model.certificate_).split("%")[0]
+    end = f"{reached}% of what any\nmodel could improve on a constant"
     axes.text(0.97, 0.93, end, color=palette.text, va="top", ha="right", **share)
     where = "the best\npossible value\nis in here"
     axes.text(0.04, 0.45, where, color=palette.text, va="center", **share)

@@ -24,7 +24,7 @@ def _models():
 def draw(palette):
     """Bounds, gap and the unit of the relative gap."""
     certificate, best = _models()
-    constant = certificate.gap / certificate.relative_gap
+    constant = certificate.dual + certificate.gap / certificate.relative_gap
     figure, axes = plt.subplots(figsize=(7.0, 2.7), layout="constrained")
     axes.axhline(0.0, color=palette.muted, linewidth=1.2)
     axes.plot([certificate.dual, certificate.primal], [0.0, 0.0], color=palette.band, alpha=0.25,
@@ -41,7 +41,7 @@ def draw(palette):
         axes.text(value, -0.42, name, ha="center", va="top", color=colour, family="monospace")
     spans = [
         (-1.05, (certificate.dual, certificate.primal), "gap"),
-        (-1.75, (0.0, constant), "relative_gap is the gap as a share of this"),
+        (-1.75, (certificate.dual, constant), "relative_gap is the gap as a share of this"),
     ]
     for height, ends, text in spans:
         axes.annotate("", (ends[0], height), (ends[1], height), color=palette.muted,
