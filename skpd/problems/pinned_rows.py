@@ -15,7 +15,7 @@ A. Where the optimum is degenerate, the smallest t are large, and the intervals 
 """
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,9 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from .interfaces import ProblemParts
 
+# The root of the largest gap for which intervals are computed, relative to the objective of the
+# best constant: for larger ones they exclude little
+LARGEST_SHARE = 3e-3
 LARGEST_TABLE = 50_000  # entries of X that are held at once, 400 kB
 LARGEST_BLOCK = 200  # unknowns; selecting a block takes the square of these times the rows
 TINY = np.finfo(float).tiny
@@ -50,14 +53,14 @@ def intervals_of_pinned_rows(
     coefficients : callable
         Returns intervals of the coefficients of every optimal model, of shape (n_features, 2).
     """
-    intervals = _of_single_rows(problem, gap, theta)
+    share = sqrt(gap / problem.objective_unit) if problem.objective_unit > 0.0 else inf
+    intervals = _of_single_rows(problem, gap, theta) if share <= LARGEST_SHARE else None
     of_coefficients = None if intervals is None else coefficients()
     if intervals is None or of_coefficients is None:
         return intervals
     coef, free = model
     (lower, upper), (z, error) = intervals, problem.predictions(coef, free)
     reach = np.max(np.abs(of_coefficients - coef[:, np.newaxis]), axis=1) * ROUNDED
-    share = sqrt(gap / problem.objective_unit)
     columns = np.flatnonzero(~(reach <= share * float(np.max(np.abs(coef), initial=0.0))))
     size = len(columns) + bool(problem.fit_intercept)
     if not 0 < size <= LARGEST_BLOCK:
