@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from math import ceil, floor, inf, log10
+from math import ceil, exp, floor, inf, log10
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from .row_bounds import NOTHING, RowBounds
 
 DIGITS = 6  # digits printed of an objective value, or more where the lower bound shares them
 SHOWN = 5  # features that are listed
+LARGEST_WIDTH = 1.0  # of intervals of coefficients whose hazard ratios are told
 LEAST_PERCENT = 1e-4  # smaller percentages are not shown
 OF_GAP = 2  # number of differing digits that are then printed
 
@@ -187,6 +188,14 @@ class Certificate:
             self.primal,
             lambda value: rounded(value, OF_GAP, ROUND_CEILING),
         )
+        if self.row_bounds.of_hazards:
+            widths = np.subtract(*self.coefficient_bounds.T[::-1])
+            factor = exp(min(float(np.max(widths, initial=0.0)), LARGEST_WIDTH))
+            if factor <= 2.0:
+                about.append(
+                    "every hazard ratio of an optimal model is known within a factor of "
+                    f"{rounded(factor, OF_GAP + 2, ROUND_CEILING)}"
+                )
         if self.left_out:
             features = ", ".join(map(str, self.left_out[:SHOWN]))
             more = f" and {len(self.left_out) - SHOWN} more" if len(self.left_out) > SHOWN else ""

@@ -159,6 +159,9 @@ class Objective(Protocol):
         losses with kinks.
         """
 
+    def sum_of_means(self, coef: Array, free: Numbers) -> float | None:
+        """A lower bound on sum_i c_i a_i with `skpd.losses.Loss.weights_of_means`, or None."""
+
     def decision_costs(self, coef: Array, free: Numbers, theta: DualVector | None) -> Array | None:
         """Lower bounds on the shares of the gap of a model and theta that decisions may take.
 

@@ -17,6 +17,13 @@ squares l' is the residual, and for the logistic loss and the softmax, with L = 
 probability less the label. So the root of the weighted mean square of the distances is at most
 sqrt(2 L G), and sqrt(2 G / L) for a parabola of curvature L.
 
+**Means.** For the Poisson and the gamma loss ``D_i(z_i, z_i*) = a_i (1 - f_i + f_i log f_i)``,
+where f_i is the factor between the predicted means of both models, and a_i is the predicted mean,
+or the target over it. As ``3 (f - 1)^2 <= (4 + 2 f) (1 - f + f log f)``, Cauchy and Schwarz give
+for the mean T of ``|f_i - 1|`` with weights a_i, whose sum is S ::
+
+    S T^2 <= G (4 + 2 (1 + T)) / 3,    T <= g + sqrt(g^2 + 6 g),    g = G / (3 S).
+
 **Decisions.** If the decisions of both models on a row differ, z_i* is on the other side of the
 boundary, and the row costs at least c_i times the least D_i + F_i there, the cost of turning it
 (`skpd.losses.Loss.decision_costs`). The costs of all rows that differ are at most G. So their
@@ -57,6 +64,10 @@ class RowBounds:
         The rows that no optimal model depends on.
     reasons : dict
         Why one of these is not known, by the name of the attribute of `Certificate`.
+    means : float or None
+        A bound on the mean of ``|f - 1|`` for factors f between predicted means.
+    of_hazards : bool
+        Whether exp(w_j) are hazard ratios.
     """
 
     factor: float | None = None
@@ -65,11 +76,13 @@ class RowBounds:
     n_decisions: int = 0
     inactive: Mask | None = None
     reasons: dict[str, str] = field(default_factory=dict)
+    means: float | None = None
+    of_hazards: bool = False
 
     def without_decisions(self, reason: str) -> "RowBounds":
         """The implied_bounds for another model of the problem."""
         reasons = {**self.reasons, "decisions_that_may_differ": reason}
-        return replace(self, decisions=None, inactive=None, reasons=reasons)
+        return replace(self, decisions=None, means=None, inactive=None, reasons=reasons)
 
     def distance(self, gap: float) -> float | None:
         """The bound on the root mean square distance of predictions, for a gap."""
@@ -89,6 +102,12 @@ class RowBounds:
         if distance is not None and scale is not None and distance <= 0.5 * scale:
             found.append(
                 f"{self.of} within {shown(distance)} of an optimal model's (root mean square)"
+            )
+        if self.means is not None and self.means <= 0.5:
+            change = float(shown(self.means))
+            found.append(
+                f"predicted means within factors of {1.0 - change:g} and {1.0 + change:g} of an "
+                "optimal model's on average"
             )
         most = min(0.5, FEW * sqrt(relative_gap)) if relative_gap >= 0.0 else 0.5
         if self.decisions is not None and self.decisions <= most * self.n_decisions:
@@ -133,8 +152,9 @@ def row_bounds(
             "A gap bounds the distance of predictions for least squares, the logistic loss and "
             f"the softmax; the loss is {loss!r}."
         )
-    costs = inactive = None
+    costs = inactive = means = None
     if model is not None:
+        means = _change_of_means(objective.sum_of_means(*model), gap)
         costs = objective.decision_costs(*model, theta)
         intervals = objective.prediction_intervals(*model, gap, theta, coefficients)
         if intervals is not None:
@@ -147,8 +167,19 @@ def row_bounds(
             "Decisions are compared for losses of labels and of classes, with rows in memory and "
             f"without a noise budget; the loss is {loss!r}."
         )
-        return RowBounds(factor, of, inactive=inactive, reasons=reasons)
-    return RowBounds(factor, of, most_turned(costs, gap), len(costs), inactive, reasons)
+        return RowBounds(
+            factor, of, means=means, of_hazards=loss.of_hazards, inactive=inactive, reasons=reasons
+        )
+    decisions = most_turned(costs, gap)
+    return RowBounds(factor, of, decisions, len(costs), inactive=inactive, reasons=reasons)
+
+
+def _change_of_means(total: float | None, gap: float) -> float | None:
+    """The bound on the mean change of predicted means, for their sum S."""
+    if total is None or not total > 0.0:
+        return None
+    g = gap / (3.0 * total)
+    return (g + sqrt(g * g + 6.0 * g)) * ROUNDED
 
 
 def most_turned(costs: Array, gap: float) -> int:

@@ -167,6 +167,15 @@ class Loss(LossProperties, Value, ABC):
         """
         return None
 
+    def weights_of_means(self, y: Array, z: Array) -> Array | None:
+        """Numbers a_i of predicted means, by which a gap bounds how far these may be off.
+
+        With f = exp(z* - z), or its inverse in the same way for all rows, a_i are such that
+        ``l(y_i, z) - l(y_i, z*) - l'(y_i, z*) (z - z*) = a_i (1 - f + f log f)``. None where there
+        are none.
+        """
+        return None
+
     def box_around(self, y: Array, theta: Array) -> tuple[Array, Array]:
         """Bounds of a box that contains theta, which is in the domain of l*, and is in it."""
         return self.dual_bounds(y)

@@ -258,6 +258,9 @@ class Poisson(PowerDeviance):
 
     power: float = field(default=1.0, init=False, repr=False)
 
+    def weights_of_means(self, y: Array, z: Array) -> Array:
+        return np.exp(z)
+
 
 @dataclass(frozen=True)
 class Gamma(PowerDeviance):
@@ -274,6 +277,9 @@ class Gamma(PowerDeviance):
     """
 
     power: float = field(default=2.0, init=False, repr=False)
+
+    def weights_of_means(self, y: Array, z: Array) -> Array:
+        return y * np.exp(-z)
 
 
 @dataclass(frozen=True)
@@ -298,6 +304,9 @@ class NegativeBinomial(Deviance):
 
     dispersion: float = number(1.0, above=0.0)
     power: float = field(default=1.0, init=False, repr=False)
+
+    def weights_of_means(self, y: Array, z: Array) -> Array:
+        return np.exp(z)
 
     @property
     def k(self) -> float:

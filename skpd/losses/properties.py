@@ -72,6 +72,8 @@ class LossProperties:
         Whether the sign or the largest of the predictions of a row decides for a class.
     has_log_link : bool
         Whether the targets are not negative and exp(z) is a prediction of their mean.
+    of_hazards : bool
+        Whether exp(z) is a hazard, relative to that of others.
     has_offset : bool
         Whether the targets have a second column, of offsets that are added to the predictions.
     target_error : float
@@ -101,6 +103,7 @@ class LossProperties:
     of_quantiles: ClassVar[bool] = False
     has_decisions: ClassVar[bool] = False
     has_log_link: ClassVar[bool] = False
+    of_hazards: ClassVar[bool] = False
     has_offset: ClassVar[bool] = False
     has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False

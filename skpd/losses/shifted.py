@@ -82,6 +82,7 @@ class Shifted(Loss):
     quadratic_conjugate = attribute_of_part("inner.quadratic_conjugate")
     groups_have_weights = attribute_of_part("inner.groups_have_weights")
     linear_tails = attribute_of_part("inner.linear_tails")
+    has_log_link = attribute_of_part("inner.has_log_link")
     constant_curvature = attribute_of_part("inner.constant_curvature")
     is_log_likelihood = attribute_of_part("inner.is_log_likelihood")
     has_decisions = attribute_of_part("inner.has_decisions")
@@ -131,6 +132,10 @@ class Shifted(Loss):
     def gradient(self, y: Array, z: Array) -> Array:
         y, offset = _columns(y)
         return self.inner.gradient(y, z + offset)
+
+    def weights_of_means(self, y: Array, z: Array) -> Array | None:
+        y, offset = _columns(y)
+        return self.inner.weights_of_means(y, z + offset)
 
     def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
         y, offset = _columns(y)

@@ -95,6 +95,7 @@ class PartialLikelihood(StructuredLossOfRows):
     has_curvature = True
     hessian_by_table: ClassVar[bool] = True
     ignores_constants: ClassVar[bool] = True
+    of_hazards: ClassVar[bool] = True
 
     def __init__(
         self, time: Array, event: Array, sample_weight: Array, strata: Indices,

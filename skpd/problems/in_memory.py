@@ -302,6 +302,14 @@ class RowsInMemory(Rows):
         value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
         return upper - dual_estimate(problem, value, gradient, upper)
 
+    def sum_of_means(self, problem: ProblemParts, coef: Array, free: Numbers) -> float | None:
+        if self.of_outputs or not self.loss.has_log_link:
+            return None
+        z, error = problem.predictions(coef, free)
+        means = self.loss.weights_of_means(self.y, z)
+        # the means are exp(z) or exp(-z) times constants
+        return None if means is None else float(self.weights @ (means * (1.0 - 2.0 * error)))
+
     def decision_costs(
         self, problem: ProblemParts, coef: Array, free: Numbers, theta: Array
     ) -> Array | None:

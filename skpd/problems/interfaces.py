@@ -341,6 +341,10 @@ class Rows(ABC, Generic[Dual]):
         norms = np.sqrt(problem.squares[: self.n_coefficients])
         return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
 
+    def sum_of_means(self, problem: ProblemParts, coef: Array, free: Numbers) -> float | None:
+        """The sum of the `weights_of_means`, rounded down; None where they are not known."""
+        return None
+
     def decision_costs(
         self, problem: ProblemParts, coef: Array, free: Numbers, theta: Dual
     ) -> Array | None:

@@ -314,6 +314,10 @@ class Problem(ProblemParts):
             return None  # there is no bound on the optimal multipliers, on which slopes depend
         return self.rows.distances_of_products(self, gap)
 
+    def sum_of_means(self, coef: Array, free: Numbers) -> float | None:
+        coef = np.ascontiguousarray(coef, dtype=np.float64)
+        return self.rows.sum_of_means(self, coef, free)
+
     def decision_costs(self, coef: Array, free: Numbers, theta: DualVector | None) -> Array | None:
         if not self.lift.same_predictions:
             return None

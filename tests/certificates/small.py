@@ -105,6 +105,7 @@ class Objective:
     left_out: Any = ()
     loss: Any = SQUARED
     costs: Any = None
+    means: Any = None
     predictions: Any = None
     distances: Any = None
     asked: list = field(default_factory=list)
@@ -125,6 +126,9 @@ class Objective:
 
     def distances_of_products(self, gap):
         return self.distances
+
+    def sum_of_means(self, coef, free):
+        return self.means
 
     def decision_costs(self, coef, free, theta):
         return self.costs

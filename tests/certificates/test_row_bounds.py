@@ -1,5 +1,7 @@
 """What a gap says of predictions, decisions and rows, beside optima found otherwise."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -10,13 +12,16 @@ from sklearn.preprocessing import scale
 
 from benchmarks.gap_proofs import SOLVERS, a_problem, check
 from skpd import (
+    CoxPD,
     DRSVMClassifier,
+    GammaPD,
     KernelPdproxSVC,
     LassoPDCertified,
     LogisticPD,
     LPBoostClassifier,
     MultinomialPD,
     PdproxSVC,
+    PoissonPD,
     certify,
     path,
 )
@@ -228,3 +233,37 @@ def test_distance_along_a_path_that_moments_determine():
     ):
         true = np.sqrt(np.mean((z - optimal) ** 2))
         assert true <= certificate.prediction_distance + 1e-9
+
+
+@pytest.mark.parametrize("model", [PoissonPD, GammaPD])
+@pytest.mark.parametrize("tol", [0.5, 1e-2, 1e-4])
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_predicted_means_beside_those_of_an_optimum(model, tol, with_offset, rng):
+    """The mean of abs(f - 1) with the weights a_i, for the factors to an optimum at 1e-11."""
+    X, offset = rng.normal(size=(200, 4)), with_offset * rng.normal(size=200)
+    y, weights = rng.poisson(np.exp(0.5 * X[:, 0] + offset)) + 1.0, rng.uniform(0.5, 2.0, 200)
+    data = {"X": X, "y": y, "sample_weight": weights, "offset": offset}
+    fitted, best = (model(alpha=0.01, tol=each).fit(**data) for each in (tol, 1e-11))
+    means, optimal = (each.predict(X, offset=offset) for each in (fitted, best))
+    if model is PoissonPD:
+        factors, shares = optimal / means, weights * means
+    else:
+        factors, shares = means / optimal, weights * y / means
+    bound = fitted.certificate_.row_bounds.means
+    assert np.average(np.abs(factors - 1.0), weights=shares) <= bound
+    assert bound <= 3.0 * np.sqrt(fitted.certificate_.gap)
+    shown = re.search(r"within factors of (\S+) and (\S+) of an optimal", str(fitted.certificate_))
+    lower, upper = map(float, shown.groups())
+    assert lower <= 1.0 - bound and 1.0 + bound <= upper <= 1.0 + 1.2 * bound
+
+
+def test_hazard_ratios_are_told_where_they_are_known(rng):
+    X, time = rng.normal(size=(300, 3)), rng.exponential(size=300)
+    y = np.column_stack([time * np.exp(-X[:, 0]), np.ones(300)])
+    loose, tight = (CoxPD(0.1, penalty="l2", tol=tol).fit(X, y) for tol in (0.9, 1e-9))
+    assert "hazard ratio" not in str(loose.certificate_)
+    widths = np.ptp(tight.certificate_.coefficient_bounds, axis=1)
+    assert "every hazard ratio of an optimal model is known within a factor of 1.0" in str(
+        tight.certificate_
+    )
+    assert 0.0 < np.max(widths) < 0.1
