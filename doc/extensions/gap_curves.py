@@ -8,30 +8,30 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 def history_of(model, X, y):
-    """The history of a fit, and the unit of its relative gaps."""
+    """The history of a fit, and the objective value of the best constant, with which it begins."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
-    last = model.certificate_
-    return model.gap_history_, last.gap / last.relative_gap
+        history = model.fit(X, y).gap_history_
+    return history, history["primal"][0]
 
 
 def relative_gaps(model, X, y):
     """Iterations and certified relative gaps of a fit."""
-    history, unit = history_of(model, X, y)
-    return np.maximum(history["n_iter"], 1), history["gap"] / unit
+    history, constant = history_of(model, X, y)
+    return np.maximum(history["n_iter"], 1), history["gap"] / (constant - history["dual"])
 
 
 def relative_gaps_of_iterates(model, X, y):
     """Iterations and relative gaps of the recorded iterates themselves, not of the best so far."""
-    history, unit = history_of(model, X, y)
-    return history["n_iter"], (history["iterate_primal"] - history["iterate_dual"]) / unit
+    history, constant = history_of(model, X, y)
+    primal, dual = history["iterate_primal"], history["iterate_dual"]
+    return history["n_iter"], (primal - dual) / (constant - dual)
 
 
 def excesses(model, X, y, optimum):
-    """Iterations and the relative excess of the objective of the recorded iterates."""
-    history, unit = history_of(model, X, y)
-    return history["n_iter"], (history["iterate_primal"] - optimum) / unit
+    """Iterations and the excess of recorded iterates, as a share of the best constant's value."""
+    history, constant = history_of(model, X, y)
+    return history["n_iter"], (history["iterate_primal"] - optimum) / constant
 
 
 def gap_figure(palette, panels, ylabel, lowest=1e-7):

@@ -22,7 +22,7 @@ def _models():
 
 
 def draw(palette):
-    """Bounds, gap and the unit of the relative gap."""
+    """Bounds, gap and what the relative gap is a share of."""
     certificate, best = _models()
     constant = certificate.dual + certificate.gap / certificate.relative_gap
     figure, axes = plt.subplots(figsize=(7.0, 2.7), layout="constrained")

@@ -14,7 +14,7 @@ BETWEEN = np.geomspace(0.6, 0.006, 2000)
 
 
 def least_gaps(found, X, y):
-    """The least relative gap of all models of a lasso path, at many alphas.
+    """The least gap of all models of a lasso path at many alphas, over the constant's value.
 
     The dual point of a model is a multiple t of its residuals r, with the dual objective
     t r.y / n - t^2 |r|^2 / 2n, and t at most alpha n / max |X'r|.
@@ -49,7 +49,11 @@ def draw(palette):
         label = f"{name}, {len(found.alphas)} models"
         axes.plot(BETWEEN, gaps, color=color, label=label)
     axes.axhline(CERTIFIED, color=palette.muted, linestyle="--", label="certified for all alphas")
-    axes.set(xscale="log", xlabel="alpha", ylabel="least relative gap of a model")
+    axes.set(
+        xscale="log",
+        xlabel="alpha",
+        ylabel="least gap of a model, as a share\nof the constant's objective",
+    )
     axes.set_ylim(bottom=0.0)
     axes.legend(loc="upper left")
     return figure
