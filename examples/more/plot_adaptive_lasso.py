@@ -81,4 +81,4 @@ print(f"certified relative gap: {clf.certificate_.relative_gap:.1e}")
 # %%
 # The adaptive lasso selects 1 of 25 features without effect, the lasso 11, and
 # its coefficients are nearer to the true ones: 0.26 against 0.40. The fit with
-# two unpenalised features has a relative gap of 5e-6.
+# two unpenalised features has a relative gap of 8e-6.

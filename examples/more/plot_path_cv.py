@@ -102,4 +102,4 @@ plt.show()
 # %%
 # The ``alpha`` of the best score keeps 16 of 65 features, with an RMSE of 54.0.
 # The larger one keeps 9, with an RMSE of 55.6. Both models are certified to a
-# relative gap below 1e-12.
+# relative gap of 0: their gap is at most 1e-12 of the objective of the constant.
