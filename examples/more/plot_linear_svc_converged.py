@@ -144,6 +144,6 @@ plt.show()
 
 # %%
 # A gap of at most 1e-12 of the objective of the best constant counts as 0. With
-# ``C=1`` that of `LinearSVC` is 0 at ``tol=1e-11``, and the relative gap is 7e-4 at
-# ``tol=1e-12``. With ``C=0.1`` it is 0 at both. The fits with the smallest ``tol``
-# warn in either case, and only the certificate distinguishes the two.
+# ``C=1`` that of `LinearSVC` is 0 at ``tol=1e-11``, and the relative gap is 7e-4
+# at ``tol=1e-12``. With ``C=0.1`` it is 0 at both. The fits with the smallest
+# ``tol`` warn in either case, and only the certificate distinguishes the two.
