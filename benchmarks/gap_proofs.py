@@ -295,19 +295,19 @@ def greedy(problem, first, last, eps):
     count, covered = 0, first
     while True:
         high, low = np.log(covered), np.log(last)  # the lowest alpha that reaches up to covered
-        if reach(last).relative_gap(covered) <= eps:
+        if reach(last).share(covered) <= eps:
             return count + 1
         for _ in range(12):
             middle = 0.5 * (low + high)
-            good = reach(np.exp(middle)).relative_gap(covered) <= eps
+            good = reach(np.exp(middle)).share(covered) <= eps
             low, high = (low, middle) if good else (middle, high)
         model, count = reach(np.exp(high)), count + 1
         down, up = np.log(last), high
-        if model.relative_gap(last) <= eps:
+        if model.share(last) <= eps:
             return count
         for _ in range(20):
             middle = 0.5 * (down + up)
-            good = model.relative_gap(np.exp(middle)) <= eps
+            good = model.share(np.exp(middle)) <= eps
             down, up = (down, middle) if good else (middle, up)
         covered = np.exp(up)
 
@@ -374,7 +374,7 @@ def scores(n_problems, seed=3):
         high = low * 10.0 ** rng.uniform(0, 0.1)
         loose = exact(problem, low, tol=10.0 ** rng.uniform(-7, -2))
         reach = GapAlongPath(problem, loose)
-        eps = max(reach.relative_gap(alpha) for alpha in (low, high))
+        eps = max(reach.share(alpha) for alpha in (low, high))
         X, c = rng.normal(size=(50, drawn.X.shape[1])), rng.dirichlet(np.ones(50))
         y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=50)
         y = np.sign(y) if of_labels else y

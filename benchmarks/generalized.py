@@ -202,7 +202,7 @@ def race(name, model, fit, rivals, objective):
     own, model = seconds_of(partial(fit, model))
     gap = model.relative_gap_
     tight = fit(model.__class__(**{**model.get_params(), "tol": 1e-9})).certificate_
-    unit = tight.gap / max(tight.relative_gap, 1e-300)
+    unit = tight.dual + tight.gap / max(tight.relative_gap, 1e-300)
     parts, best = [], np.inf
     for rival, rival_fit in rivals:
         for tol in TOLERANCES:

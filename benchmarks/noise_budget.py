@@ -70,7 +70,8 @@ def campaign(n_problems, seed):
                 max_iter=max_iter,
             ).fit(X, y, weights)  # fmt: skip
             found = model.certificate_
-            unit = found.gap / found.relative_gap if found.relative_gap > 0.0 else 1.0
+            known = found.relative_gap > 0.0
+            unit = found.dual + found.gap / found.relative_gap if known else 1.0
             excess = max(excess, (found.dual - optimum) / unit)
         n_solved += model.converged_
         furthest = max(furthest, abs(found.primal - optimum) / unit)

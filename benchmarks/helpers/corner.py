@@ -118,7 +118,9 @@ def beside_peers(corner, data):
         warnings.simplefilter("ignore")
         tight = corner.ours(CLOSE * corner.accuracy, *data)
     certificate = tight.certificate_
-    unit = certificate.gap / certificate.relative_gap if certificate.relative_gap else 1.0
+    unit = 1.0
+    if certificate.relative_gap:
+        unit = certificate.dual + certificate.gap / certificate.relative_gap
     enough = certificate.dual + corner.accuracy * unit
     found = {"converged": False, "seconds": np.nan, "beside": "none", "theirs": np.inf}
     for tol in corner.tols:

@@ -127,7 +127,8 @@ def path(tol, X, y, alphas):
     found = skpd.path(LOGISTIC.estimator(X.shape[1], alphas[0], tol=tol), X, y, alphas=alphas)
     relative = max(certificate.relative_gap for certificate in found.certificates)
     duals = np.array([certificate.dual for certificate in found.certificates])
-    certificate = SimpleNamespace(dual=duals, gap=relative * np.log(2.0), relative_gap=relative)
+    gaps = relative * (np.log(2.0) - duals)
+    certificate = SimpleNamespace(dual=duals, gap=gaps, relative_gap=relative)
     return SimpleNamespace(
         coefs=found.coefs, certificate_=certificate, relative_gap_=relative,
         converged_=found.converged, n_iter_=found.n_iters,
