@@ -343,20 +343,17 @@ class Rows(ABC, Generic[Dual]):
 
     def sum_of_means(self, problem: ProblemParts, coef: Array, free: Numbers) -> float | None:
         """The sum of the `weights_of_means`, rounded down; None where they are not known."""
-        return None
 
     def decision_costs(
         self, problem: ProblemParts, coef: Array, free: Numbers, theta: Dual
     ) -> Array | None:
         """The shares of a gap that different decisions take; None where they are not known."""
-        return None
 
     def prediction_intervals(
         self, problem: ProblemParts, coef: Array, free: Numbers, gap: float, theta: Dual | None,
         coefficients: Callable[[], Array | None] | None,
     ) -> tuple[Array, Array] | None:  # fmt: skip
         """Intervals of the predictions of optimal models; None where they are not known."""
-        return None
 
     def in_order(self, coef: Array, intercept: Numbers) -> Numbers:
         """The intercept changed so that the predictions are in the domain of the loss."""
@@ -369,11 +366,9 @@ class Rows(ABC, Generic[Dual]):
 
     def new_products(self, of_path: bool) -> DualProducts | None:
         """A cache of products X' diag(c) theta; None where a run keeps none."""
-        return None
 
     def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram | None:
         """A cache of Gram matrices of weighted rows; None where a run keeps none."""
-        return None
 
     def by_columns(self, penalty: Penalty) -> Self:
         """The rows as a path over alpha uses them."""
@@ -381,7 +376,6 @@ class Rows(ABC, Generic[Dual]):
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         """The shift of features whose mean is far from 0; None if there are none."""
-        return None
 
     def shifted_intercept(self, intercept: Numbers, shift: Array, coef: Array) -> Numbers:
         """The intercept that gives the same predictions for features minus a shift."""

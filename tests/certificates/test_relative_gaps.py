@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize, minimize_scalar
 from sklearn.linear_model import PoissonRegressor
 
-from skpd import MatrixCompletionPD, PdproxSVC, PoissonPD, RowBlocks, certify, path
+from skpd import MatrixCompletionPD, MultiTaskPD, PdproxSVC, PoissonPD, RowBlocks, certify, path
 from skpd.certificates.relative_gaps import (
     FINEST,
     NEGLIGIBLE,
@@ -266,6 +266,15 @@ def test_counts_with_little_noise():
     y = rng.poisson(np.exp(X[:, :3] @ [4, 3, -2]))
     model = PoissonPD(alpha=1.0).fit(X, y)
     assert model.certificate_.gap <= 0.01 * model.certificate_.primal
+
+
+def test_tasks_without_noise():
+    """Data as in scikit-learn's issue 27928, where a gap of 1e-4 P_0 is most of the objective."""
+    random = np.random.RandomState(114514)
+    X, coef = random.normal(size=(256, 512)), np.zeros((512, 2))
+    coef[random.permutation(512)[:25]] = random.normal(size=(25, 2))
+    certificate = MultiTaskPD(alpha=0.01 / 256).fit(X, X @ coef).certificate_
+    assert certificate.gap <= 0.01 * certificate.primal
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 0.999])
