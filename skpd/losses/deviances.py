@@ -305,9 +305,6 @@ class NegativeBinomial(Deviance):
     dispersion: float = number(1.0, above=0.0)
     power: float = field(default=1.0, init=False, repr=False)
 
-    def weights_of_means(self, y: Array, z: Array) -> Array:
-        return np.exp(z)
-
     @property
     def k(self) -> float:
         return 1.0 / self.dispersion

@@ -82,7 +82,6 @@ class Shifted(Loss):
     quadratic_conjugate = attribute_of_part("inner.quadratic_conjugate")
     groups_have_weights = attribute_of_part("inner.groups_have_weights")
     linear_tails = attribute_of_part("inner.linear_tails")
-    has_log_link = attribute_of_part("inner.has_log_link")
     constant_curvature = attribute_of_part("inner.constant_curvature")
     is_log_likelihood = attribute_of_part("inner.is_log_likelihood")
     has_decisions = attribute_of_part("inner.has_decisions")

@@ -303,12 +303,14 @@ class RowsInMemory(Rows):
         return upper - dual_estimate(problem, value, gradient, upper)
 
     def sum_of_means(self, problem: ProblemParts, coef: Array, free: Numbers) -> float | None:
-        if self.of_outputs or not self.loss.has_log_link:
+        if self.of_outputs or self.loss.weights_of_means(self.y[:0], np.empty(0)) is None:
             return None
         z, error = problem.predictions(coef, free)
-        means = self.loss.weights_of_means(self.y, z)
-        # the means are exp(z) or exp(-z) times constants
-        return None if means is None else float(self.weights @ (means * (1.0 - 2.0 * error)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = cast(Array, self.loss.weights_of_means(self.y, z))
+            # they are exp(z) or exp(-z) times constants
+            total = float(self.weights @ (means * (1.0 - 2.0 * error)))
+        return total if total < np.inf else None
 
     def decision_costs(
         self, problem: ProblemParts, coef: Array, free: Numbers, theta: Array

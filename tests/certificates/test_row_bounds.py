@@ -22,6 +22,7 @@ from skpd import (
     MultinomialPD,
     PdproxSVC,
     PoissonPD,
+    TweediePD,
     certify,
     path,
 )
@@ -255,6 +256,12 @@ def test_predicted_means_beside_those_of_an_optimum(model, tol, with_offset, rng
     shown = re.search(r"within factors of (\S+) and (\S+) of an optimal", str(fitted.certificate_))
     lower, upper = map(float, shown.groups())
     assert lower <= 1.0 - bound and 1.0 + bound <= upper <= 1.0 + 1.2 * bound
+
+
+def test_no_such_bound_for_other_losses(rng):
+    X, y = rng.normal(size=(50, 2)), rng.poisson(2.0, 50)
+    for model in (PoissonPD(dispersion=0.5), TweediePD(power=1.5), LassoPDCertified()):
+        assert model.fit(X, y).certificate_.row_bounds.means is None
 
 
 def test_hazard_ratios_are_told_where_they_are_known(rng):
