@@ -172,8 +172,10 @@ class Objective(Protocol):
     def prediction_intervals(
         self, coef: Array, free: Numbers, gap: float, theta: DualVector | None,
         coefficients: Callable[[], Array | None] | None,
-    ) -> tuple[Array, Array] | None:  # fmt: skip
-        """The ends of intervals of every optimal model's predictions; None if not known.
+    ) -> tuple[Array, Array, Array] | None:  # fmt: skip
+        """The ends of intervals of every optimal model's predictions, and the model's own.
+
+        None if they are not known. The intervals need not contain the model's predictions.
 
         ``coefficients`` returns intervals of the coefficients of optimal models, or None.
         """

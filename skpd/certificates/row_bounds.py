@@ -158,10 +158,11 @@ def row_bounds(
         costs = objective.decision_costs(*model, theta)
         intervals = objective.prediction_intervals(*model, gap, theta, coefficients)
         if intervals is not None:
-            lower, upper = intervals
+            lower, upper, z = intervals
             inactive = objective.inactive_rows(lower, upper)
-            if costs is not None:  # intervals on one side of 0 leave no other decision
-                costs = np.where((lower > 0.0) | (upper < 0.0), inf, costs)
+            if costs is not None:  # intervals on the side of z leave no other decision
+                same = ((lower > 0.0) & (z > 0.0)) | ((upper < 0.0) & (z < 0.0))
+                costs = np.where(same, inf, costs)
     if costs is None:
         reasons["decisions_that_may_differ"] = (
             "Decisions are compared for losses of labels and of classes, with rows in memory and "

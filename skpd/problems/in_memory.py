@@ -323,7 +323,7 @@ class RowsInMemory(Rows):
     def prediction_intervals(
         self, problem: ProblemParts, coef: Array, free: Numbers, gap: float, theta: Array | None,
         coefficients: Callable[[], Array | None] | None,
-    ) -> tuple[Array, Array] | None:  # fmt: skip
+    ) -> tuple[Array, Array, Array] | None:  # fmt: skip
         # without flat or linear parts of the loss decisions are known well without intervals
         if self.of_outputs or self.loss.has_radius or not self.loss.piecewise_quadratic:
             return None

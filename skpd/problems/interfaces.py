@@ -352,7 +352,7 @@ class Rows(ABC, Generic[Dual]):
     def prediction_intervals(
         self, problem: ProblemParts, coef: Array, free: Numbers, gap: float, theta: Dual | None,
         coefficients: Callable[[], Array | None] | None,
-    ) -> tuple[Array, Array] | None:  # fmt: skip
+    ) -> tuple[Array, Array, Array] | None:  # fmt: skip
         """Intervals of the predictions of optimal models; None where they are not known."""
 
     def in_order(self, coef: Array, intercept: Numbers) -> Numbers:

@@ -24,6 +24,7 @@ from scipy.linalg import qr
 from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from .interfaces import ProblemParts
+from .prediction_intervals import shrunk
 
 # The root of the largest gap for which intervals are computed, relative to the objective of the
 # best constant: for larger ones they exclude little
@@ -37,8 +38,10 @@ ROUNDED = 1.0 + 1e-9  # above the rounding of dual variables, and of a few opera
 def intervals_of_pinned_rows(
     problem: ProblemParts, model: tuple[Array, Numbers], gap: float, theta: Array,
     coefficients: Callable[[], Array | None],
-) -> tuple[Array, Array] | None:  # fmt: skip
-    """The ends of intervals of every optimal model's predictions; None for most losses.
+) -> tuple[Array, Array, Array] | None:  # fmt: skip
+    """The ends of intervals of every optimal model's predictions, and the model's predictions.
+
+    None for most losses.
 
     Parameters
     ----------
@@ -57,14 +60,15 @@ def intervals_of_pinned_rows(
     intervals = _of_single_rows(problem, gap, theta) if share <= LARGEST_SHARE else None
     of_coefficients = None if intervals is None else coefficients()
     if intervals is None or of_coefficients is None:
-        return intervals
+        return None
     coef, free = model
     (lower, upper), (z, error) = intervals, problem.predictions(coef, free)
+    certain = shrunk(z, error)
     reach = np.max(np.abs(of_coefficients - coef[:, np.newaxis]), axis=1) * ROUNDED
     columns = np.flatnonzero(~(reach <= share * float(np.max(np.abs(coef), initial=0.0))))
     size = len(columns) + bool(problem.fit_intercept)
     if not 0 < size <= LARGEST_BLOCK:
-        return lower, upper
+        return lower, upper, certain
     lowest, highest = problem.free_intervals(problem.null_objective)[0]
     bounds = reach[columns]
     if problem.fit_intercept:
@@ -84,7 +88,7 @@ def intervals_of_pinned_rows(
     rows = rows[np.argsort(distances[rows])][: LARGEST_TABLE // size]
     block = _Block.of(table(rows), distances[rows], bounds)
     if block is None:
-        return lower, upper
+        return lower, upper, certain
     differences = block.largest_differences
     half_widths = norms * float(np.linalg.norm(differences[: len(columns)])) * ROUNDED + error
     half_widths += float(np.sum(differences[len(columns) :]))
@@ -94,7 +98,7 @@ def intervals_of_pinned_rows(
     for first in range(0, len(unsure), max(n_at_once, 1)):
         rows = unsure[first : first + max(n_at_once, 1)]
         half_widths[rows] = block.half_widths(table(rows)) + error[rows]
-    return np.maximum(lower, z - half_widths), np.minimum(upper, z + half_widths)
+    return np.maximum(lower, z - half_widths), np.minimum(upper, z + half_widths), certain
 
 
 def _of_single_rows(problem: ProblemParts, gap: float, theta: Array) -> tuple[Array, Array] | None:

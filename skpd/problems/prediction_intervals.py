@@ -26,8 +26,8 @@ ROUNDED = 1e-12  # above the relative rounding errors of sums over the rows and 
 
 def prediction_intervals(
     problem: ProblemParts, coef: Array, free: Numbers, gap: float
-) -> tuple[Array, Array] | None:
-    """The ends of intervals of the predictions of every optimal model for the rows of a problem.
+) -> tuple[Array, Array, Array] | None:
+    """The ends of intervals of every optimal model's predictions, and the model's predictions.
 
     None where the penalty has no squared part for every coefficient.
 
@@ -48,7 +48,12 @@ def prediction_intervals(
     half_widths = problem.design.row_norms() * (distance * (1.0 + ROUNDED)) + error
     lower, upper = z - half_widths, z + half_widths
     below, above = changes_of_intercept(problem, lower, upper, float(free))
-    return lower - below, upper + above
+    return lower - below, upper + above, shrunk(z, error)
+
+
+def shrunk(z: Array, error: Array) -> Array:
+    """Predictions nearer to 0 by their rounding errors; 0 where their signs are not certain."""
+    return np.sign(z) * np.maximum(np.abs(z) - error, 0.0)
 
 
 def distance_of_coefficients(problem: ProblemParts, gap: float) -> float:

@@ -328,7 +328,7 @@ class Problem(ProblemParts):
     def prediction_intervals(
         self, coef: Array, free: Numbers, gap: float, theta: DualVector | None,
         coefficients: Callable[[], Array | None] | None,
-    ) -> tuple[Array, Array] | None:  # fmt: skip
+    ) -> tuple[Array, Array, Array] | None:  # fmt: skip
         if not (self.lift.same_predictions and gap < np.inf):
             return None
         coef = np.ascontiguousarray(coef, dtype=np.float64)

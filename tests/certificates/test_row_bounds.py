@@ -40,7 +40,7 @@ from skpd.losses import (
     Squared,
     SquaredHinge,
 )
-from skpd.penalties import SquaredL2
+from skpd.penalties import L1, ElasticNet, SquaredL2
 from skpd.problems import linear_problem
 
 
@@ -256,6 +256,17 @@ def test_predicted_means_beside_those_of_an_optimum(model, tol, with_offset, rng
     shown = re.search(r"within factors of (\S+) and (\S+) of an optimal", str(fitted.certificate_))
     lower, upper = map(float, shown.groups())
     assert lower <= 1.0 - bound and 1.0 + bound <= upper <= 1.0 + 1.2 * bound
+
+
+@pytest.mark.parametrize("penalty", [L1(), ElasticNet(0.5)], ids=str)
+def test_a_constant_on_the_other_side_of_the_best_one(penalty, rng):
+    """Every decision differs from those of the optimum, the constant of the larger class."""
+    X, y = rng.normal(size=(40, 2)), np.where(np.arange(40) < 30, 1.0, -1.0)
+    weights = np.full(40, 1.0 / 40)
+    problem = linear_problem(Design(X), y, weights, Hinge(), penalty, 5.0)
+    model = np.zeros(2), -1e-3
+    certificate, _ = certify_point(problem, *model, problem.null_point.dual_coef)
+    assert certificate.decisions_that_may_differ == 40
 
 
 def test_no_such_bound_for_other_losses(rng):

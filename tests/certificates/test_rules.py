@@ -235,12 +235,15 @@ def test_factors_of_distances(loss, factor, of):
 
 
 def test_rows_with_intervals():
-    """An interval on one side of 0 leaves no other decision, however small."""
+    """An interval on the prediction's side of 0 leaves no other decision, however small."""
     lower = np.array([-1.0, 0.0, 1e-200, -2.0, -3.0, 0.5, 3.0])
     upper = np.array([1.0, 1.0, 1e-200, 0.0, -1e-9, 0.75, 4.0])
-    objective = Objective(costs=np.zeros(7), predictions=(lower, upper))
+    signs = np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0, 1.0])
+    objective = Objective(costs=np.zeros(7), predictions=(lower, upper, signs))
     found = row_bounds(objective, 1.0, ([1.0], 0.0), THETA)
     assert found.decisions == 3 and found.n_decisions == 7
+    on_other_side = replace(objective, predictions=(lower, upper, -signs))
+    assert row_bounds(on_other_side, 1.0, ([1.0], 0.0), THETA).decisions == 7
     assert found.inactive.tolist() == [False] * 6 + [True]
     objective.costs = None
     found = row_bounds(objective, 1.0, ([1.0], 0.0), THETA)

@@ -58,7 +58,7 @@ def test_all_optima_are_within(levels, fit_intercept, tol, rng, monkeypatch):
         weights[0] = 0.0
         weights /= np.sum(weights)
         problem = linear_problem(Design(X), y, weights, Hinge(), L1(), 0.02, fit_intercept)
-        lower, upper = intervals(problem, tol)
+        lower, upper, _ = intervals(problem, tol)
         cost, A, bounds = programme(X, y, weights, 0.02, fit_intercept)
         optimum = linprog(cost, A, -np.ones(n), bounds=bounds)
         # the optimal face, with room for the tolerance of HiGHS
