@@ -135,7 +135,9 @@ class RowsOfEntries(Rows):
             if self.loss.linear_tails:  # dual points are balanced at a distance from their bounds
                 rounding += 3.0 * MIN_SLACK
         objective = self._mean_loss(coef, free)
-        null = NullModel(Point(coef, free, None), objective, rounding * objective, objective)
+        # biases that fit all targets leave a loss of the rounding errors of these
+        rounding = rounding * objective + 64.0 * EPSILON * self._mean_loss(coef, self._best_levels)
+        null = NullModel(Point(coef, free, None), objective, rounding, objective)
         if theta is None:
             return null
         lower = bound_on_constants(entries_problem(self, 1.0), objective, theta)

@@ -284,3 +284,10 @@ def test_just_below_the_largest_alpha(loss, share, rng):
     largest = path(PdproxSVC(loss=loss), X, y, alphas=2).alphas[0]
     model = PdproxSVC(loss=loss, alpha=share * largest).fit(X, y)
     assert model.converged_ and 0.0 <= model.relative_gap_ <= model.tol
+
+
+def test_biases_that_fit_all_targets():
+    """What is left of the loss is rounding, and the constant is optimal."""
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1)]
+    model = MatrixCompletionPD(alpha=0.1, loss="absolute").fit(pairs, [5.0, 3.0, 4.0, 1.0, 3.0])
+    assert model.converged_ and model.relative_gap_ == 0.0 and model.rank_ == 0
