@@ -69,10 +69,8 @@ class ImpliedBounds:
 
     def intervals(self) -> Array | None:
         """The intervals of the coefficients of a problem, of shape (n_coefficients, 2)."""
-        intervals, zeros = (
-            self.penalty.intervals(self.slopes, self.most, self.radius),
-            self._zeros(),
-        )
+        intervals = self.penalty.intervals(self.slopes, self.most, self.radius)
+        zeros = self._zeros()
         if intervals is not None and zeros is not None:
             intervals[zeros] = 0.0
         return intervals

@@ -156,6 +156,8 @@ def row_bounds(
     if model is not None:
         means = _change_of_means(objective.sum_of_means(*model), gap)
         costs = objective.decision_costs(*model, theta)
+        if costs is None or not most_turned(costs, gap):
+            coefficients = None  # no interval can exclude more decisions
         intervals = objective.prediction_intervals(*model, gap, theta, coefficients)
         if intervals is not None:
             lower, upper, z = intervals

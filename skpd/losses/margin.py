@@ -208,9 +208,8 @@ class Hinge(_QuadraticHinge):
         slopes = np.maximum(np.stack([p, 1.0 - p]) - SLACK, 0.0)  # as the rounding of theta
         with np.errstate(divide="ignore", over="ignore"):
             above, below = costs / slopes
-        return np.where(y > 0, 1.0 - below, -1.0 - above), np.where(
-            y > 0, 1.0 + above, below - 1.0
-        )
+        least, largest = 1.0 - below, 1.0 + above
+        return np.where(y > 0, least, -largest), np.where(y > 0, largest, -least)
 
     def _best_constant(self, positive: float, negative: float) -> float:
         return float(np.sign(positive - negative))

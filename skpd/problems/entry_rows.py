@@ -30,8 +30,10 @@ from .regularisation import Regularisation
 from .solution import Point
 
 NULL_STEPS = 8  # Lanczos steps to decide whether the zero matrix may be optimal
-NULL_ROUNDS = 8  # rounds of multipliers for the best constant prediction
-NULL_FACTOR = 10.0  # by which sigma increases in each of them
+NULL_ROUNDS = 24  # rounds of multipliers for the best constant prediction
+# Sums at which a round ends, relative to the mean slope of losses with kinks and of others
+NULL_TARGETS = 1e-8, 1e-13
+NULL_FACTOR = 2.0  # by which sigma increases in each of them
 NULL_ACCURACY = 1e-3  # relative accuracy of their linear systems
 NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is optimal
 
@@ -121,38 +123,42 @@ class RowsOfEntries(Rows):
     def null_point(self) -> Point:
         """The best constant prediction, with a dual point.
 
-        The point is not cached, as its dual variables take as much memory as the targets.
+        Its dual variables, which take as much memory as the targets, are kept only where they are
+        not the gradient of the losses.
         """
-        coef, free = self.null.point.coef, self.null.point.intercept
-        return Point(coef, free, self.dual_point_of(coef, free))
+        point = self.null.point
+        if point.dual_coef is not None:
+            return point
+        return replace(point, dual_coef=self.dual_point_of(point.coef, point.intercept))
 
     @cached_property
     def null(self) -> NullModel:
-        coef, rounding, theta = np.zeros(self.coef_shape), 64.0 * EPSILON, None
-        free = self._best_levels
-        if self.groups is not None:
-            free, theta = self._best_free_numbers(self.groups, free)
-            if self.loss.linear_tails:  # dual points are balanced at a distance from their bounds
-                rounding += 3.0 * MIN_SLACK
+        coef, free = np.zeros(self.coef_shape), self._best_levels
         objective = self._mean_loss(coef, free)
         # biases that fit all targets leave a loss of the rounding errors of these
-        rounding = rounding * objective + 64.0 * EPSILON * self._mean_loss(coef, self._best_levels)
-        null = NullModel(Point(coef, free, None), objective, rounding, objective)
-        if theta is None:
-            return null
-        lower = bound_on_constants(entries_problem(self, 1.0), objective, theta)
-        return replace(null, lower=lower)
+        rounding, lower, theta = 64.0 * EPSILON * objective, None, None
+        if self.groups is not None:
+            free, theta = self._best_free_numbers(self.groups, free, objective)
+            objective = self._mean_loss(coef, free)
+            lower = bound_on_constants(entries_problem(self, 1.0), objective, theta)
+            # what balancing a dual point takes, at a distance from its bounds
+            rounding += min(objective - lower, 3.0 * MIN_SLACK * objective)
+        kept = theta if self.loss.has_kinks else None  # elsewhere it is the gradient
+        return NullModel(Point(coef, free, kept), objective, rounding, objective, lower=lower)
 
-    def _best_free_numbers(self, groups: FreeGroups, free: Array) -> tuple[Array, Array]:
+    def _best_free_numbers(
+        self, groups: FreeGroups, free: Array, value: float
+    ) -> tuple[Array, Array]:
         """The free numbers without M and theta, by multipliers from one number for each level.
 
         Each round minimises the sum of the envelopes ::
 
             max over theta of   c.(theta z - l*(y, theta)) - c.(theta - last theta)^2 / (2 sigma)
 
-        whose maximisers are the next theta, and multiplies sigma by `NULL_FACTOR`.
+        whose maximisers are the next theta, and multiplies sigma by `NULL_FACTOR`. A loss without
+        kinks takes one round with an infinite sigma. ``value`` is the mean loss at the start.
         """
-        c, value = self.weights, self._mean_loss(np.zeros(self.coef_shape), free)
+        c = self.weights
         theta = self.dual_point_of(np.zeros(self.coef_shape), free)
         slope = float(c @ np.abs(theta))
         sigma = slope**2 / value if value > 0.0 else 0.0
@@ -161,20 +167,24 @@ class RowsOfEntries(Rows):
         slopes, curvature = np.empty((2, self.n_samples))
 
         def at(scaled: Array) -> Smooth:
-            """The envelopes times sigma, at free numbers ``scaled / sigma``."""
-            z, after = groups.values(scaled / sigma), np.empty_like(theta)
+            """The envelopes times the scale of the free numbers."""
+            z, after = groups.values(scaled / scale), np.empty_like(theta)
             _, dual = self.loss.evaluator.smoothed_derivatives(
                 self.y, c, theta, z, sigma, after, slopes, curvature
             )
-            value = sigma * (float(slopes @ z) + dual) - 0.5 * float(c @ (after - theta) ** 2)
+            value = scale * (float(slopes @ z) + dual)
+            value -= 0.5 * scale / sigma * float(c @ (after - theta) ** 2)
             return Smooth(value, slopes, curvature, after)
 
-        for _ in range(NULL_ROUNDS):
-            scaled, result = groups.minimised(at, sigma * free, EPSILON, NULL_ACCURACY)
+        n_rounds, scale, target = NULL_ROUNDS, sigma, NULL_TARGETS[0] * slope
+        if not self.loss.has_kinks:  # the losses are their own envelopes for an infinite sigma
+            n_rounds, scale, sigma, target = 1, 1.0, np.inf, NULL_TARGETS[1] * slope
+        for _ in range(n_rounds):
+            scaled, result = groups.minimised(at, scale * free, target, NULL_ACCURACY)
             if not np.isfinite(scaled).all():
                 break
-            free, theta = scaled / sigma, result.known
-            sigma *= NULL_FACTOR
+            free, theta = scaled / scale, result.known
+            scale = sigma = NULL_FACTOR * sigma
         return free, theta
 
     @property

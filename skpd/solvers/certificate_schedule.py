@@ -9,6 +9,8 @@ from .solver_context import SolverContext
 CERTIFY_AT = 0.9
 # and the factor of that gap after a certificate that was not good enough
 FINER = 0.5
+# Rounds of a method that solves another problem, each to a smaller gap of that
+ROUNDS = 4
 # The share of the requested gap below which a smaller estimate is no progress, as the certified
 # gap does not follow it
 NEGLIGIBLE = 1e-3

@@ -7,9 +7,10 @@ import numpy as np
 from ..penalties import Structure
 from ..problems import Point, Problem
 from ..problems.regularisation import Regularisation
+from .certificate_schedule import ROUNDS
 from .solver_context import SolverContext
 
-FINER, ROUNDS = 0.1, 4  # factor of the tolerance in another round, and the number of rounds
+FINER = 0.1  # factor of the tolerance in another round
 
 
 def has_separate_outputs(problem: Problem) -> bool:

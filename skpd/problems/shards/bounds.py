@@ -96,9 +96,11 @@ def null_sums(shard: Shard, block: Block, constant: float, at_kinks: bool) -> Su
 
 def _dual_values_at_ends(loss: Loss, block: Block, low: Array, high: Array) -> Sums:
     """The dual objective at the lower and at the upper slopes of a constant."""
-    values = [loss.dual_value(block.y, block.weights, low)]
-    values.append(loss.dual_value(block.y, block.weights, high))
-    return dict(zip(("value_low", "value_high"), [BoundedSum(*v) for v in values], strict=True))
+    values = {"value_low": low, "value_high": high}
+    return {
+        name: BoundedSum(*loss.dual_value(block.y, block.weights, theta))
+        for name, theta in values.items()
+    }
 
 
 # A model and a dual point

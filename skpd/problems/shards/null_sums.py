@@ -142,11 +142,12 @@ class NullSums:
         share = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
         objective = sums["largest"].bounded[0]
         of_mixture = partial(_of_mixture, share)
+        slope_of_dual = of_mixture(low, high)
         dual = of_mixture(*(_below(sums[name].bounded) for name in ("value_low", "value_high")))
         if fit_intercept:
             bounds = [0.0] * len(targets.row_groups)
             interval = loss.constant_interval(targets.row_groups, objective, bounds)
-            slope = of_mixture(low, high), of_mixture(sum_low[1], sum_high[1])
+            slope = slope_of_dual, of_mixture(sum_low[1], sum_high[1])
             dual += least_linear(slope, interval)
         return cls(
             constant=constant,
@@ -156,7 +157,7 @@ class NullSums:
             distant=sums["distant"].bounded[0],
             slope=sums["slope"],
             steepest=sums["steepest"].value,
-            slope_of_dual=low + share * (high - low),
+            slope_of_dual=slope_of_dual,
             lower=min(max(lower, dual, 0.0), objective),
             dual_range=sums["range"].value,
         )

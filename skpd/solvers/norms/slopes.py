@@ -68,6 +68,7 @@ def by_slopes(context: SolverContext, *, method: Method) -> None:
     for _ in range(SETTINGS.rounds):
         tol = min(SETTINGS.loosest, max(monitor.tol, monitor.relative_gap)) * SETTINGS.share
         own = problem.with_penalty(norm, problem.alpha * slope).in_workspace()
+        tol = max(tol, SETTINGS.share * monitor.tol)
         limited = context._replace(start=start, max_iter=context.max_iter - n_iter)
         inner = limited.solved(own, tol, method)
         n_iter += max(inner.n_iter, 1)

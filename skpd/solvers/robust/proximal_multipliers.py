@@ -184,9 +184,12 @@ class _Rounds:
         no_gap = not (self.norm > 0.0 and np.isfinite(self.gap))
         return no_gap or self.cost > self.budget or (narrow and are_curved)
 
-    def reaches(self, relative_gap: float, max_iter: int) -> bool:
-        """Take steps to an estimated relative gap, and return whether it is reached."""
-        goal = relative_gap * self.problem.objective_unit
+    def reaches(self, share: float, max_iter: int) -> bool:
+        """Take steps until the estimated gap is a share of the best constant's objective.
+
+        Returns whether that is reached.
+        """
+        goal = share * self.problem.objective_unit
         patience = StallDetector(SCHEDULE.patience, self.n_iter)
         while self.gap > goal and self.n_iter < max_iter:
             if self.is_over or patience.is_over(self.n_iter, self.gap):

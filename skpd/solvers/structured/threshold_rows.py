@@ -7,9 +7,8 @@ import numpy as np
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ...problems.thresholds import threshold_rows
-from ..certificate_schedule import CERTIFY_AT, FINER
+from ..certificate_schedule import CERTIFY_AT, FINER, ROUNDS
 from ..monitor import Monitor, interrupted
-from ..separate_outputs import ROUNDS
 from ..solver_context import SolverContext
 from .settings import ROWS
 
