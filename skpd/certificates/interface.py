@@ -94,8 +94,6 @@ class Objective(Protocol):
         Whether the best constant prediction satisfies the constraints of the model.
     null_rounding : float
         An upper bound on the part of ``null_objective`` that is due to rounding.
-    null_lower_bound : float
-        A lower bound on the objective value of every constant prediction.
     objective_unit : float
         The scale of objective values: that of the best constant, or of a feasible model where
         constants are not allowed or have no loss.
@@ -115,12 +113,15 @@ class Objective(Protocol):
     null_objective: float
     null_is_allowed: bool
     null_rounding: float
-    null_lower_bound: float
     objective_unit: float
     n_samples: int
     largest_target: float
     table_shape: tuple[int, ...]
     left_out: Indices
+
+    @property
+    def null_lower_bound(self) -> float:
+        """A lower bound on the objective value of every constant prediction."""
 
     def mean_loss(self, coef: Array, free: Numbers, accuracy: float) -> float:
         """The mean loss sum_i c_i l_i of a model, rounded up.

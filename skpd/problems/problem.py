@@ -239,7 +239,7 @@ class Problem(ProblemParts):
         return max(unit, rigorous_primal(self, coef, intercept)[0])
 
     @cached_property
-    def null_lower_bound(self) -> float:  # type: ignore[override]
+    def null_lower_bound(self) -> float:
         """A lower bound on the objective value of every constant prediction."""
         null = self.null
         if null.lower is not None:
