@@ -40,7 +40,8 @@ SHARP = 1e-10  # relative distance of a bound on constants at which no other one
 
 def negligible(objective: Objective) -> float:
     """The gap that counts as 0, as rounding errors of the best constant are as large."""
-    return NEGLIGIBLE * objective.objective_unit + 2.0 * objective.null_rounding
+    gap = NEGLIGIBLE * objective.objective_unit + 2.0 * objective.null_rounding
+    return gap if gap < inf else 0.0  # nothing follows from a constant whose losses overflow
 
 
 def _first(objective: Objective) -> float:
@@ -81,7 +82,8 @@ def largest_gap(objective: Objective, tol: float, primal: float, dual: float) ->
     """The largest gap at which the tolerance is met with these bounds."""
     gain = possible_gain(objective, primal, dual)
     of_objective = max(tol * OF_OBJECTIVE * primal, FINEST * gain)
-    return float(max(min(tol * gain, of_objective), negligible(objective)))
+    gap = float(max(min(tol * gain, of_objective), negligible(objective)))
+    return gap if gap < inf else 0.0
 
 
 def bound_on_constants(objective: Objective, upper: float, theta: DualVector) -> float:

@@ -236,7 +236,8 @@ class Problem(ProblemParts):
         coef, intercept = self.feasible_model(
             np.zeros(self.n_coefficients), self.null_point.intercept
         )
-        return max(unit, rigorous_primal(self, coef, intercept)[0])
+        value = rigorous_primal(self, coef, intercept)[0]
+        return max(unit, value) if value < np.inf else unit  # if no feasible model was found
 
     @cached_property
     def null_lower_bound(self) -> float:

@@ -67,6 +67,12 @@ def test_gaps_as_shares_of_what_can_be_gained():
     assert (relative_gap(without_loss, 0.0, 0.0), relative_gap(without_loss, 1.0, 0.0)) == (0, inf)
 
 
+def test_nothing_meets_a_tolerance_by_numbers_that_overflow():
+    overflows = replace(OBJECTIVE, null_lower_bound=inf, objective_unit=inf)
+    assert largest_gap(overflows, 0.5, inf, 0.0) == 0.0
+    assert relative_gap(overflows, 6.0, 5.0) > 0.0
+
+
 def test_gaps_where_constraints_exclude_constants():
     """The unit is then a feasible model's, or the size of the interval where that is below it."""
     excluded = replace(OBJECTIVE, null_is_allowed=False)
