@@ -99,7 +99,7 @@ def makers(rng):
         (skpd.TraceNormPD(alpha), outputs),
         (skpd.MultinomialPD(alpha, penalty="l21"), three_classes),
         (skpd.MultinomialPD(alpha, penalty="l1", loss="crammer_singer"), three_classes),
-        (skpd.MultivariateSVC(alpha, penalty="l1"), two_classes),
+        (skpd.MetricSVC(alpha, penalty="l1"), two_classes),
         (skpd.KernelPdproxSVC(alpha, loss=margin, kernel="linear"), two_classes),
         (skpd.KernelPdproxRegressor(alpha, loss=residual), numbers),
         (skpd.MKLClassifier(alpha), two_classes),

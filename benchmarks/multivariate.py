@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.svm import LinearSVC
 
 from benchmarks.helpers.data import load
-from skpd import MultivariateSVC
+from skpd import MetricSVC
 from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2
@@ -170,7 +170,7 @@ def best_threshold(z, y):
 
 def compare(name, X, y, X_test, y_test):
     begin = time.perf_counter()
-    coarse = MultivariateSVC(tol=1e-3, fit_intercept=True, max_iter=500)
+    coarse = MetricSVC(tol=1e-3, max_iter=500)
     model = chosen(coarse, {"alpha": ALPHAS}, X, y).set_params(tol=1e-4, max_iter=10_000)
     search = time.perf_counter() - begin
     begin = time.perf_counter()

@@ -123,7 +123,11 @@ def bundled():
     add(skpd.PathCV(skpd.PdproxSVC(), alphas=8, cv=3), cancer)
     for estimator, data in ((skpd.PdproxSVC(0.01), cancer), (skpd.ElasticNetPD(0.5), diabetes)):
         add(estimator, (skpd.RowBlocks(np.array_split(data[0], 4)), data[1]))
-        add(estimator, data, lambda X, y, own=estimator: skpd.path(own, X, y, alphas=10))
+        add(
+            estimator,
+            data,
+            lambda X, y, own=estimator: skpd.regularization_path(own, X, y, alphas=10),
+        )
     return cases
 
 

@@ -25,9 +25,11 @@ CASES = {
 
 
 def skpd(X, y, model, alphas, tol):
-    from skpd import path
+    from skpd import regularization_path
 
-    found = path(model.estimator(X.shape[1], alphas[0], tol=tol), X, y, alphas=alphas)
+    found = regularization_path(
+        model.estimator(X.shape[1], alphas[0], tol=tol), X, y, alphas=alphas
+    )
     return found.coefs, {
         "converged": bool(found.converged.all()),
         "n_iter": int(found.n_iters.sum()),

@@ -25,7 +25,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.helpers.data import load
-from skpd import DRSVMClassifier, PdproxSVC, path, robust_grid
+from skpd import DRSVMClassifier, PdproxSVC, regularization_path, robust_grid
 
 CLEAN = [("half", 0.0), ("50", 0.0), ("200", 0.0)]  # training rows, share of labels flipped
 NOISY = [("half", 0.1), ("half", 0.2), ("half", 0.3), ("50", 0.2), ("200", 0.2)]
@@ -72,7 +72,10 @@ class Candidates:
     """The models of some paths on all training rows, and their values on held-out rows."""
 
     def __init__(self, models, X, y, seed, repeats):
-        self.y, self.paths = y[:, None], [path(model, X, y, **grid) for model, grid in models]
+        self.y, self.paths = (
+            y[:, None],
+            [regularization_path(model, X, y, **grid) for model, grid in models],
+        )
         pairs = [(model, f) for (model, _), f in zip(models, self.paths, strict=True)]
         kappas = [np.full(len(f.alphas), getattr(model, "kappa", np.inf)) for model, f in pairs]
         self.kappa, self.strength = np.hstack(kappas), np.hstack([f.alphas for f in self.paths])
@@ -82,7 +85,10 @@ class Candidates:
             splitter = StratifiedKFold(5, shuffle=True, random_state=seed + 1000 * k)
             self.folds.append(list(splitter.split(X, y)))
             for train, rest in self.folds[-1]:
-                fits = [path(model, X[train], y[train], alphas=f.alphas) for model, f in pairs]
+                fits = [
+                    regularization_path(model, X[train], y[train], alphas=f.alphas)
+                    for model, f in pairs
+                ]
                 held_out[rest] = values(fits, X[rest])
 
     def scores(self, score, k=0):

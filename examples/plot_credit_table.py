@@ -15,7 +15,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skpd import LogisticPD, PathCV, sourced
+from skpd import LogisticPD, PathCV, track_columns
 
 rng, n, rare = np.random.default_rng(0), 20_000, 1.0 / np.arange(1, 61) ** 1.5
 X = pd.DataFrame(rng.lognormal(size=(n, 2)), columns=["income", "debt"])
@@ -30,7 +30,7 @@ words = OneHotEncoder(min_frequency=50, handle_unknown="infrequent_if_exist")
 numeric = make_column_selector(dtype_include="number")
 features = make_column_transformer((numbers, numeric), remainder=words)
 logistic = LogisticPD(penalty="group", groups="auto")
-model = make_pipeline(sourced(features), logistic)
+model = make_pipeline(track_columns(features), logistic)
 search = PathCV(model, scoring="neg_log_loss", rule="one_standard_error")
 best = search.fit(X, y).best_estimator_[-1]
 size = pd.Series(best.coef_[0] ** 2).groupby(best.groups_).sum() ** 0.5

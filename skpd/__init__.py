@@ -13,10 +13,10 @@ from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC
 from .estimators.lasso import LassoPDCertified
 from .estimators.logistic import LogisticPD
 from .estimators.matrix_completion import MatrixCompletionPD
+from .estimators.metric_svc import MetricSVC
 from .estimators.multi_task import MultiTaskPD
 from .estimators.multinomial import MultinomialPD
 from .estimators.multiple_kernels import MKLClassifier, MKLRegressor
-from .estimators.multivariate import MultivariateSVC
 from .estimators.ordinal import OrdinalPD
 from .estimators.quantiles import QuantilePD
 from .estimators.regression import PdproxRegressor
@@ -29,12 +29,12 @@ from .inspection.coefficient_table import coef_table
 from .inspection.displays import GapDisplay
 from .model_selection.lasso_cv import ElasticNetPDCV, LassoPDCertifiedCV
 from .model_selection.multi_task_cv import MultiTaskPDCV
-from .model_selection.path import path
+from .model_selection.path import regularization_path
 from .model_selection.path_cv import PathCV
 from .model_selection.regularization_path import RegularizationPath
 from .model_selection.robust_grid import robust_grid
-from .preprocessing.column_sources import sourced
-from .preprocessing.groups import groups_from
+from .preprocessing.column_sources import track_columns
+from .preprocessing.groups import feature_groups
 from .preprocessing.standard_scaler import BlockScaler
 
 __all__ = [
@@ -60,10 +60,10 @@ __all__ = [
     "MKLClassifier",
     "MKLRegressor",
     "MatrixCompletionPD",
+    "MetricSVC",
     "MultiTaskPD",
     "MultiTaskPDCV",
     "MultinomialPD",
-    "MultivariateSVC",
     "OrdinalPD",
     "PathCV",
     "PdproxRegressor",
@@ -77,11 +77,11 @@ __all__ = [
     "TweediePD",
     "certify",
     "coef_table",
-    "groups_from",
-    "path",
+    "feature_groups",
+    "regularization_path",
     "robust_grid",
     "show_versions",
-    "sourced",
+    "track_columns",
 ]
 
 __version__ = VERSION

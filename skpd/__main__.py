@@ -25,7 +25,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, tra
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import type_of_target
 
-from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC, sourced
+from . import GapDisplay, GroupLassoSVC, PdproxRegressor, PdproxSVC, track_columns
 from ._compat import StrOptions
 from ._read_files import describe_preparation, is_csv, preparation, read
 from .certificates import proven_digits
@@ -217,7 +217,7 @@ def fit(estimator, X, y, options):
     )
     steps = preparation(X)
     pipeline = make_pipeline(
-        *([sourced(*steps)] if options.groups == "auto" else steps), estimator
+        *([track_columns(*steps)] if options.groups == "auto" else steps), estimator
     )
     constant = (DummyRegressor() if regression else DummyClassifier()).fit(X_train, y_train)
     X_train = pipeline[:-1].fit_transform(X_train)

@@ -74,7 +74,8 @@ def test_paths_of_files():
 
 @pytest.mark.parametrize(
     ("name", "there"),
-    [("skpd.solvers.select", True), ("skpd.solvers.select.select", True), ("skpd.path", True),
+    [("skpd.solvers.select", True), ("skpd.solvers.select.select", True),
+     ("skpd.regularization_path", True),
      ("skpd.solvers.robust.nowhere", False), ("skpd.PdproxSVC.nothing", False)],
 )  # fmt: skip
 def test_names_that_resolve(name, there):

@@ -124,7 +124,9 @@ def table_of(name):
 
 def path(tol, X, y, alphas):
     """The coefficients of a path, and the certificates of all alphas as one."""
-    found = skpd.path(LOGISTIC.estimator(X.shape[1], alphas[0], tol=tol), X, y, alphas=alphas)
+    found = skpd.regularization_path(
+        LOGISTIC.estimator(X.shape[1], alphas[0], tol=tol), X, y, alphas=alphas
+    )
     relative = max(certificate.relative_gap for certificate in found.certificates)
     duals = np.array([certificate.dual for certificate in found.certificates])
     gaps = relative * (np.log(2.0) - duals)

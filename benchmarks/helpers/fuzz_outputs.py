@@ -258,20 +258,20 @@ def of_kernels(rng, several):
 def multivariate(rng):
     X = features(rng)
     y, stored = labels(rng, X), layout(rng, X)
-    scoring = pick(rng, ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"])
-    options = {"scoring": scoring, "max_iter": 300, **common(rng)}
-    if scoring == "fbeta":
+    metric = pick(rng, ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"])
+    options = {"metric": metric, "max_iter": 300, **common(rng)}
+    if metric == "fbeta":
         options["beta"] = 2.0
-    if scoring in ("f1", "fbeta"):
+    if metric in ("f1", "fbeta"):
         options["fit_intercept"] = bool(rng.random() < 0.5)
     name = pick(rng, ["l2", "l2", "l1"])
     degree = 2 if name == "l2" else 1
     alpha = weight_of_penalty(rng, X, degree)
-    model = skpd.MultivariateSVC(alpha, penalty=name, **options)
+    model = skpd.MetricSVC(alpha, penalty=name, **options)
 
     def objective(model):
         z = of.scores(stored, model.coef_, model.intercept_)[:, 0]
-        value = of.multivariate(scoring, y, z, options.get("beta", 1.0))
+        value = of.multivariate(metric, y, z, options.get("beta", 1.0))
         return value + mpf(alpha) * value_of(name, 1.0, model.coef_), mpf(0), mpf(1)
 
     return Case(model, stored, y, None, objective, degree)
@@ -335,7 +335,7 @@ OTHERS = {
     "QuantilePD": quantiles,
     "kernel machines": kernel_machine,
     "MKL": several_kernels,
-    "MultivariateSVC": multivariate,
+    "MetricSVC": multivariate,
     "chains": chain,
     "LPBoostClassifier": boosting,
 }

@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.papers import Table
 from benchmarks.papers.data import named
 from benchmarks.products import BOUNDED, COMPENSATED, PLAIN, counted, total
-from skpd import ChainM3N, LPBoostClassifier, MultivariateSVC
+from skpd import ChainM3N, LPBoostClassifier, MetricSVC
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge
 from skpd.penalties import L1, ElasticNet, SquaredL2, SquaredL2OnL1Ball
@@ -51,7 +51,7 @@ CONTENTS = (
         "``variables='dual', smoothing='none'``, which keeps the excessive gap condition; "
         "the derivation is in `skpd.solvers.published.excessive_gap`",
     ),
-    ("Algorithms 5 and 6, F1", "``MultivariateSVC(solver='agm')``"),
+    ("Algorithms 5 and 6, F1", "``MetricSVC(solver='agm')``"),
     ("Algorithms 7 and 8, a box and a hyperplane", "the projection of a free intercept"),
     ("5.6, prox functions", "``prox='entropic'`` and ``data_dependent``"),
     ("Example 4, (46), M3N on chains", "``ChainM3N(solver='agm')``"),
@@ -168,8 +168,8 @@ def f1():
     label, X, y = named("a1a")
     for memory in ("infinite", "one"):
         for adaptive in (True, False):
-            model = MultivariateSVC(
-                1e-2, solver="agm", tol=1e-2, max_iter=500,
+            model = MetricSVC(
+                1e-2, solver="agm", tol=1e-2, max_iter=500, fit_intercept=False,
                 solver_options={"memory": memory, "adaptive": adaptive},
             )  # fmt: skip
             with warnings.catch_warnings():
@@ -177,7 +177,7 @@ def f1():
                 model.fit(X[:400], y[:400])
             gap = model.certificate_.relative_gap
             rows.append([label, memory, str(adaptive), str(model.n_iter_), f"{gap:.1e}"])
-    planes = MultivariateSVC(1e-2, tol=1e-2).fit(X[:400], y[:400])
+    planes = MetricSVC(1e-2, tol=1e-2, fit_intercept=False).fit(X[:400], y[:400])
     gap = planes.certificate_.relative_gap
     rows.append([label, "cutting planes", "-", str(planes.n_iter_), f"{gap:.1e}"])
     header = ["data, 400 rows", "memory", "L searched", "gradients", "gap"]

@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpd import PathCV, PdproxSVC, path
+from skpd import PathCV, PdproxSVC, regularization_path
 
 MODEL = make_pipeline(StandardScaler(), PdproxSVC(loss="logistic"))
 
@@ -21,7 +21,9 @@ def draw(palette):
     scores = -results["mean_test_score"]
     splits = np.array([results[f"split{k}_test_score"] for k in range(search.n_splits_)])
     error = splits.std(axis=0, ddof=1) / np.sqrt(search.n_splits_)
-    used = [int(np.sum(coef != 0.0)) for coef in path(MODEL, X, y, alphas=alphas).coefs]
+    used = [
+        int(np.sum(coef != 0.0)) for coef in regularization_path(MODEL, X, y, alphas=alphas).coefs
+    ]
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(6.4, 4.8), layout="constrained", sharex=True
     )

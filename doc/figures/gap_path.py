@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import scale
 
-from skpd import LassoPDCertified, path
+from skpd import LassoPDCertified, regularization_path
 
 CERTIFIED = 0.01
 BETWEEN = np.geomspace(0.6, 0.006, 2000)
@@ -35,8 +35,8 @@ def measured():
     X, y = load_diabetes(return_X_y=True)
     X, y = scale(X), scale(y)
     model, ends = LassoPDCertified(tol=1e-6), [BETWEEN[0], BETWEEN[-1]]
-    certified = path(model, X, y, alphas=ends, certified=CERTIFIED)
-    grid = path(model, X, y, alphas=np.geomspace(*ends, len(certified.alphas)))
+    certified = regularization_path(model, X, y, alphas=ends, certified=CERTIFIED)
+    grid = regularization_path(model, X, y, alphas=np.geomspace(*ends, len(certified.alphas)))
     paths = {"certified path": certified, "equal ratios": grid}
     return {name: (found, least_gaps(found, X, y)) for name, found in paths.items()}
 

@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import f1_score
 
-from skpd import MultivariateSVC, PdproxSVC
+from skpd import MetricSVC, PdproxSVC
 
 
 def _sample(rng, n):
@@ -23,7 +23,7 @@ def draw(palette):
     hinge = PdproxSVC(1e-3, penalty="l2")
     models = [
         ("hinge loss", hinge, palette.lower, (12, -12)),
-        ("F1 as the loss", MultivariateSVC(1e-4, scoring="f1", fit_intercept=True),
+        ("F1 as the loss", MetricSVC(1e-4, metric="f1"),
          palette.upper, (8, 7)),
         ("hinge loss, balanced weights", clone(hinge).set_params(class_weight="balanced"),
          palette.lower, (8, 7)),

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skpd import GroupLassoSVC, PathCV, sourced
+from skpd import GroupLassoSVC, PathCV, track_columns
 
 ALPHAS = {"alphas": 20, "eps": 1e-2}
 
@@ -38,7 +38,7 @@ def measured():
         (numbers, make_column_selector(dtype_include="number")),
         (words, make_column_selector(dtype_exclude="number")),
     )
-    model = make_pipeline(sourced(features), GroupLassoSVC(groups="auto", loss="logistic"))
+    model = make_pipeline(track_columns(features), GroupLassoSVC(groups="auto", loss="logistic"))
     rule = {"scoring": "neg_log_loss", "rule": "one_standard_error"}
     return PathCV(model, **ALPHAS, **rule).fit(X, y)
 

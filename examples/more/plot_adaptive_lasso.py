@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import RidgeCV
 
-from skpd import LassoPDCertified, PdproxSVC, path
+from skpd import LassoPDCertified, PdproxSVC, regularization_path
 
 rng = np.random.default_rng(0)
 n, d = 200, 30
@@ -38,8 +38,8 @@ weights = first.mean() / first
 # features that have no effect.
 
 paths = {
-    "lasso": path(LassoPDCertified(), X, y, alphas=50, eps=1e-3),
-    "adaptive lasso": path(
+    "lasso": regularization_path(LassoPDCertified(), X, y, alphas=50, eps=1e-3),
+    "adaptive lasso": regularization_path(
         LassoPDCertified(penalty_weights=weights), X, y, alphas=50, eps=1e-3
     ),
 }

@@ -5,7 +5,7 @@ A classifier that optimises F1
 A support vector machine minimises a mean over the samples. Where one sample in
 seven is positive, it misses half of those; with balanced class weights it pays
 for nearly all of them with false alarms. The F1 score balances both, and depends
-on all labels at once. This example fits :class:`skpd.MultivariateSVC`, which
+on all labels at once. This example fits :class:`skpd.MetricSVC`, which
 minimises a convex bound on one minus the F1 score, to generated data.
 """
 
@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from skpd import MultivariateSVC, PdproxSVC
+from skpd import MetricSVC, PdproxSVC
 
 rng = np.random.default_rng(0)
 
@@ -45,7 +45,7 @@ X_test, y_test = sample(20_000)
 models = {
     "hinge loss": PdproxSVC(1e-3, penalty="l2"),
     "balanced": PdproxSVC(1e-3, penalty="l2", class_weight="balanced"),
-    "F1": MultivariateSVC(1e-4, scoring="f1", fit_intercept=True),
+    "F1": MetricSVC(1e-4, metric="f1"),
 }
 for name, model in models.items():
     found = model.fit(X, y).predict(X_test)

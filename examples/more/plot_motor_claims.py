@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 
-from skpd import GammaPD, PathCV, PoissonPD, coef_table, sourced
+from skpd import GammaPD, PathCV, PoissonPD, coef_table, track_columns
 
 rng, n = np.random.default_rng(0), 40_000
 policies = pd.DataFrame({
@@ -38,7 +38,7 @@ cost = np.exp(
 )
 costs = rng.gamma(1.2, cost / 1.2)  # of a claim
 
-features = sourced(make_column_transformer(
+features = track_columns(make_column_transformer(
     (OneHotEncoder(), ["region", "brand", "fuel"]),
     (StandardScaler(), ["power"]),
     (SplineTransformer(n_knots=4, degree=2, include_bias=False), ["age"]),

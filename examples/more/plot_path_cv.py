@@ -23,7 +23,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from skpd import LassoPDCertified, PathCV, path
+from skpd import LassoPDCertified, PathCV, regularization_path
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 model = make_pipeline(
@@ -56,7 +56,7 @@ for rule, search in searches.items():
 # right one shows the error on the samples held out, with its standard error over
 # the ten folds; the dashed line is one standard error above the least error.
 
-found = path(model, X, y, alphas=searches["best"].alphas_)
+found = regularization_path(model, X, y, alphas=searches["best"].alphas_)
 print(repr(found).replace(", ", ",\n  "))
 
 best, results = searches["best"].best_index_, searches["best"].cv_results_

@@ -20,14 +20,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_regression
 
-from skpd import ElasticNetPD, path
+from skpd import ElasticNetPD, regularization_path
 
 X, y = make_regression(
     n_samples=150, n_features=200, n_informative=15, noise=50.0, random_state=0
 )
 y = (y - y.mean()) / y.std()
 paths = {
-    tol: path(ElasticNetPD(l1_ratio=0.9, tol=tol), X, y, alphas=30, eps=0.03)
+    tol: regularization_path(
+        ElasticNetPD(l1_ratio=0.9, tol=tol), X, y, alphas=30, eps=0.03
+    )
     for tol in (1e-2, 1e-8)
 }
 

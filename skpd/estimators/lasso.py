@@ -74,7 +74,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     ) -> tuple[Array, ...]:  # fmt: skip
         """Coefficients for many alphas without an intercept, as by scikit-learn's `lasso_path`.
 
-        The function `skpd.path` returns models with intercepts and certificates.
+        The function `skpd.regularization_path` returns models with intercepts and certificates.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class LassoPDCertified(SolverParameters, LassoLike):
     See Also
     --------
     LassoPDCertifiedCV : The lasso with ``alpha`` chosen by cross-validation.
-    skpd.path : Models for many values of ``alpha``.
+    skpd.regularization_path : Models for many values of ``alpha``.
     PdproxRegressor : Regression with any loss of the residual and any penalty.
 
     References

@@ -104,7 +104,8 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, or their number: then they are at equal ratios below the
         smallest at which all coefficients are 0, for each l1_ratio. With an l1_ratio of 0 there
-        is no such alpha; the values then begin as those of `path`, and ``eps`` should be 1e-7.
+        is no such alpha; the values then begin as those of
+        `regularization_path`, and ``eps`` should be 1e-7.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
         (train, test) index arrays.

@@ -24,7 +24,7 @@ from .regularization_path import RegularizationPath
 
 
 class PathInterrupt(KeyboardInterrupt):
-    """Interruption of `path` by Ctrl-C, with the models that were finished before.
+    """Interruption of `regularization_path` by Ctrl-C, with the models that were finished before.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class PathInterrupt(KeyboardInterrupt):
     path: RegularizationPath
 
 
-def path(
+def regularization_path(
     estimator: PrimalDualEstimator | Pipeline,
     X: MatrixLike,
     y: ArrayLike,
@@ -112,10 +112,10 @@ def path(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> from skpd import PdproxSVC, path
+    >>> from skpd import PdproxSVC, regularization_path
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = make_pipeline(StandardScaler(), PdproxSVC())
-    >>> found = path(model, X, y, alphas=[0.3, 0.1, 0.01])
+    >>> found = regularization_path(model, X, y, alphas=[0.3, 0.1, 0.01])
     >>> found
     RegularizationPath(3 alphas from 0.3 to 0.01, 3 of 3 fits converged, 3 to 11 of 30 features)
     >>> (found.coefs != 0).sum(axis=1)
@@ -126,7 +126,7 @@ def path(
     Models for every alpha from 0.3 to 0.01, at most 10 % above the optimum in units of the
     objective of the best constant, and the place of the one for alpha = 0.05:
 
-    >>> found = path(model, X, y, alphas=[0.3, 0.01], certified=0.1)
+    >>> found = regularization_path(model, X, y, alphas=[0.3, 0.01], certified=0.1)
     >>> len(found.alphas), found.index_at(0.05)
     (5, 3)
     """

@@ -67,15 +67,15 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     Parameters
     ----------
     estimator : estimator
-        A classifier or regressor of this package whose models make a path (see `path`), or a
-        pipeline whose last step is one: then its earlier steps are fitted anew in every fold.
+        A classifier or regressor of this package whose models make a path (see
+        `regularization_path`), or a pipeline whose last step is one: then its earlier steps are fitted anew in every fold.
         Its ``alpha`` and ``warm_start`` have no effect on the folds. For `DRSVMClassifier` the
         path is over ``epsilon``, which takes the place of alpha in this description.
     alphas : int or array-like of shape (n_alphas,), default=50
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is certain
         to be optimal for all data down to ``eps`` times that. For squared norms and other
-        penalties without such an alpha see `path`.
+        penalties without such an alpha see `regularization_path`.
     eps : float, default=None
         Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.

@@ -45,14 +45,14 @@ class RegularizationPath:
         `DRSVMClassifier`.
     covered : ndarray of shape (n_alphas, 2), or None
         For every model the least and the largest alpha for which it has the relative gap
-        ``certified`` of `path`, and all between; None for a path on a grid.
+        ``certified`` of `regularization_path`, and all between; None for a path on a grid.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from skpd import LassoPDCertified, path
+    >>> from skpd import LassoPDCertified, regularization_path
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> found = path(LassoPDCertified(), X, y, alphas=5, eps=1e-2)
+    >>> found = regularization_path(LassoPDCertified(), X, y, alphas=5, eps=1e-2)
     >>> found
     RegularizationPath(5 alphas from 2.15 to 0.0215, 5 of 5 fits converged, 0 to 8 of 10 features)
     >>> found.predict(X[:3]).shape

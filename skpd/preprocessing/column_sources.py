@@ -179,10 +179,10 @@ def _composed(inner: list[frozenset[int]], outer: list[frozenset[int]]) -> list[
     return [frozenset().union(*(inner[feature] for feature in features)) for features in outer]
 
 
-class SourcedPipeline(Pipeline):
+class ColumnTrackingPipeline(Pipeline):
     """Pipeline of transformers whose output holds the column that each feature comes from.
 
-    The function `sourced` makes it; in all else it is a `sklearn.pipeline.Pipeline`.
+    The function `track_columns` makes it; in all else it is a `sklearn.pipeline.Pipeline`.
     """
 
     @documented
@@ -229,7 +229,9 @@ class SourcedPipeline(Pipeline):
         return _with_sources(super().transform(X, **params), self.sources_)
 
 
-def sourced(*steps: BaseEstimator, memory: Any = None, verbose: bool = False) -> SourcedPipeline:
+def track_columns(
+    *steps: BaseEstimator, memory: Any = None, verbose: bool = False
+) -> ColumnTrackingPipeline:
     """Pipeline of transformers whose features carry their columns, for ``groups="auto"``.
 
     An estimator with ``groups="auto"`` after these steps finds the groups of its features when it
@@ -248,7 +250,7 @@ def sourced(*steps: BaseEstimator, memory: Any = None, verbose: bool = False) ->
 
     Returns
     -------
-    pipeline : SourcedPipeline
+    pipeline : ColumnTrackingPipeline
 
     Raises
     ------
@@ -257,7 +259,7 @@ def sourced(*steps: BaseEstimator, memory: Any = None, verbose: bool = False) ->
 
     See Also
     --------
-    groups_from : Labels of groups from transformers that are fitted already.
+    feature_groups : Labels of groups from transformers that are fitted already.
 
     Examples
     --------
@@ -265,20 +267,20 @@ def sourced(*steps: BaseEstimator, memory: Any = None, verbose: bool = False) ->
     >>> from sklearn.compose import make_column_transformer
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import OneHotEncoder, StandardScaler
-    >>> from skpd import GroupLassoSVC, sourced
+    >>> from skpd import GroupLassoSVC, track_columns
     >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 2.0], [4.0, 1.0]])
     >>> steps = make_column_transformer((StandardScaler(), [0]), (OneHotEncoder(), [1]))
-    >>> model = make_pipeline(sourced(steps), GroupLassoSVC(0.01, groups="auto"))
+    >>> model = make_pipeline(track_columns(steps), GroupLassoSVC(0.01, groups="auto"))
     >>> model.fit(X, [0, 0, 1, 1])[-1].groups_
     array(['x0', 'x1', 'x1', 'x1'], dtype='<U2')
     """
     for step in steps:
         if step not in (None, "passthrough") and not hasattr(step, "transform"):
             raise TypeError(
-                f"sourced takes transformers, got {step!r}: put an estimator behind it, as in "
-                "make_pipeline(sourced(transformer), estimator)."
+                f"track_columns takes transformers, got {step!r}: put an estimator behind it, "
+                "as in make_pipeline(track_columns(transformer), estimator)."
             )
-    return SourcedPipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)
+    return ColumnTrackingPipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)
 
 
 class _CarriesSources:

@@ -61,7 +61,7 @@ def _holds_names(group: ArrayLike) -> bool:
     )
 
 
-def groups_from(transformer: BaseEstimator, X: MatrixLike | None = None) -> np.ndarray:
+def feature_groups(transformer: BaseEstimator, X: MatrixLike | None = None) -> np.ndarray:
     """Labels of the features that a fitted transformer makes: the columns that they come from.
 
     The features that a `OneHotEncoder` makes of a category are then a group, and a number that
@@ -86,23 +86,23 @@ def groups_from(transformer: BaseEstimator, X: MatrixLike | None = None) -> np.n
 
     See Also
     --------
-    sourced : Groups that are found when the model is fitted, in every fold of a
+    track_columns : Groups that are found when the model is fitted, in every fold of a
         cross-validation.
 
     Notes
     -----
     The labels are those of the features that this transformer makes as it is fitted now. Where a
-    cross-validation fits it anew, use `sourced` and ``groups="auto"``.
+    cross-validation fits it anew, use `track_columns` and ``groups="auto"``.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.compose import make_column_transformer
     >>> from sklearn.preprocessing import OneHotEncoder, StandardScaler
-    >>> from skpd import groups_from
+    >>> from skpd import feature_groups
     >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 2.0]])
     >>> transformer = make_column_transformer((StandardScaler(), [0]), (OneHotEncoder(), [1]))
-    >>> groups_from(transformer.fit(X))
+    >>> feature_groups(transformer.fit(X))
     array(['x0', 'x1', 'x1', 'x1'], dtype='<U2')
     """
     check_is_fitted(transformer)
@@ -110,7 +110,7 @@ def groups_from(transformer: BaseEstimator, X: MatrixLike | None = None) -> np.n
 
 
 def required_sources(X: MatrixLike) -> Sources:
-    """The sources of the features of X, an array that `sourced` has made.
+    """The sources of the features of X, an array that `track_columns` has made.
 
     Raises
     ------
@@ -121,9 +121,9 @@ def required_sources(X: MatrixLike) -> Sources:
     if sources is None:
         raise ValueError(
             "groups='auto' needs features that say which column they come from, as those of "
-            "skpd.sourced do: make_pipeline(sourced(preprocessing), model), with all steps before "
-            "the model inside of sourced, such as a ColumnTransformer with a OneHotEncoder for "
-            f"columns of categories. Got {type(X).__name__} without."
+            "skpd.track_columns do: make_pipeline(track_columns(preprocessing), model), with all "
+            "steps before the model inside of track_columns, such as a ColumnTransformer with a "
+            f"OneHotEncoder for columns of categories. Got {type(X).__name__} without."
         )
     return sources
 

@@ -9,7 +9,15 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize, minimize_scalar
 from sklearn.linear_model import PoissonRegressor
 
-from skpd import MatrixCompletionPD, MultiTaskPD, PdproxSVC, PoissonPD, RowBlocks, certify, path
+from skpd import (
+    MatrixCompletionPD,
+    MultiTaskPD,
+    PdproxSVC,
+    PoissonPD,
+    RowBlocks,
+    certify,
+    regularization_path,
+)
 from skpd.certificates.relative_gaps import (
     FINEST,
     NEGLIGIBLE,
@@ -287,7 +295,7 @@ def test_tasks_without_noise():
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_just_below_the_largest_alpha(loss, share, rng):
     X, y, _ = data_for(Hinge(), rng)
-    largest = path(PdproxSVC(loss=loss), X, y, alphas=2).alphas[0]
+    largest = regularization_path(PdproxSVC(loss=loss), X, y, alphas=2).alphas[0]
     model = PdproxSVC(loss=loss, alpha=share * largest).fit(X, y)
     assert model.converged_ and 0.0 <= model.relative_gap_ <= model.tol
 

@@ -24,7 +24,7 @@ from skpd import (
     PoissonPD,
     TweediePD,
     certify,
-    path,
+    regularization_path,
 )
 from skpd.certificates import certify_point
 from skpd.certificates.row_bounds import most_turned
@@ -227,8 +227,8 @@ def test_reasons_of_other_models():
 
 def test_distance_along_a_path_that_moments_determine():
     X, y = load_diabetes(return_X_y=True)
-    found = path(LassoPDCertified(), X, y, alphas=5, eps=1e-2)
-    best = path(LassoPDCertified(tol=1e-12), X, y, alphas=found.alphas)
+    found = regularization_path(LassoPDCertified(), X, y, alphas=5, eps=1e-2)
+    best = regularization_path(LassoPDCertified(tol=1e-12), X, y, alphas=found.alphas)
     for certificate, z, optimal in zip(
         found.certificates, found.predict(X), best.predict(X), strict=True
     ):

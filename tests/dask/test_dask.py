@@ -171,7 +171,7 @@ def test_several_classes_paths_and_warm_starts(client, data):
     first = model.n_iter_
     assert model.fit(given, y).n_iter_ < first
     along = [
-        skpd.path(each, data_, np.where(y > 1, 1, 0), alphas=5)
+        skpd.regularization_path(each, data_, np.where(y > 1, 1, 0), alphas=5)
         for each, data_ in (
             (skpd.PdproxSVC(loss="logistic", tol=1e-9), X),
             (skpd_dask.PdproxSVC(loss="logistic", tol=1e-9), given),

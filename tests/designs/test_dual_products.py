@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from skpd import PdproxRegressor, path
+from skpd import PdproxRegressor, regularization_path
 from skpd.designs import Design, DualProducts, DualProductsOfPath
 
 LAYOUTS = {
@@ -106,7 +106,7 @@ def test_certificates_along_a_path_hold(layout, rng):
     y = X[:, :5].sum(axis=1) + rng.normal(size=60)
     X_laid_out = LAYOUTS.get(layout, np.ascontiguousarray)(X)
     model = PdproxRegressor(loss="squared", fit_intercept=False, tol=1e-9)
-    found = path(model, X_laid_out, y, alphas=40)
+    found = regularization_path(model, X_laid_out, y, alphas=40)
     _, coefs, _ = lasso_path(X, y, alphas=found.alphas, tol=1e-13, max_iter=100_000)
     for alpha, w, certificate in zip(found.alphas, coefs.T, found.certificates, strict=True):
         optimum = 0.5 * np.mean((y - X @ w) ** 2) + alpha * np.abs(w).sum()

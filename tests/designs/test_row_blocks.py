@@ -28,7 +28,7 @@ from skpd import (
     PdproxSVC,
     RowBlocks,
     certify,
-    path,
+    regularization_path,
 )
 from skpd.designs import block_sources, row_blocks
 from skpd.problems import Problem
@@ -184,7 +184,7 @@ def test_predictions_scores_and_paths(data):
     three = PdproxSVC(0.01, tol=1e-6, n_jobs=2).fit(found, np.digitize(y, [-1.0, 1.0]))
     assert three.decision_function(found).shape == (N, 3) and three.converged_
     regressor = LassoPDCertified(0.1, tol=1e-9)
-    along = [path(regressor, each, y, alphas=6) for each in (X, found)]
+    along = [regularization_path(regressor, each, y, alphas=6) for each in (X, found)]
     assert_allclose(along[1].coefs, along[0].coefs, atol=1e-8)
     assert along[1].converged.all()
 

@@ -20,18 +20,18 @@ from skpd import (
     LassoPDCertified,
     LassoPDCertifiedCV,
     MatrixCompletionPD,
+    MetricSVC,
     MKLClassifier,
     MKLRegressor,
     MultinomialPD,
     MultiTaskPD,
-    MultivariateSVC,
     PathCV,
     PdproxRegressor,
     PdproxSVC,
     QuantilePD,
     RowBlocks,
     TraceNormPD,
-    path,
+    regularization_path,
 )
 from tests.oracles.optima import linear_optimum
 
@@ -62,7 +62,7 @@ CONSTANT = [
     (QuantilePD(alpha=LARGE), X, T),
     (MultiTaskPD(LARGE), X, TWO_TARGETS),
     (MultinomialPD(LARGE, penalty="l21"), X, THREE),
-    (MultivariateSVC(LARGE, penalty="l1"), X, RARE),
+    (MetricSVC(LARGE, penalty="l1"), X, RARE),
     (TraceNormPD(LARGE, radius=None), X, TWO_TARGETS),
     (MKLClassifier(LARGE), X, RARE),
     (MKLRegressor(LARGE), X, T),
@@ -187,7 +187,7 @@ def test_inner_models_are_not_told_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", ".*at this end of the")
-        found = path(PdproxSVC(loss="logistic"), X, RARE, alphas=[LARGE, 1.0, 0.01])
+        found = regularization_path(PdproxSVC(loss="logistic"), X, RARE, alphas=[LARGE, 1.0, 0.01])
         assert not found.coefs[0].any() and found.coefs[2].any()
         PathCV(PdproxSVC(loss="logistic"), alphas=[LARGE, 0.01]).fit(X, RARE)
         LassoPDCertifiedCV(alphas=[LARGE, 0.01]).fit(X, T)

@@ -31,7 +31,7 @@ from skpd import (
     TweediePD,
     certify,
     coef_table,
-    path,
+    regularization_path,
 )
 from skpd.losses import Poisson
 from skpd.losses.shifted import with_offset
@@ -237,7 +237,9 @@ def test_paths_and_cross_validation_with_offsets(data):
     X, y, offset, weights = data
     y = y["poisson"]
     model = PoissonPD(tol=1e-9)
-    found = path(model, X, y, alphas=[0.1, 0.01], sample_weight=weights, offset=offset)
+    found = regularization_path(
+        model, X, y, alphas=[0.1, 0.01], sample_weight=weights, offset=offset
+    )
     alone = PoissonPD(0.01, tol=1e-9).fit(X, y, weights, offset)
     assert_allclose(found.coefs[1], alone.coef_, atol=1e-5)
     means = found.predict(X, offset=offset)[1]

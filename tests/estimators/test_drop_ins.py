@@ -21,7 +21,7 @@ from skpd import (
     RowBlocks,
     TraceNormPD,
     certify,
-    path,
+    regularization_path,
 )
 
 
@@ -60,7 +60,9 @@ def test_without_a_penalty_signs_and_constant_columns_hold(rng):
     ours = LassoPDCertified(0.0, positive=True, fit_intercept=False, tol=1e-11).fit(X, y)
     assert_allclose(ours.coef_, best, atol=1e-5)
     assert (ours.coef_ >= 0.0).all()
-    found = path(LassoPDCertified(0.0), X, y, alphas=[0.1])  # its own alpha has no part in it
+    found = regularization_path(
+        LassoPDCertified(0.0), X, y, alphas=[0.1]
+    )  # its own alpha has no part in it
     assert_allclose(found.coefs[0], Lasso(0.1, tol=1e-12).fit(X, y).coef_, atol=1e-2)
 
 
@@ -112,7 +114,7 @@ def test_several_targets_are_named_where_they_do_not_converge(rng):
         LassoPDCertified(0.01, solver="cd", max_iter=1, tol=1e-12, random_state=0).fit(X, Y)
     model = ElasticNetPD(0.05, tol=1e-10).fit(X, Y)
     assert [found.gap for found in certify(model, X, Y)] == pytest.approx(model.dual_gap_)
-    found = path(model, X, Y, alphas=[0.5, 0.05])
+    found = regularization_path(model, X, Y, alphas=[0.5, 0.05])
     assert_allclose(found.coefs[1], model.coef_, atol=1e-3)
     assert found.predict(X).shape == (2, 60, 2)
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import ElasticNet, ElasticNetCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV, path
+from skpd import ElasticNetPD, ElasticNetPDClassifier, ElasticNetPDCV, regularization_path
 from skpd.losses import SmoothedHinge
 from tests.oracles.scikit_learn import l1_logistic
 
@@ -215,15 +215,17 @@ def test_weights_repeat_rows(cancer, rng):
 
 def test_paths(diabetes):
     X, y = diabetes
-    found = path(ElasticNetPD(l1_ratio=0.5, tol=1e-9), X, y, alphas=5)
+    found = regularization_path(ElasticNetPD(l1_ratio=0.5, tol=1e-9), X, y, alphas=5)
     centred = y - y.mean()
     assert_allclose(found.alphas[0], np.abs(X.T @ centred).max() / len(y) / 0.5)
     assert not found.coefs[0].any() and found.coefs[1].any()
     theirs = ElasticNet(found.alphas[-1], l1_ratio=0.5, tol=1e-12, max_iter=10_000).fit(X, y)
     assert_allclose(found.coefs[-1], theirs.coef_, atol=1e-3)
-    over_ball = path(ElasticNetPD(l1_radius=20.0), X, y, alphas=[1.0, 0.1])
+    over_ball = regularization_path(ElasticNetPD(l1_radius=20.0), X, y, alphas=[1.0, 0.1])
     assert over_ball.converged.all() and (np.abs(over_ball.coefs).sum(axis=1) <= 20.0).all()
-    at_first = path(ElasticNetPD(l1_radius=20.0), X, y, alphas=1).certificates[0].primal
+    at_first = (
+        regularization_path(ElasticNetPD(l1_radius=20.0), X, y, alphas=1).certificates[0].primal
+    )
     assert 0.99 <= at_first / (0.5 * np.var(y)) < 1.0
     ridge = ElasticNetPDCV(l1_ratio=0.0, alphas=3, eps=1e-7).fit(X, y)
     first = np.square(X.T @ centred / len(y)).sum() / (0.02 * 0.5 * np.var(y))

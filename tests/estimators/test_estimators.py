@@ -35,7 +35,7 @@ from skpd import (
     PdproxSVC,
     TraceNormPD,
     certify,
-    path,
+    regularization_path,
 )
 from skpd.losses import EpsilonInsensitive, Hinge, Huber, Pinball
 from skpd.penalties import L1, Box, ElasticNet, GroupL2, Norm, SparseGroup
@@ -495,7 +495,7 @@ def test_y_must_be_given(estimator, cancer):
         fitted.fit(X, None)
     if estimator is not TraceNormPD:
         with pytest.raises(ValueError, match=message):
-            path(fitted, X, None)
+            regularization_path(fitted, X, None)
         with pytest.raises(ValueError, match=f"certify {message}"):
             certify(fitted.fit(X, y), X, None)
     with pytest.raises(ValueError, match=r"y must hold numbers alone .* got None in row 0"):

@@ -22,7 +22,7 @@ from skpd import (
     MKLClassifier,
     PdproxRegressor,
     PdproxSVC,
-    path,
+    regularization_path,
 )
 from skpd.certificates import certify_point, dual_bound, primal_objective
 from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix
@@ -467,7 +467,7 @@ def test_errors(moons):
     with pytest.raises(ValueError, match="kernel='sigmoid' must make a positive semidefinite"):
         KernelPdproxSVC(kernel="sigmoid", gamma=2.0, coef0=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="Fit one for each alpha"):
-        path(KernelPdproxSVC(), X, y, alphas=[0.1, 0.01])
+        regularization_path(KernelPdproxSVC(), X, y, alphas=[0.1, 0.01])
 
 
 @pytest.mark.parametrize("estimator", [KernelPdproxSVC(0.01), KernelPdproxSVC(0.01, tol=1e-8)])

@@ -19,7 +19,7 @@ from skpd import (
     LassoPDCertified,
     LassoPDCertifiedCV,
     PdproxRegressor,
-    path,
+    regularization_path,
 )
 from skpd.designs import Design
 from skpd.losses import Absolute, Huber, Logistic, Squared, SquaredHinge
@@ -329,7 +329,7 @@ def test_warm_start_and_path(rng):
         model = LassoPDCertified(0.05, solver=solver, tol=1e-5, warm_start=True, random_state=0)
         model.fit(X, y)
         assert model.fit(X, y).n_iter_ == 0
-    found = path(LassoPDCertified(tol=1e-12), X, y, alphas=10, eps=1e-2)
+    found = regularization_path(LassoPDCertified(tol=1e-12), X, y, alphas=10, eps=1e-2)
     centred = X - X.mean(axis=0)
     assert_allclose(found.alphas[0], np.abs(centred.T @ (y - y.mean())).max() / len(y))
     for alpha, coef in zip(found.alphas, found.coefs, strict=True):

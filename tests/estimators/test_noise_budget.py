@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.optimize import LinearConstraint, minimize
 from sklearn.base import clone
 
-from skpd import PathCV, PdproxSVC, RowBlocks, path
+from skpd import PathCV, PdproxSVC, RowBlocks, regularization_path
 from skpd.designs import Design
 from skpd.losses import Hinge
 from skpd.penalties import L1, SquaredL2
@@ -160,7 +160,9 @@ def test_several_classes_path_and_warm_start():
     model.fit(X, y)
     assert model.n_iter_ < before
     labels = (y == "a").astype(int)
-    found = path(PdproxSVC(noise_budget=40.0, tol=1e-8), X, labels, alphas=[0.05, 0.02, 0.01])
+    found = regularization_path(
+        PdproxSVC(noise_budget=40.0, tol=1e-8), X, labels, alphas=[0.05, 0.02, 0.01]
+    )
     for k, alpha in enumerate((0.05, 0.02, 0.01)):
         alone = PdproxSVC(alpha, noise_budget=40.0, tol=1e-8).fit(X, labels)
         assert found.certificates[k].primal == pytest.approx(alone.certificate_.primal, abs=2e-8)

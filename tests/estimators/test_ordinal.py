@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import OrdinalPD, PathCV, certify, path
+from skpd import OrdinalPD, PathCV, certify, regularization_path
 from skpd.certificates import primal_objective
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic
@@ -246,7 +246,7 @@ def test_enums_of_polars_are_in_order(data):
 
 def test_paths_and_certificates(data):
     X, y, _, _ = data
-    found = path(OrdinalPD(penalty="l1", tol=1e-9), X, y, alphas=[0.1, 0.01])
+    found = regularization_path(OrdinalPD(penalty="l1", tol=1e-9), X, y, alphas=[0.1, 0.01])
     alone = OrdinalPD(0.01, penalty="l1", tol=1e-9).fit(X, y)
     assert_allclose(found.coefs[1], alone.coef_, atol=1e-5)
     assert_allclose(found.models[1].thresholds_, alone.thresholds_, atol=1e-4)

@@ -12,7 +12,7 @@ from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import MultiTaskPD, PdproxRegressor, QuantilePD, certify, path
+from skpd import MultiTaskPD, PdproxRegressor, QuantilePD, certify, regularization_path
 from skpd.designs import Design
 from skpd.losses import NonCrossingPinball, Pinball
 from skpd.penalties import L1
@@ -329,7 +329,7 @@ def test_warm_starts_and_paths(rng):
     model = QuantilePD(THREE, warm_start=True, tol=1e-6).fit(X, y)
     again = model.fit(X, y)
     assert again.n_iter_ == 0
-    found = path(QuantilePD(THREE, tol=1e-8), X, y, alphas=[0.1, 1e-2])
+    found = regularization_path(QuantilePD(THREE, tol=1e-8), X, y, alphas=[0.1, 1e-2])
     assert found.coefs.shape == (2, 3, 8) and found.converged.all()
     for alpha, certificate in zip(found.alphas, found.certificates, strict=True):
         assert_allclose(certificate.primal, optimum(X, y, THREE, alpha), rtol=1e-7)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
-from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, path
+from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, regularization_path
 from skpd.estimators.concordance_index import concordance
 from skpd.losses.survival import PartialLikelihood
 from tests.oracles.reference import cox_programme
@@ -156,10 +156,10 @@ def test_strata_of_several_columns(rng):
 def test_paths_searches_and_warm_starts(rng):
     X, time, event = censored(rng)
     y = np.column_stack([time, event])
-    found = path(CoxPD(tol=1e-9), X, y, alphas=[0.1, 0.01])
+    found = regularization_path(CoxPD(tol=1e-9), X, y, alphas=[0.1, 0.01])
     assert_allclose(found.coefs[1], CoxPD(0.01, tol=1e-9).fit(X, y).coef_, atol=1e-5)
     strata = np.where(rng.random(N) < 0.5, "north", "south")
-    of_strata = path(CoxPD(tol=1e-9), X, y, alphas=[0.1, 0.01], strata=strata)
+    of_strata = regularization_path(CoxPD(tol=1e-9), X, y, alphas=[0.1, 0.01], strata=strata)
     for model, more in ((found.models[1], {}), (of_strata.models[1], {"strata": strata})):
         alone = CoxPD(0.01, tol=1e-9).fit(X, y, **more)
         assert [label for label, _, _ in model.baseline_] == sorted(set(more.get("strata", [0.0])))

@@ -16,7 +16,7 @@ from skpd import (
     PdproxRegressor,
     PdproxSVC,
     certify,
-    path,
+    regularization_path,
 )
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Logistic, Squared
@@ -245,7 +245,9 @@ def test_groups_without_a_penalty(rng):
 def test_path_begins_where_all_penalised_coefficients_are_zero(rng):
     X, y = regression(rng)
     weights = np.r_[0.0, np.ones(7)]
-    found = path(LassoPDCertified(penalty_weights=weights, tol=1e-10), X, y, alphas=20)
+    found = regularization_path(
+        LassoPDCertified(penalty_weights=weights, tol=1e-10), X, y, alphas=20
+    )
     assert np.all(np.abs(found.coefs[0, 1:]) < 1e-8) and found.coefs[0, 0] != 0.0
     assert np.any(found.coefs[1, 1:] != 0.0)
     assert found.converged.all()

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import GridSearchCV
 
-from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, path
+from skpd import PathCV, PdproxRegressor, PdproxSVC, certify, regularization_path
 from skpd.certificates import dual_bound
 from skpd.losses import ResidualLoss
 from skpd.penalties import L1, FunctionOfNorm, GroupL2, NonNegativeL1
@@ -274,7 +274,7 @@ def test_paths_and_searches(diabetes):
     X, y = diabetes
     monotone = LinearConstraint(np.diff(np.eye(10), axis=0), 0.0, np.inf)
     estimator = PdproxRegressor(loss="squared", constraints=monotone, tol=1e-7)
-    models = path(estimator, X, y, alphas=[0.3, 0.1, 0.01])
+    models = regularization_path(estimator, X, y, alphas=[0.3, 0.1, 0.01])
     for alpha, coef in zip(models.alphas, models.coefs, strict=True):
         single = clone(estimator).set_params(alpha=alpha).fit(X, y)
         np.testing.assert_allclose(coef, single.coef_, atol=1e-3)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from skpd import GroupLassoSVC, RowBlocks, certify, path
+from skpd import GroupLassoSVC, RowBlocks, certify, regularization_path
 from skpd.formulation.overlapping import copies_of
 from tests.oracles.optima import optimal_value
 
@@ -119,7 +119,7 @@ def test_certify_and_path():
     found = certify(model, X, y)
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
     assert found.relative_gap < 2e-4
-    along = path(GroupLassoSVC(groups=GROUPS, tol=1e-7), X, y, alphas=[0.05, 0.03])
+    along = regularization_path(GroupLassoSVC(groups=GROUPS, tol=1e-7), X, y, alphas=[0.05, 0.03])
     assert along.certificates[1].primal == pytest.approx(model.certificate_.primal, abs=1e-6)
 
 

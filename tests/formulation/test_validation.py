@@ -26,7 +26,7 @@ from skpd import (
     RowBlocks,
     TraceNormPD,
     certify,
-    path,
+    regularization_path,
 )
 from skpd.formulation.validation import checked
 from skpd.losses import Huber
@@ -108,7 +108,7 @@ def test_they_are_refused_wherever_data_are_taken(rng):
         lambda: robust.worst_case_distribution(malformed, y),
         lambda: certify(lasso, malformed, y),
         lambda: certify(lasso, malformed, y, loss="squared", penalty="l1", alpha=0.1),
-        lambda: path(LassoPDCertified(), malformed, y),
+        lambda: regularization_path(LassoPDCertified(), malformed, y),
         lambda: LassoPDCertifiedCV().fit(malformed, y),
     ):
         with pytest.raises(ValueError, match=r"indptr .* end within"):

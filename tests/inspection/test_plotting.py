@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpd import GapDisplay, LassoPDCertified, MultinomialPD, PdproxSVC, path
+from skpd import GapDisplay, LassoPDCertified, MultinomialPD, PdproxSVC, regularization_path
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_models_without_a_history_are_not_called_unfitted(model):
 
 def test_a_path_has_a_curve_for_each_feature():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    found = path(LassoPDCertified(), X, y, alphas=12)
+    found = regularization_path(LassoPDCertified(), X, y, alphas=12)
     ax = found.plot(n_named=3, linestyle=":")
     assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == ("log", "alpha", "coefficient")
     last = found.coefs[-1]
@@ -152,7 +152,7 @@ def test_a_path_has_a_curve_for_each_feature():
 
 def test_a_path_of_several_classes_is_drawn_by_norms():
     X, y = load_iris(return_X_y=True)
-    found = path(MultinomialPD(penalty="l21"), X, y, alphas=5)
+    found = regularization_path(MultinomialPD(penalty="l21"), X, y, alphas=5)
     _, given = plt.subplots()
     ax = found.plot(given, feature_names=list("abcd"))
     assert ax is given and ax.get_ylabel() == "norm of the coefficients"
@@ -164,7 +164,7 @@ def test_a_path_of_several_classes_is_drawn_by_norms():
 
 
 def test_plots_say_that_they_need_matplotlib(monkeypatch):
-    found = path(LassoPDCertified(), *load_diabetes(return_X_y=True), alphas=[1.0])
+    found = regularization_path(LassoPDCertified(), *load_diabetes(return_X_y=True), alphas=[1.0])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"RegularizationPath\.plot requires matplotlib"):
         found.plot()

@@ -41,7 +41,7 @@ from skpd import (
     PoissonPD,
     QuantilePD,
     TweediePD,
-    path,
+    regularization_path,
 )
 from skpd.certificates import primal_objective
 from skpd.designs import Design
@@ -104,13 +104,13 @@ def objectives(problems, found, place, alpha):
 )
 def test_a_model_is_good_for_every_alpha(model, X, y, eps):
     ends = [0.4, 0.04]
-    found = path(model, X, y, alphas=ends, certified=eps)
+    found = regularization_path(model, X, y, alphas=ends, certified=eps)
     assert found.alphas[0] == 0.4 and np.all(np.diff(found.alphas) < 0.0)
     assert np.all(found.covered[1:, 1] >= found.covered[:-1, 0])
     assert found.covered[-1, 0] <= 0.04
     problems = problems_of_path(clone(model), X, y).problems
     alphas = np.geomspace(*ends, 12)
-    exact = path(clone(model).set_params(tol=1e-8), X, y, alphas=alphas)
+    exact = regularization_path(clone(model).set_params(tol=1e-8), X, y, alphas=alphas)
     for k, alpha in enumerate(alphas):
         own = list(objectives(problems, found, found.index_at(alpha), alpha))
         best = [certificate.primal for certificate in np.atleast_1d(exact.certificates[k])]
@@ -120,7 +120,9 @@ def test_a_model_is_good_for_every_alpha(model, X, y, eps):
 
 
 def test_groups_that_overlap():
-    found = path(GroupLassoSVC(groups=OVERLAPPING), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1)
+    found = regularization_path(
+        GroupLassoSVC(groups=OVERLAPPING), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1
+    )
     assert found.covered[-1, 0] <= 0.1
     for coef, model in zip(found.coefs, found.models, strict=True):
         assert_allclose(coef, model.coef_[0], atol=1e-15)
@@ -129,7 +131,7 @@ def test_groups_that_overlap():
 def test_excess_of_the_lasso_against_scikit_learn():
     """The objective of the certified model, beside that of `Lasso`, at 400 alphas."""
     eps = 3e-3
-    found = path(LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.01], certified=eps)
+    found = regularization_path(LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.01], certified=eps)
     unit = 0.5 * np.var(Y_D)
 
     def objective(coef, intercept, alpha):
@@ -144,7 +146,11 @@ def test_excess_of_the_lasso_against_scikit_learn():
 
 def test_number_of_models_grows_with_the_inverse_root_for_smooth_losses():
     counts = [
-        len(path(LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.05], certified=eps).alphas)
+        len(
+            regularization_path(
+                LassoPDCertified(), X_D, Y_D, alphas=[0.4, 0.05], certified=eps
+            ).alphas
+        )
         for eps in (1e-2, 1e-4)
     ]
     assert 6.0 <= counts[1] / counts[0] <= 14.0
@@ -333,7 +339,7 @@ def test_ranges_where_nothing_is_known_of_scores():
 
 def test_pipelines_and_automatic_ends():
     model = make_pipeline(StandardScaler(), PdproxSVC())
-    found = path(model, X_2, Y_2, eps=0.1, certified=0.05)
+    found = regularization_path(model, X_2, Y_2, eps=0.1, certified=0.05)
     assert_allclose(found.alphas[0] / 10.0, found.covered[-1, 0], rtol=1e-12)
     assert found.predict(X_2[:4]).shape == (len(found.alphas), 4)
 
@@ -351,7 +357,7 @@ def interrupting(monkeypatch, call):
 def test_interrupted_path_keeps_what_is_finished(monkeypatch):
     interrupting(monkeypatch, 4)
     with pytest.raises(PathInterrupt, match="3 alphas are finished") as caught:
-        path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.01], certified=0.05)
+        regularization_path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.01], certified=0.05)
     assert len(caught.value.path.models) == len(caught.value.path.covered) == 3
 
 
@@ -364,21 +370,21 @@ def test_interrupted_search_keeps_what_is_finished(monkeypatch):
 
 
 def test_index_at_outside_of_the_path():
-    found = path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1)
+    found = regularization_path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1)
     with pytest.raises(ValueError, match=r"No model is certified for alpha=0.5: those .* 0.1"):
         found.index_at(0.5)
     with pytest.raises(ValueError, match="found without certified"):
-        path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.1]).index_at(0.2)
+        regularization_path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.1]).index_at(0.2)
 
 
 @pytest.mark.parametrize("certified", [0.0, 1.0, -1.0, True, "0.1", np.nan])
 def test_certified_out_of_range(certified):
     with pytest.raises(ValueError, match=r"certified must be None or a number in \(0, 1\), got"):
-        path(PdproxSVC(), X_2, Y_2, certified=certified)
+        regularization_path(PdproxSVC(), X_2, Y_2, certified=certified)
 
 
 def test_a_gap_that_is_not_reached_is_said():
     model = PdproxSVC(solver="pdprox-dual", max_iter=3)
     with pytest.warns(ConvergenceWarning, match="is not certified to 1e-06 on the whole path"):
-        found = path(model, X_2, Y_2, alphas=[0.4, 0.2], certified=1e-6)
+        found = regularization_path(model, X_2, Y_2, alphas=[0.4, 0.2], certified=1e-6)
     assert found.alphas[-1] == 0.2

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skpd import DRSVMClassifier, PathCV, PdproxSVC, certify, path, robust_grid
+from skpd import DRSVMClassifier, PathCV, PdproxSVC, certify, regularization_path, robust_grid
 from skpd.designs import Design
 from skpd.model_selection.robust_grid import useful_epsilon
 from skpd.problems.robust import robust_problem
@@ -259,7 +259,7 @@ def test_path_over_epsilon(norm, kappa, n, d, fit_intercept, rng):
     model = DRSVMClassifier(
         epsilon=0.0, kappa=kappa, norm=norm, fit_intercept=fit_intercept, tol=1e-7
     )
-    found = path(model, X, y, alphas=5)
+    found = regularization_path(model, X, y, alphas=5)
     assert found.parameter == "epsilon" and found.converged.all()
     assert "5 epsilons from" in repr(found) and not found.coefs[0].any()
     for k in (1, 2, 4):
@@ -275,8 +275,10 @@ def test_path_over_epsilon_starts_from_the_model_before():
     """With many rows, by the method of multipliers, which uses a start."""
     rng = np.random.default_rng(0)
     X, y = noisy(rng, 60_000, 40)
-    found = path(DRSVMClassifier(), X, y, alphas=[0.03, 0.025, 0.02])
-    alone = [path(DRSVMClassifier(), X, y, alphas=[e]).n_iters[0] for e in (0.025, 0.02)]
+    found = regularization_path(DRSVMClassifier(), X, y, alphas=[0.03, 0.025, 0.02])
+    alone = [
+        regularization_path(DRSVMClassifier(), X, y, alphas=[e]).n_iters[0] for e in (0.025, 0.02)
+    ]
     assert found.n_iters[1:].sum() < sum(alone)
 
 

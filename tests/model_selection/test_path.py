@@ -25,7 +25,7 @@ from skpd import (
     PdproxRegressor,
     PdproxSVC,
     TraceNormPD,
-    path,
+    regularization_path,
 )
 from skpd.losses import Pinball
 from skpd.penalties import ElasticNet
@@ -48,7 +48,7 @@ def test_same_as_lasso_path(rng):
     _, theirs, _ = lasso_path(X, y, alphas=alphas, tol=1e-12, max_iter=100_000)
     for table in (X, sp.csc_array(X)):
         model = PdproxRegressor(loss="squared", tol=1e-10)
-        ours = path(model, table, y, alphas=20, eps=1e-2)
+        ours = regularization_path(model, table, y, alphas=20, eps=1e-2)
         assert_allclose(ours.alphas, alphas, rtol=1e-9)
         assert_allclose(ours.coefs, theirs.T, atol=1e-5)
         assert_allclose(ours.intercepts, 0.0, atol=1e-8)
@@ -66,8 +66,8 @@ def test_many_features_in_any_layout(estimator, rng):
     y = np.sign(X[:, :6].sum(axis=1) + 0.5 * rng.normal(size=120))
     y[y == 0.0] = 1.0
     estimator.set_params(tol=1e-10)
-    alphas = path(estimator, X, y, alphas=1).alphas * 0.8 ** np.arange(16)
-    found = [path(estimator, layout(X), y, alphas=alphas) for layout in LAYOUTS]
+    alphas = regularization_path(estimator, X, y, alphas=1).alphas * 0.8 ** np.arange(16)
+    found = [regularization_path(estimator, layout(X), y, alphas=alphas) for layout in LAYOUTS]
     for other in found:
         assert other.converged.all()
         assert_allclose(other.coefs, found[0].coefs, atol=2e-4)
@@ -83,8 +83,8 @@ def test_many_features_in_any_layout(estimator, rng):
 def test_the_first_alpha_is_the_smallest_without_coefficients(estimator, rng):
     X, y = classes(rng)
     estimator.set_params(tol=1e-6)
-    largest = path(estimator, X, y, alphas=1).alphas[0]
-    found = path(estimator, X, y, alphas=[0.9 * largest, largest])
+    largest = regularization_path(estimator, X, y, alphas=1).alphas[0]
+    found = regularization_path(estimator, X, y, alphas=[0.9 * largest, largest])
     assert_allclose(found.alphas, [largest, 0.9 * largest])
     assert not found.coefs[0].any() and found.coefs[1].any()
     assert estimator.alpha == 1e-3 and not hasattr(estimator, "coef_")
@@ -95,7 +95,7 @@ def test_every_model_is_that_of_a_fit(rng):
     weights = rng.integers(0, 3, size=len(y)).astype(float)
     alphas = [0.1, 0.03, 0.01]
     estimator = PdproxSVC(tol=1e-9, class_weight="balanced")
-    found = path(estimator, X, y, alphas=alphas, sample_weight=weights)
+    found = regularization_path(estimator, X, y, alphas=alphas, sample_weight=weights)
     for k, alpha in enumerate(alphas):
         fit = PdproxSVC(alpha, tol=1e-9, class_weight="balanced").fit(X, y, weights)
         assert_allclose(found.certificates[k].primal, fit.certificate_.primal, rtol=1e-8)
@@ -106,7 +106,9 @@ def test_every_model_is_that_of_a_fit(rng):
 def test_one_vs_rest(rng):
     X, y = classes(rng, k=3)
     for n_jobs in (None, 2):
-        found = path(PdproxSVC(loss="logistic", tol=1e-10, n_jobs=n_jobs), X, y, alphas=4)
+        found = regularization_path(
+            PdproxSVC(loss="logistic", tol=1e-10, n_jobs=n_jobs), X, y, alphas=4
+        )
         assert found.coefs.shape == (4, 3, 8) and found.intercepts.shape == (4, 3)
         assert [len(row) for row in found.certificates] == [3] * 4
     theirs = l1_logistic(1.0, C=1 / (found.alphas[-1] * len(y)), tol=1e-10).fit(X, y == 1)
@@ -117,7 +119,7 @@ def test_warm_starts_save_iterations(rng):
     """With a smooth loss, fits take Newton steps of one kind with a start and without."""
     X, y = classes(rng, n=400, d=20)
     estimator = PdproxSVC(loss="squared_hinge", tol=1e-8)
-    found = path(estimator, X, y)
+    found = regularization_path(estimator, X, y)
     cold = [clone(estimator).set_params(alpha=a).fit(X, y).n_iter_ for a in found.alphas]
     assert found.n_iters.sum() < 0.9 * np.sum(cold)
 
@@ -126,7 +128,7 @@ def test_alphas_at_any_distance(rng):
     X, y = classes(rng)
     estimator = PdproxSVC(loss="logistic", tol=1e-9)
     alphas = [0.2, 0.1, 0.1, 0.0999999, 0.05, 0.025, 1e-4, 5e-5, 5e-5]
-    found = path(estimator, X, y, alphas=alphas)
+    found = regularization_path(estimator, X, y, alphas=alphas)
     for k, alpha in enumerate(found.alphas):
         fit = clone(estimator).set_params(alpha=alpha).fit(X, y)
         assert found.certificates[k].relative_gap <= 1e-9
@@ -139,7 +141,7 @@ def test_alphas_of_squared_norms(scale, rng):
     X, y = scale * rng.normal(size=(60, 4)), rng.normal(size=60)
     centred, weights = y - y.mean(), np.full(60, 1 / 60)
     null, model = 0.5 * np.var(y), PdproxRegressor(loss="squared", penalty="l2", tol=1e-10)
-    found = path(model, X, y, alphas=3)
+    found = regularization_path(model, X, y, alphas=3)
     gradient = X.T @ (weights * centred)
     first = gradient @ gradient / (0.02 * null)
     assert_allclose(found.alphas, [first, 10**-3.5 * first, 1e-7 * first], rtol=1e-5)
@@ -149,28 +151,28 @@ def test_alphas_of_squared_norms(scale, rng):
     left = np.column_stack([np.ones(60), X[:, 0] / scale])
     residual = y - left @ np.linalg.lstsq(left, y)[0]
     gradient = X[:, 1:].T @ (weights * residual)
-    first = path(free, X, y, alphas=1).alphas[0]
+    first = regularization_path(free, X, y, alphas=1).alphas[0]
     assert_allclose(first, gradient @ gradient / (0.02 * null), rtol=1e-2)
 
 
 def test_errors(rng):
     X, y = classes(rng)
     with pytest.raises(TypeError, match="one of skpd's"):
-        path(LogisticRegression(), X, y)
+        regularization_path(LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="alphas must be given as values"):
-        path(PdproxSVC(penalty="box"), X, y)
+        regularization_path(PdproxSVC(penalty="box"), X, y)
     for alphas in ([], [0.1, 0.0], [np.nan]):
         with pytest.raises(ValueError, match="alphas must hold finite"):
-            path(PdproxSVC(), X, y, alphas=alphas)
+            regularization_path(PdproxSVC(), X, y, alphas=alphas)
     for alphas in (0, True):
         with pytest.raises(ValueError, match=f"at least 1, got {alphas}"):
-            path(PdproxSVC(), X, y, alphas=alphas)
+            regularization_path(PdproxSVC(), X, y, alphas=alphas)
     with pytest.raises(ValueError, match="eps must be"):
-        path(PdproxSVC(), X, y, eps=1.5)
+        regularization_path(PdproxSVC(), X, y, eps=1.5)
     with pytest.raises(ValueError, match="'tol' parameter"):
-        path(PdproxSVC(tol=-1), X, y)
+        regularization_path(PdproxSVC(tol=-1), X, y)
     with pytest.raises(ValueError, match="at least 2 classes"):
-        path(PdproxSVC(), X, np.zeros(len(y)))
+        regularization_path(PdproxSVC(), X, np.zeros(len(y)))
 
 
 @pytest.mark.parametrize("alphas", [5, [0.1], [0.5, 0.4, 0.3, 0.2, 0.1]])
@@ -184,13 +186,13 @@ def test_errors(rng):
 def test_models_without_a_path(estimator, message, alphas, rng):
     X, y = rng.integers(4, size=(20, 2)), rng.integers(2, size=20)
     with pytest.raises(ValueError, match=message):
-        path(estimator, X, y, alphas=alphas)
+        regularization_path(estimator, X, y, alphas=alphas)
 
 
 def test_it_says_where_it_did_not_converge(rng):
     X, y = classes(rng)
     with pytest.warns(ConvergenceWarning, match=r"2 of 2 fits.*max_iter \(now 1\)") as caught:
-        found = path(PdproxSVC(max_iter=1, tol=1e-9), X, y, alphas=[0.02, 0.01])
+        found = regularization_path(PdproxSVC(max_iter=1, tol=1e-9), X, y, alphas=[0.02, 0.01])
     assert not found.converged.any() and caught[0].filename == __file__
 
 
@@ -208,7 +210,7 @@ def test_ctrl_c_ends_it(rng, monkeypatch):
 
     monkeypatch.setattr(Monitor, "check", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        path(PdproxRegressor(loss=Pinball(0.8)), X, y.astype(float))
+        regularization_path(PdproxRegressor(loss=Pinball(0.8)), X, y.astype(float))
     assert len(calls) == 8
 
 
@@ -219,7 +221,7 @@ def test_ctrl_c_keeps_the_models_that_are_finished(k, last, inside, n_jobs, rng,
     X, y = classes(rng, k=k)
     estimator = PdproxSVC(loss="logistic", n_jobs=n_jobs)
     alphas = [0.1, 0.05, 0.02, 0.01]
-    whole = path(estimator, X, y, alphas=alphas)
+    whole = regularization_path(estimator, X, y, alphas=alphas)
     solve_one, calls = PdproxSVC._solve, []
 
     def interrupt(self, *arguments, **options):
@@ -232,7 +234,7 @@ def test_ctrl_c_keeps_the_models_that_are_finished(k, last, inside, n_jobs, rng,
 
     monkeypatch.setattr(PdproxSVC, "_solve", interrupt)
     with pytest.raises(KeyboardInterrupt, match=r"\d of 4 alphas are finished") as caught:
-        path(estimator, X, y, alphas=alphas)
+        regularization_path(estimator, X, y, alphas=alphas)
     found = pickle.loads(pickle.dumps(caught.value)).path
     n = len(found.alphas)
     assert str(caught.value).startswith(f"{n} of 4")
@@ -251,7 +253,9 @@ def test_ctrl_c_keeps_the_models_that_are_finished(k, last, inside, n_jobs, rng,
 @pytest.mark.parametrize("shape", [(1, 4), (6, 1), (1, 1)])
 def test_one_row_or_column_is_both_by_rows_and_by_columns(shape, rng):
     X, y = rng.normal(size=shape), np.arange(1.0, shape[0] + 1.0)
-    found = path(PdproxRegressor(loss="squared", fit_intercept=False), X, y, alphas=5)
+    found = regularization_path(
+        PdproxRegressor(loss="squared", fit_intercept=False), X, y, alphas=5
+    )
     _, coefs, _ = lasso_path(X, y, alphas=found.alphas, tol=1e-14, max_iter=100_000)
     for alpha, w, certificate in zip(found.alphas, coefs.T, found.certificates, strict=True):
         optimum = 0.5 * np.mean((y - X @ w) ** 2) + alpha * np.abs(w).sum()
@@ -265,13 +269,13 @@ def test_a_path_in_a_pipeline_is_that_of_its_last_step(steps, rng):
     X = 100.0 * X + 7.0
     estimator, weights = PdproxSVC(loss="logistic", tol=1e-10), rng.random(len(y))
     pipeline = make_pipeline(*steps, estimator)
-    found = path(pipeline, X, y, alphas=4, sample_weight=weights)
+    found = regularization_path(pipeline, X, y, alphas=4, sample_weight=weights)
     by_hand = X
     for step in steps:
         by_hand = clone(step).fit_transform(by_hand)
         with pytest.raises(NotFittedError):
             check_is_fitted(step)
-    expected = path(estimator, by_hand, y, alphas=4, sample_weight=weights)
+    expected = regularization_path(estimator, by_hand, y, alphas=4, sample_weight=weights)
     assert_array_equal(found.alphas, expected.alphas)
     assert_array_equal(found.coefs, expected.coefs)
     assert_array_equal(found.decision_function(X), expected.decision_function(by_hand))
@@ -280,13 +284,15 @@ def test_a_path_in_a_pipeline_is_that_of_its_last_step(steps, rng):
 def test_a_regressor_predicts_along_its_path(rng):
     X, W = rng.normal(size=(60, 5)), rng.normal(size=(5, 2))
     Y = X @ W + 0.1 * rng.normal(size=(60, 2))
-    one = path(LassoPDCertified(), X, Y[:, 0], alphas=4)
+    one = regularization_path(LassoPDCertified(), X, Y[:, 0], alphas=4)
     assert_allclose(one.predict(X), one.coefs @ X.T + one.intercepts[:, np.newaxis])
     for estimator in (MultiTaskPD(), TraceNormPD(radius=None)):
-        several = path(estimator, X, Y, alphas=4)
+        several = regularization_path(estimator, X, Y, alphas=4)
         expected = X @ several.coefs.transpose(0, 2, 1) + several.intercepts[:, np.newaxis]
         assert_allclose(several.predict(X), expected)
-    assert path(TraceNormPD(radius=None), X, Y[:, 0], alphas=4).predict(X).shape == (4, 60)
+    assert regularization_path(TraceNormPD(radius=None), X, Y[:, 0], alphas=4).predict(
+        X
+    ).shape == (4, 60)
     assert not hasattr(one, "decision_function")
 
 
@@ -294,7 +300,7 @@ def test_a_regressor_predicts_along_its_path(rng):
 @pytest.mark.parametrize("estimator", [PdproxSVC(), MultinomialPD(penalty="l21")], ids=str)
 def test_a_classifier_scores_along_its_path(estimator, k, rng):
     X, y = classes(rng, k=k)
-    found = path(estimator, sp.csr_array(X), y, alphas=3)
+    found = regularization_path(estimator, sp.csr_array(X), y, alphas=3)
     scores = found.decision_function(X)
     assert scores.shape == ((3, 150) if k == 2 else (3, 150, 3))
     assert_array_equal(found.predict(X), [model.predict(X) for model in found.models])
@@ -308,7 +314,7 @@ def test_a_classifier_scores_along_its_path(estimator, k, rng):
 
 def test_what_a_path_says_of_itself(rng):
     X, y = classes(rng, k=3)
-    found = path(PdproxSVC(loss="logistic"), X, y, alphas=[0.5, 0.0123456])
+    found = regularization_path(PdproxSVC(loss="logistic"), X, y, alphas=[0.5, 0.0123456])
     used = np.count_nonzero(found.coefs.any(axis=1), axis=1)
     assert used[0] == 0 and repr(found) == (
         "RegularizationPath(2 alphas from 0.5 to 0.0123, 6 of 6 fits converged, "
@@ -325,7 +331,7 @@ def test_plots_name_the_columns_that_a_pipeline_makes():
     """A scaler hands on an array, but knows the names."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), PdproxRegressor(loss="squared"))
-    models = path(model, X, y, alphas=4, eps=1e-2)
+    models = regularization_path(model, X, y, alphas=4, eps=1e-2)
     legend = models.plot(n_named=3).get_legend()
     assert {text.get_text() for text in legend.get_texts()} == {"bmi", "s5", "bp"}
     plt.close("all")

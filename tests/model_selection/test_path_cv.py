@@ -53,9 +53,9 @@ from skpd import (
     LogisticPD,
     LPBoostClassifier,
     MatrixCompletionPD,
+    MetricSVC,
     MultinomialPD,
     MultiTaskPD,
-    MultivariateSVC,
     OrdinalPD,
     PathCV,
     PdproxRegressor,
@@ -65,7 +65,7 @@ from skpd import (
     TraceNormPD,
     TweediePD,
     certify,
-    path,
+    regularization_path,
 )
 
 TIGHT = 1e-11
@@ -403,7 +403,7 @@ def test_metadata_is_routed(rng):
     with pytest.raises(ValueError, match="enable_metadata_routing"):
         PathCV(LassoPDCertified(), **SHORT).fit(X, y, strata=groups)
     with pytest.raises(TypeError, match="unexpected keyword argument 'strata'"):
-        path(LassoPDCertified(), X, y, strata=groups)
+        regularization_path(LassoPDCertified(), X, y, strata=groups)
     with config_context(enable_metadata_routing=True):
         for of_fit, of_score in ((True, False), (False, True), (True, True)):
             estimator = LassoPDCertified(tol=TIGHT).set_fit_request(sample_weight=of_fit)
@@ -566,7 +566,7 @@ def test_paths_of_a_fold_are_those_of_its_samples():
         return 0.0
 
     model = PathCV(estimator, alphas=5, cv=[(train, test)], scoring=keep).fit(X, y)
-    found = path(estimator, X[train], y[train], alphas=model.alphas_)
+    found = regularization_path(estimator, X[train], y[train], alphas=model.alphas_)
     assert_allclose(seen, found.decision_function(X[test]), atol=1e-9)
     assert model.alpha_ == model.alphas_[0]  # of equal scores the largest
 
@@ -598,7 +598,7 @@ WITH_PATHS = [
     (TraceNormPD(radius=None), "outputs"),
     (LogisticPD(), "signs"), (ElasticNetPDClassifier(), "labels"),
     (GroupLassoSVC(groups=1), "labels"), (MultinomialPD(), "labels"),
-    (DRSVMClassifier(), "labels"), (MultivariateSVC(), "signs"),
+    (DRSVMClassifier(), "labels"), (MetricSVC(), "signs"),
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import lsq_linear
 
 from benchmarks import certificates as random
-from skpd import PdproxRegressor, PdproxSVC, path
+from skpd import PdproxRegressor, PdproxSVC, regularization_path
 from skpd.certificates import certify_point, primal_objective
 from skpd.designs import Design
 from skpd.losses import Absolute, EpsilonInsensitive, Hinge, Squared
@@ -202,8 +202,10 @@ def test_rows_of_equal_sum(rng):
 def test_there_is_no_largest_alpha(rng):
     X, y = ordered(rng)
     with pytest.raises(ValueError, match="alphas must be given as values"):
-        path(PdproxRegressor(penalty=TotalVariation()), X, y)
-    found = path(PdproxRegressor(penalty=FusedLasso(l1_ratio=0.5), tol=1e-5), X, y, alphas=3)
+        regularization_path(PdproxRegressor(penalty=TotalVariation()), X, y)
+    found = regularization_path(
+        PdproxRegressor(penalty=FusedLasso(l1_ratio=0.5), tol=1e-5), X, y, alphas=3
+    )
     assert not found.coefs[0].any() and found.coefs[1].any()
 
 

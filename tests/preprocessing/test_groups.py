@@ -17,7 +17,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from skpd import GroupLassoSVC, PdproxRegressor, groups_from
+from skpd import GroupLassoSVC, PdproxRegressor, feature_groups
 from skpd.penalties import GroupL2
 
 LISTS = [[0, 3], [1, 2], [4, 5]]
@@ -136,7 +136,7 @@ def test_groups_from_a_transformer(table, name, as_arrays):
     named = {f"{column}": f"x{k}" if as_arrays else column for k, column in enumerate(table)}
     expected = ["+".join(named[part] for part in label.split("+")) for label in expected]
     assert Z.shape[1] == len(expected) + 1
-    assert_array_equal(groups_from(parts), [*expected, named["city"]])
+    assert_array_equal(feature_groups(parts), [*expected, named["city"]])
 
 
 def test_one_hot_groups_in_a_pipeline(table):
@@ -144,7 +144,7 @@ def test_one_hot_groups_in_a_pipeline(table):
     transformer = ColumnTransformer(
         [("scaled", StandardScaler(), ["age", "pay"]), ("one-hot", OneHotEncoder(), ["city"])]
     )
-    groups = groups_from(transformer.fit(table))
+    groups = feature_groups(transformer.fit(table))
     model = make_pipeline(transformer, GroupLassoSVC(0.02, groups=groups)).fit(table, y)
     by_hand = GroupLassoSVC(0.02, groups=[[0], [1], [2, 3, 4]])
     assert_array_equal(model[-1].coef_, by_hand.fit(transformer.transform(table), y).coef_)
@@ -156,7 +156,7 @@ def test_groups_from_slices(table):
         (StandardScaler(), [True, False, False, True]),
     )
     expected = ["city"] * 3 + ["city_size"] * 2 + ["age", "pay"]
-    assert_array_equal(groups_from(transformer.fit(table)), expected)
+    assert_array_equal(feature_groups(transformer.fit(table)), expected)
 
 
 def test_one_feature_may_have_any_label(rng):

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skpd import PdproxRegressor, PdproxSVC, path
+from skpd import PdproxRegressor, PdproxSVC, regularization_path
 from skpd.designs import Design
 from skpd.losses import Hinge, Squared
 from skpd.penalties import L1, GroupL2
@@ -172,7 +172,7 @@ def test_a_path_is_that_of_single_fits(loss, penalty, shift, data):
     X, z = data
     y, far = targets(loss, z), X + shift
     estimator = model(loss, penalty)
-    found = path(estimator, far, y, alphas=8, eps=0.02)
+    found = regularization_path(estimator, far, y, alphas=8, eps=0.02)
     assert found.converged.all()
     unit = null_objective(loss, y)
     for k, alpha in enumerate(found.alphas):

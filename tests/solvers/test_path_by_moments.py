@@ -88,7 +88,7 @@ def test_same_as_scikit_learn_without_a_solver(ours, theirs, layout, rng, monkey
     X, y, weights = table(rng)
     monkeypatch.setattr(type(ours), "_solve", None)
     ours.set_params(tol=1e-9)
-    found = skpd.path(ours, layout(X), y, alphas=ALPHAS, sample_weight=weights)
+    found = skpd.regularization_path(ours, layout(X), y, alphas=ALPHAS, sample_weight=weights)
     for alpha, w, b, certificate in zip(
         found.alphas, found.coefs, found.intercepts, found.certificates, strict=True
     ):
@@ -113,10 +113,10 @@ def test_what_is_left_to_a_solver(rng):
         assert path_by_moments(problem, ALPHAS, 1e-4) == [None] * len(ALPHAS)
     found = path_by_moments(problem_of(X + 1e7, y), ALPHAS, 1e-4)  # too far for the small alphas
     assert found[-1] is None
-    path = skpd.path(skpd.LassoPDCertified(), X + 1e7, y, alphas=ALPHAS)
+    path = skpd.regularization_path(skpd.LassoPDCertified(), X + 1e7, y, alphas=ALPHAS)
     assert path.converged.all()
     for options in ({"penalty_weights": [0, 1, 1, 1, 1, 1]}, {"bounds": (-1.0, 1.0)}):
         model = skpd.LassoPDCertified(tol=1e-9, **options)
-        path = skpd.path(model, X, y, alphas=ALPHAS)
+        path = skpd.regularization_path(model, X, y, alphas=ALPHAS)
         single = model.set_params(alpha=ALPHAS[-1]).fit(X, y)
         assert_allclose(path.coefs[-1], single.coef_, atol=1e-5)

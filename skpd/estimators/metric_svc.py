@@ -48,10 +48,11 @@ class _Training:
 
 
 @declared
-class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
-    """Linear classifier that optimises F1 or another score of all labels, with a certificate.
+class MetricSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
+    """Linear classifier that optimises F1, or another metric of all predictions, certified.
 
-    Minimises, over the coefficients w and the n training samples (Joachims, 2005)::
+    This is the SVMperf of Joachims (2005). Minimises, over the coefficients w and the n training
+    samples::
 
         max over y' of [1 - score(y', y) + 1/n sum_i x_i.w (y'_i - y_i)] + alpha penalty(w)
 
@@ -63,7 +64,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     ----------
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
-    scoring : {"f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"}, default="f1"
+    metric : {"f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"}, default="f1"
         The score, by the names of scikit-learn. The positive class is ``classes_[1]``. For
         "precision_at_k" and "recall_at_k" the maximum is over the labelings with k positive
         labels, and the true one. The score of "roc_auc" is the share of pairs in the right order;
@@ -89,9 +90,9 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     {tol}
     max_iter : int, default=10_000
         Iterations at most: problems of cutting planes, or gradients.
-    fit_intercept : bool, default=False
-        Whether to fit an intercept, which is not penalised. Only for "f1" and "fbeta": the other
-        scores depend on the order of the samples, which an intercept does not change.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised. Only "f1" and "fbeta" have one: the
+        other metrics depend on the order of the samples, which an intercept does not change.
     warm_start : bool, default=False
         Start from the last fit's coefficients where the shapes agree.
     {unused_random_state_and_verbose}
@@ -136,9 +137,9 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
     Examples
     --------
     >>> from sklearn.datasets import make_classification
-    >>> from skpd import MultivariateSVC
+    >>> from skpd import MetricSVC
     >>> X, y = make_classification(500, weights=[0.9], class_sep=1.5, random_state=0)
-    >>> clf = MultivariateSVC(alpha=1e-4, scoring="f1", fit_intercept=True).fit(X, y)
+    >>> clf = MetricSVC(alpha=1e-4).fit(X, y)
     >>> clf.score(X, y) > 0.85
     True
     >>> clf.certificate_.relative_gap <= clf.tol
@@ -147,7 +148,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
 
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
-        "scoring": [StrOptions({*OF_LABELS, *AT_K, "roc_auc"})],
+        "metric": [StrOptions({*OF_LABELS, *AT_K, "roc_auc"})],
         "beta": [Interval(Real, 0, np.inf, closed="neither"), None],
         "k": [
             Interval(Integral, 1, None, closed="left"),
@@ -159,14 +160,14 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    scoring: str = "f1"
+    metric: str = "f1"
     beta: float | None = None
     k: float | None = None
     penalty: str | Penalty = "l2"
     l1_ratio: float | None = None
     groups: Groups = None
     max_iter: int = 10_000
-    fit_intercept: bool = False
+    fit_intercept: bool = True
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -189,7 +190,7 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         (problem,), coef = fit.problems, np.ravel(self._dense_coef)
         if coef.shape != problem.rows.coef_shape:
             return None
-        return [Point(coef, float(self.intercept_[0]) if self.fit_intercept else 0.0, None)]
+        return [Point(coef, float(self.intercept_[0]) if self._has_intercept else 0.0, None)]
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         (point,), training = points, fit.labels
@@ -208,56 +209,55 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             raise ValueError(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
             )
-        self._check_scoring()
+        self._check_metric()
         self._find_groups(X)
         X, y = validated(self, X, y, **_DATA)
         classes = checked_classes(y)
         if len(classes) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
-                f"MultivariateSVC got {len(classes)} classes."
+                f"MetricSVC got {len(classes)} classes."
             )
         if len(classes) < 2:
-            raise ValueError("MultivariateSVC needs samples of 2 classes, got 1 class.")
+            raise ValueError("MetricSVC needs samples of 2 classes, got 1 class.")
         signs = np.where(y == classes[1], 1.0, -1.0)
         problem = scores_problem(
             Design(X), self._loss_of(signs), self._get_penalty(), float(self.alpha),
-            bool(self.fit_intercept),
+            self._has_intercept,
         )  # fmt: skip
         if self.solver == "auto":
             require_master(problem, "solver='agm'")
-        ranks = self.scoring not in OF_LABELS
+        ranks = self.metric not in OF_LABELS
         training = _Training(classes, problem, self._cut(signs) if ranks else None)
         return FormulatedProblems(X, y, [problem], training)
 
-    def _check_scoring(self) -> None:
+    @property
+    def _has_intercept(self) -> bool:
+        return self.fit_intercept and self.metric in OF_LABELS
+
+    def _check_metric(self) -> None:
         """Raise a ValueError for parameters that do not belong to the score."""
         owners = {"beta": ("fbeta",), "k": AT_K}
-        for name, scorings in owners.items():
-            if getattr(self, name) is not None and self.scoring not in scorings:
+        for name, metrics in owners.items():
+            if getattr(self, name) is not None and self.metric not in metrics:
                 raise ValueError(
-                    f"{name} belongs to scoring={' or '.join(map(repr, scorings))}, got "
-                    f"{name}={getattr(self, name)!r} with scoring={self.scoring!r}."
+                    f"{name} belongs to metric={' or '.join(map(repr, metrics))}, got "
+                    f"{name}={getattr(self, name)!r} with metric={self.metric!r}."
                 )
-        if self.fit_intercept and self.scoring not in OF_LABELS:
-            raise ValueError(
-                f"fit_intercept must be False with scoring={self.scoring!r}: it is a score of a "
-                "ranking of the samples, which an intercept does not change."
-            )
 
     def _cut(self, signs: Array) -> int:
         """The number of samples that are to be labelled positive."""
-        if self.k is None or self.scoring not in AT_K:
+        if self.k is None or self.metric not in AT_K:
             return int(np.sum(signs > 0.0))
         count = self.k if isinstance(self.k, Integral) else int(np.ceil(self.k * len(signs)))
         return int(count)
 
     def _loss_of(self, signs: Array) -> FBeta | PrecisionAtK | RecallAtK | RocAuc:
-        if self.scoring in OF_LABELS:
+        if self.metric in OF_LABELS:
             return FBeta(signs, 1.0 if self.beta is None else float(self.beta))
-        if self.scoring == "roc_auc":
+        if self.metric == "roc_auc":
             return RocAuc(signs)
-        kind = PrecisionAtK if self.scoring == "precision_at_k" else RecallAtK
+        kind = PrecisionAtK if self.metric == "precision_at_k" else RecallAtK
         return kind(signs, self._cut(signs))
 
     @documented
@@ -304,12 +304,12 @@ class MultivariateSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
             precision or recall of the k samples with the largest values of `decision_function`.
         """
         scores, positive = self.decision_function(X), column_or_1d(y) == self.classes_[1]
-        if self.scoring == "roc_auc":
+        if self.metric == "roc_auc":
             return float(roc_auc_score(positive, scores))
-        if self.scoring in OF_LABELS:
+        if self.metric in OF_LABELS:
             beta = 1.0 if self.beta is None else self.beta
             return float(fbeta_score(positive, scores > 0.0, beta=beta, zero_division=0.0))
         k = self._cut(np.where(positive, 1.0, -1.0))
         n_true = int(np.sum(positive[np.argsort(-scores, kind="stable")[:k]]))
-        max_true = k if self.scoring == "precision_at_k" else int(np.sum(positive))
+        max_true = k if self.metric == "precision_at_k" else int(np.sum(positive))
         return n_true / max_true if max_true else 0.0

@@ -23,7 +23,15 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from skpd import GroupLassoSVC, PathCV, PdproxRegressor, certify, groups_from, path, sourced
+from skpd import (
+    GroupLassoSVC,
+    PathCV,
+    PdproxRegressor,
+    certify,
+    feature_groups,
+    regularization_path,
+    track_columns,
+)
 
 NUMBERS, WORDS = make_column_selector(dtype_include="number"), ["job", "region"]
 
@@ -79,7 +87,7 @@ def test_each_fold_has_the_groups_of_its_features(table, one_hot):
         scores = by_hand.fit(Z, y[train]).decision_function(steps.transform(X.iloc[test]))
         expected.append(np.mean(np.where(scores > 0, "yes", "no") == y[test]))
     model = make_pipeline(
-        sourced(preparation(**one_hot)), GroupLassoSVC(0.01, groups="auto", loss="logistic")
+        track_columns(preparation(**one_hot)), GroupLassoSVC(0.01, groups="auto", loss="logistic")
     )
     if "min_frequency" not in one_hot:
         assert len(n_features) > 1  # so that no labels fit all folds
@@ -97,7 +105,10 @@ def test_each_fold_has_the_groups_of_its_features(table, one_hot):
 
 def test_calibration_around_and_inside(table):
     X, y = table
-    steps, model = sourced(preparation(handle_unknown="ignore")), GroupLassoSVC(groups="auto")
+    steps, model = (
+        track_columns(preparation(handle_unknown="ignore")),
+        GroupLassoSVC(groups="auto"),
+    )
     around = CalibratedClassifierCV(make_pipeline(steps, model), cv=3).fit(X, y)
     inside = make_pipeline(steps, CalibratedClassifierCV(model, cv=3)).fit(X, y)
     for calibrated in around.calibrated_classifiers_:
@@ -111,14 +122,14 @@ def test_calibration_around_and_inside(table):
 def test_path_and_certify_take_the_groups(table):
     X, y = table
     steps, model = (
-        sourced(preparation(handle_unknown="ignore")),
+        track_columns(preparation(handle_unknown="ignore")),
         GroupLassoSVC(0.02, groups="auto"),
     )
     fitted = make_pipeline(steps, model).fit(X, y)
     Z = sp.csr_array(fitted[:-1].transform(X))
     by_hand = GroupLassoSVC(0.02, groups=groups_by_hand(steps.steps[0][1])).fit(Z, y)
     assert_allclose(fitted[-1].certificate_.primal, by_hand.certificate_.primal, rtol=1e-12)
-    along = path(make_pipeline(steps, model), X, y, alphas=[0.02])
+    along = regularization_path(make_pipeline(steps, model), X, y, alphas=[0.02])
     assert_allclose(along.coefs[0], by_hand.coef_[0], atol=1e-4)
     proof = certify(
         fitted[-1], Z.toarray(), y
@@ -130,7 +141,7 @@ def test_path_and_certify_take_the_groups(table):
 def test_from_a_table_with_gaps_to_probabilities_of_a_model_in_a_file(table, tmp_path):
     X, y = table
     steps = preparation(min_frequency=15, handle_unknown="infrequent_if_exist")
-    model = make_pipeline(sourced(steps), GroupLassoSVC(groups="auto", loss="logistic"))
+    model = make_pipeline(track_columns(steps), GroupLassoSVC(groups="auto", loss="logistic"))
     folds = StratifiedKFold(3)
     search = PathCV(
         model, alphas=6, cv=folds, scoring="neg_log_loss", rule="one_standard_error"
@@ -174,27 +185,29 @@ def test_sources_of_many_transformers(table):
         if expected is None:
             sizes = map(len, fitted.categories_)
             expected = np.repeat(["job", "region"], list(sizes))
-        assert_array_equal(groups_from(fitted, data), expected)
+        assert_array_equal(feature_groups(fitted, data), expected)
 
 
 def test_labels_that_would_collide():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "a+b"])
     products = PolynomialFeatures(interaction_only=True, include_bias=False).fit(X[["a", "b"]])
     steps = make_column_transformer((products, ["a", "b"]), ("passthrough", ["a+b"])).fit(X)
-    labels = groups_from(steps)
+    labels = feature_groups(steps)
     assert len(labels) == len(set(labels)) == 4
 
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_what_carries_the_sources(table, dense, tmp_path):
     X, y = table
-    steps = sourced(preparation(handle_unknown="ignore", sparse_output=not dense))
+    steps = track_columns(preparation(handle_unknown="ignore", sparse_output=not dense))
     Z = steps.fit_transform(X)
     assert sp.issparse(Z) != dense
     if dense:
-        steps = sourced(steps, FunctionTransformer(np.asarray, feature_names_out="one-to-one"))
+        steps = track_columns(
+            steps, FunctionTransformer(np.asarray, feature_names_out="one-to-one")
+        )
         Z = steps.fit_transform(X)
-    expected = groups_from(steps)
+    expected = feature_groups(steps)
     model = GroupLassoSVC(0.05, groups="auto")
     joblib.dump(Z, tmp_path / "Z")
     for rows in (Z, Z[:200], Z[np.arange(0, 400, 2)], Z[y == "no", ...], Z[:, :],
@@ -207,26 +220,28 @@ def test_what_carries_the_sources(table, dense, tmp_path):
         Z * 2.0,
         StandardScaler(with_mean=False).fit_transform(Z),
     ):
-        with pytest.raises(ValueError, match=r"groups='auto' needs .*sourced"):
+        with pytest.raises(ValueError, match=r"groups='auto' needs .*track_columns"):
             model.fit(changed, y)
     assert not hasattr(model, "groups_")
 
 
 def test_frames_carry_the_sources_by_name(table):
     X, y = table
-    steps = sourced(preparation(sparse_output=False, handle_unknown="ignore"))
+    steps = track_columns(preparation(sparse_output=False, handle_unknown="ignore"))
     Z = steps.set_output(transform="pandas").fit_transform(X)
     expected = groups_by_hand(steps.steps[0][1])
     chosen = Z.columns[::-2]
     model = GroupLassoSVC(0.05, groups="auto").fit(Z[chosen], y)
     assert_array_equal(model.groups_, expected[::-2])
-    with pytest.raises(ValueError, match="sourced"):
+    with pytest.raises(ValueError, match="track_columns"):
         model.fit(Z.rename(columns=str.upper), y)
 
 
 def test_selectors_and_memory(table, tmp_path):
     X, y = table
-    chosen = sourced(preparation(handle_unknown="ignore"), SelectKBest(k=9), memory=str(tmp_path))
+    chosen = track_columns(
+        preparation(handle_unknown="ignore"), SelectKBest(k=9), memory=str(tmp_path)
+    )
     regressor = PdproxRegressor(0.01, penalty="group", groups="auto")
     model = make_pipeline(chosen, regressor, memory=str(tmp_path))
     for _ in range(2):  # the second time from memory
@@ -239,23 +254,25 @@ def test_selectors_and_memory(table, tmp_path):
 def test_weights_by_name(table):
     X, y = table
     steps = preparation(handle_unknown="ignore").fit(X)
-    Z, labels = steps.transform(X), groups_from(steps)
+    Z, labels = steps.transform(X), feature_groups(steps)
     names = list(dict.fromkeys(labels))
     sizes = [np.sqrt(np.sum(labels == name)) for name in names]
     sizes[names.index("job")] = 0.5
     expected = GroupLassoSVC(0.02, groups=labels, group_weights=sizes).fit(Z, y).coef_
     by_name = GroupLassoSVC(0.02, groups="auto", group_weights={"job": 0.5})
-    found = make_pipeline(sourced(preparation(handle_unknown="ignore")), by_name).fit(X, y)
+    found = make_pipeline(track_columns(preparation(handle_unknown="ignore")), by_name).fit(X, y)
     assert_array_equal(found[-1].coef_, expected)
-    few = make_pipeline(sourced(preparation(handle_unknown="ignore"), SelectKBest(k=1)), by_name)
+    few = make_pipeline(
+        track_columns(preparation(handle_unknown="ignore"), SelectKBest(k=1)), by_name
+    )
     assert "job" not in few.fit(X, y)[-1].groups_  # a weight without a group is none too many
     with pytest.raises(ValueError, match="group_weights must hold names of groups, which 'wage'"):
         GroupLassoSVC(groups=labels, group_weights={"wage": 1.0}).fit(Z, y)
 
 
 def test_steps_must_be_transformers():
-    with pytest.raises(TypeError, match=r"sourced takes transformers, got GroupLassoSVC"):
-        sourced(StandardScaler(), GroupLassoSVC())
+    with pytest.raises(TypeError, match=r"track_columns takes transformers, got GroupLassoSVC"):
+        track_columns(StandardScaler(), GroupLassoSVC())
 
 
 def test_words_in_a_frame_ask_for_an_encoder(table):

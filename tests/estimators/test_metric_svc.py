@@ -1,4 +1,4 @@
-"""Losses of multivariate scores, their solvers and MultivariateSVC."""
+"""Losses of multivariate scores, their solvers and MetricSVC."""
 
 import warnings
 
@@ -13,14 +13,14 @@ from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.multivariate import optimum
-from skpd import MultivariateSVC, certify, path
+from skpd import MetricSVC, certify, regularization_path
 from skpd.designs import Design
 from skpd.losses import FBeta, PrecisionAtK, RocAuc
 from skpd.penalties import L1, GroupL2, SquaredL2
 from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
 
-SCORINGS = ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"]
+METRICS = ["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"]
 
 
 def labels(rng, n, share=0.4):
@@ -93,48 +93,49 @@ def imbalanced():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks([
-    MultivariateSVC(),
-    MultivariateSVC(scoring="precision_at_k"),
-    MultivariateSVC(solver="agm", max_iter=5),
+    MetricSVC(),
+    MetricSVC(metric="precision_at_k"),
+    MetricSVC(solver="agm", max_iter=5),
 ])  # fmt: skip
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("scoring", SCORINGS)
-def test_fits_are_certified_and_scored_by_what_they_optimise(scoring, imbalanced):
+@pytest.mark.parametrize("metric", METRICS)
+def test_fits_are_certified_and_scored_by_what_they_optimise(metric, imbalanced):
     X, y = imbalanced
     names = np.array(["no", "yes"])[y]
-    model = MultivariateSVC(1e-2, scoring=scoring, tol=1e-6).fit(X, names)
+    model = MetricSVC(1e-2, metric=metric, tol=1e-6).fit(X, names)
     assert model.converged_
     assert model.solver_ == "cutting-planes"
     assert model.coef_.shape == (1, 8)
     assert list(model.classes_) == ["no", "yes"]
-    z = X @ model.coef_[0]
+    z = X @ model.coef_[0] + model.intercept_[0]
     order = np.argsort(-z)[: np.sum(y)]
     expected = {
         "f1": f1_score(y, z > 0.0),
         "fbeta": f1_score(y, z > 0.0),
         "roc_auc": roc_auc_score(y, z),
-    }.get(scoring, np.mean(y[order]))
+    }.get(metric, np.mean(y[order]))
     assert model.score(X, names) == pytest.approx(expected)
     bound = model.certificate_.primal - 0.5e-2 * np.sum(model.coef_**2)
     assert bound >= 1.0 - expected - 1e-9
-    if scoring not in ("f1", "fbeta"):
+    assert (model.intercept_[0] != 0.0) == (metric in ("f1", "fbeta"))  # ranks need none
+    if metric not in ("f1", "fbeta"):
         assert np.sum(model.predict(X) == "yes") == np.sum(y)
-    other = MultivariateSVC(1e-2, scoring=scoring, tol=1e-6).fit(sp.csr_array(X), names)
+    other = MetricSVC(1e-2, metric=metric, tol=1e-6).fit(sp.csr_array(X), names)
     assert_allclose(other.certificate_.primal, model.certificate_.primal, rtol=2e-6)
 
 
 def test_certify_and_paths_take_it(imbalanced):
     X, y = imbalanced
-    model = MultivariateSVC(1e-2, scoring="roc_auc", tol=1e-3).fit(X, y)
+    model = MetricSVC(1e-2, metric="roc_auc", tol=1e-3).fit(X, y)
     certificate = certify(model, X, y, rigorous=True)
     assert certificate.primal == pytest.approx(model.certificate_.primal, abs=1e-12)
     assert model.certificate_.dual <= certificate.primal
     assert certificate.dual >= model.certificate_.dual - 1e-6
     assert certificate.gap <= 1e-3
-    found = path(MultivariateSVC(penalty="l1"), X, y, alphas=5)
+    found = regularization_path(MetricSVC(penalty="l1"), X, y, alphas=5)
     alone = clone(found.models[2]).fit(X, y)
     unit = alone.certificate_.gap / alone.relative_gap_ if alone.relative_gap_ else 1.0
     assert abs(alone.certificate_.primal - found.certificates[2].primal) <= 2e-4 * unit
@@ -145,7 +146,7 @@ def test_certify_and_paths_take_it(imbalanced):
 
 def test_a_warm_start_begins_at_the_last_model(imbalanced):
     X, y = imbalanced
-    model = MultivariateSVC(1e-2, warm_start=True, fit_intercept=True).fit(X, y)
+    model = MetricSVC(1e-2, warm_start=True).fit(X, y)
     cold, before = model.n_iter_, model.certificate_.primal
     model.fit(X, y)
     assert model.n_iter_ < cold
@@ -156,11 +157,11 @@ def test_rare_positives_are_found_if_they_can_be_told_apart():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((600, 5))
     y = X[:, 0] + 0.3 * rng.standard_normal(600) > 2.2
-    model = MultivariateSVC(1e-4, fit_intercept=True).fit(X, y)
+    model = MetricSVC(1e-4).fit(X, y)
     assert 0.0 < np.mean(y) < 0.05
     assert model.score(X, y) > 0.5
     noisy = X[:, 0] + 0.8 * rng.standard_normal(600) > 2.4
-    nothing = MultivariateSVC(1e-2).fit(X, noisy)  # of which the loss is 1, and no model's is less
+    nothing = MetricSVC(1e-2).fit(X, noisy)  # of which the loss is 1, and no model's is less
     assert nothing.certificate_.dual > 1.0 - 1e-4
     assert nothing.score(X, noisy) < 0.5
 
@@ -168,11 +169,10 @@ def test_rare_positives_are_found_if_they_can_be_told_apart():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"beta": 2.0}, "beta belongs to scoring='fbeta', got beta=2.0 with scoring='f1'"),
-        ({"k": 3}, "k belongs to scoring='precision_at_k' or 'recall_at_k'"),
-        ({"scoring": "roc_auc", "fit_intercept": True}, "fit_intercept must be False"),
-        ({"scoring": "recall_at_k", "k": 201}, "k must be from 1 to the number of samples less"),
-        ({"scoring": "accuracy"}, "must be a str among"),
+        ({"beta": 2.0}, "beta belongs to metric='fbeta', got beta=2.0 with metric='f1'"),
+        ({"k": 3}, "k belongs to metric='precision_at_k' or 'recall_at_k'"),
+        ({"metric": "recall_at_k", "k": 201}, "k must be from 1 to the number of samples less"),
+        ({"metric": "accuracy"}, "must be a str among"),
         ({"penalty": "total_variation"}, "no coefficient free"),
         ({"solver_options": {"memory": "one"}}, "no options"),
         ({"solver": "agm", "solver_options": {"memory": "two"}}, "'infinite', 'one'"),
@@ -180,21 +180,21 @@ def test_rare_positives_are_found_if_they_can_be_told_apart():
 )
 def test_what_does_not_go_together_is_refused(parameters, message, imbalanced):
     with pytest.raises(ValueError, match=message):
-        MultivariateSVC(**parameters).fit(*imbalanced)
+        MetricSVC(**parameters).fit(*imbalanced)
 
 
 def test_other_numbers_of_classes_are_refused(imbalanced):
     X, y = imbalanced
     with pytest.raises(ValueError, match="Only binary classification is supported"):
-        MultivariateSVC().fit(X, np.arange(len(y)) % 3)
+        MetricSVC().fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match="got 1 class"):
-        MultivariateSVC().fit(X, np.zeros(len(y)))
+        MetricSVC().fit(X, np.zeros(len(y)))
 
 
 def test_a_share_is_rounded_up_to_samples(imbalanced):
     X, y = imbalanced
-    share = MultivariateSVC(1e-2, scoring="precision_at_k", k=0.1).fit(X, y)
-    count = MultivariateSVC(1e-2, scoring="precision_at_k", k=20).fit(X, y)
+    share = MetricSVC(1e-2, metric="precision_at_k", k=0.1).fit(X, y)
+    count = MetricSVC(1e-2, metric="precision_at_k", k=20).fit(X, y)
     assert_allclose(share.coef_, count.coef_)
     assert np.sum(share.predict(X) == 1) == 20
 
@@ -203,14 +203,14 @@ def test_a_method_that_gives_up_says_so(imbalanced):
     X, y = imbalanced
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ConvergenceWarning, match="MultivariateSVC did not converge"):
-            MultivariateSVC(1e-4, max_iter=2).fit(X, y)
+        with pytest.raises(ConvergenceWarning, match="MetricSVC did not converge"):
+            MetricSVC(1e-4, max_iter=2).fit(X, y)
 
 
 def test_what_rounding_forbids_ends_soon():
     """Of 10,000 iterations a few hundred are enough to see that the gap no longer falls."""
     X = np.random.default_rng(0).standard_normal((5, 4)) + 1e8
-    model = MultivariateSVC(alpha=0.5, penalty="l2", fit_intercept=True)
+    model = MetricSVC(alpha=0.5, penalty="l2")
     with pytest.warns(ConvergenceWarning, match="Rounding of numbers of this size"):
         model.fit(X, [1, -1, 1, -1, 1])
     assert model.n_iter_ < 1000
