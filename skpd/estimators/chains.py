@@ -25,8 +25,15 @@ from .base import _DATA, PrimalDualEstimator, fit_method
 from .parameters import WarmStartParameters, WithSolver, declared, shared
 
 
+class ChainAttributes:
+    """The fitted attributes of chain models, which would be parameters in their class."""
+
+    classes_: np.ndarray
+    transitions_: Array
+
+
 @shared
-class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
+class _ChainEstimator(ChainAttributes, WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
     _loss: ClassVar[type[ChainLogLoss] | type[ChainLoss]]
@@ -43,7 +50,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         return L1() if self.penalty == "l1" else SquaredL2()
 
     @fit_method
-    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:
+    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
         """Fit the model and certify it.
 
         Parameters

@@ -44,7 +44,10 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     duality_gap_: float
     relative_gap_: float
     gap_history_: np.ndarray | list[np.ndarray]
+    solver_: str | list[str]
     n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     converged_: bool
     constraint_multipliers_: Array
 

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from .._typing import ArrayLike, Groups
+from .._typing import Array, ArrayLike, Groups
 from ..formulation.overlapping import Copies, copies_of
 from ..losses import ResidualLoss
 from ..penalties import GroupL2, Penalty
@@ -22,6 +22,7 @@ class WithGroups(PrimalDualEstimator):
     _own_constraints: ClassVar[dict] = {"group_weights": ["array-like", dict, None]}
 
     group_weights: ArrayLike | None
+    latent_coef_: Array
 
     @property
     def _groups(self) -> Groups:

@@ -46,7 +46,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
 
     @documented
-    def fit(
+    def fit(  # type: ignore[override]
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, check_input: bool = True,
         offset: PerRow = None,
     ) -> Self:  # fmt: skip

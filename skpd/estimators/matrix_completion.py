@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
 from .._compat import StrOptions, _check_feature_names
-from .._typing import Attributes, MatrixLike, PerRow
+from .._typing import Array, Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -31,8 +31,24 @@ from .regressor import PrimalDualRegressor
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 
 
+class CompletionAttributes:
+    """The fitted attributes of `MatrixCompletionPD`, which would be parameters in its class."""
+
+    row_factors_: Array
+    column_factors_: Array
+    row_biases_: Array
+    column_biases_: Array
+    row_labels_: np.ndarray
+    column_labels_: np.ndarray
+    thresholds_: Array
+    levels_: Array
+    rank_: int
+
+
 @declared
-class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
+class MatrixCompletionPD(
+    CompletionAttributes, WarmStartParameters, WithSolver, PrimalDualRegressor
+):
     """Ratings of pairs by a matrix of low rank, fitted with a certificate.
 
     Minimises over matrices M and biases a, b the weighted mean over the ratings y of pairs (i, j)
@@ -160,7 +176,9 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         )
 
     @fit_method
-    def fit(self, X: MatrixLike, y: PerRow = None, sample_weight: PerRow = None) -> Self:
+    def fit(  # type: ignore[override]
+        self, X: MatrixLike, y: PerRow = None, sample_weight: PerRow = None
+    ) -> Self:
         """Fit the model and certify it.
 
         Parameters

@@ -47,8 +47,15 @@ class _Training:
         return float(0.5 * (scores[self.n_positive - 1] + scores[self.n_positive]))
 
 
+class MetricAttributes:
+    """The fitted attributes of `MetricSVC`, which would be parameters in its class."""
+
+    classes_: np.ndarray
+    threshold_: float
+
+
 @declared
-class MetricSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
+class MetricSVC(MetricAttributes, SolverParameters, ClassifierMixin, PrimalDualEstimator):
     """Linear classifier that optimises F1, or another metric of all predictions, certified.
 
     This is the SVMperf of Joachims (2005). Minimises, over the coefficients w and the n training
@@ -175,7 +182,7 @@ class MetricSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         return tags
 
     @fit_method
-    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Fit the classifier and certify it.
 
         {X_of_fit}

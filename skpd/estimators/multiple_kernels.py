@@ -20,13 +20,17 @@ Metric = str | Callable[..., float]
 KernelEntry = Metric | tuple[Metric, dict[str, float]]  # of the parameter ``kernels``
 
 
-@shared
-class SeveralKernels(KernelModel):
-    """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
+class KernelWeights(KernelModel):
+    """Base class with fitted attributes, which would be parameters in a class of parameters."""
 
     kernel_weights_: Array
     _kernels: list[Kernel]
     _scales: Array
+
+
+@shared
+class SeveralKernels(KernelWeights):
+    """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
 
     _own_constraints: ClassVar[dict] = {
         "kernels": [StrOptions({"precomputed"}), list, tuple],

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.metaestimators import available_if
 
-from .._compat import StrOptions
+from .._compat import StrOptions, available_if
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from .._warn import warn
@@ -39,10 +38,19 @@ def _is_logistic(estimator: BaseEstimator) -> bool:
     raise AttributeError("OrdinalPD predicts probabilities with loss='logistic' only.")
 
 
+class OrdinalAttributes:
+    """The fitted attributes of `OrdinalPD`, which would be parameters in its class."""
+
+    classes_: np.ndarray
+    order_: np.ndarray
+    thresholds_: Array
+
+
 @declared
 class OrdinalPD(
-    PenaltyParameters, WarmStartParameters, ScoredPredictions, ClassifierMixin, PrimalDualEstimator
-):
+    OrdinalAttributes, PenaltyParameters, WarmStartParameters, ScoredPredictions, ClassifierMixin,
+    PrimalDualEstimator,
+):  # fmt: skip
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
 
     Minimises, over the coefficients and the thresholds t, the weighted mean over the samples of

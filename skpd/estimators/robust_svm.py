@@ -26,8 +26,14 @@ from .parameters import ClassifierParameters, declared
 from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 
+class RobustAttributes:
+    """The fitted attributes of `DRSVMClassifier`, which would be parameters in its class."""
+
+    radius_: Array
+
+
 @declared
-class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
+class DRSVMClassifier(RobustAttributes, ClassifierParameters, PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
     Minimises the worst mean hinge loss over all distributions within a Wasserstein distance of

@@ -26,8 +26,14 @@ from .parameters import PenaltyParameters, WarmStartParameters, declared
 from .regressor import PrimalDualRegressor
 
 
+class CoxAttributes:
+    """The fitted attributes of `CoxPD`, which would be parameters in its class."""
+
+    baseline_: list[tuple[object, Array, Array]]
+
+
 @declared
-class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
+class CoxPD(CoxAttributes, PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
     """Cox's proportional hazards for censored times, with any penalty and a certificate.
 
     The hazard of a sample is a function of time, which all samples of a stratum share, times

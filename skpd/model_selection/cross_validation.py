@@ -133,8 +133,10 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
 
     alpha: ClassVar[float] = 1.0  # that of the problem before alphas are chosen
     alpha_: float
+    l1_ratio_: float
     alphas_: Array
     mse_path_: Array
+    loss_path_: Array
     certificates_: list[list[list[Certificate]]]
 
     alphas: int | ArrayLike

@@ -24,7 +24,7 @@ from .._compat import (
     _num_samples,
     with_callbacks,
 )
-from .._typing import ArrayLike, MatrixLike, Metadata, PerRow
+from .._typing import Array, ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
 from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
@@ -282,7 +282,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         model = split_pipeline(self.estimator)[1]
         score = bounds_of_score(model, self.scoring)
         certified = follow_certified(folds, float(self.certified), score)
-        self.alpha_ranges_ = np.reshape(certified.ranges, (-1, 2))
+        self.alpha_ranges_: Array = np.reshape(certified.ranges, (-1, 2))
         lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
         self.may_be_best_ = may_be_best(lower, upper)
         n_alphas, missed = len(certified.alphas), certified.missed
@@ -310,7 +310,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         of_model = consumed(model, "fit")
         return Samples(X, y, of_steps, of_model, routed.scorer.score), routed.splitter.split
 
-    def _scored_folds(self, samples, split, model, X, scorer) -> ScoredFolds:
+    def _scored_folds(self, samples, split, model, X, scorer: Callable[..., float]) -> ScoredFolds:
         """The folds and the alphas, with X as the model in a pipeline receives it."""
         _, y, problems, *_ = problems_of_path(model, X, samples.y, **samples.of_model)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))

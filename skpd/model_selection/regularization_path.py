@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 
+from .._compat import available_if
 from .._typing import Array, Indices, MatrixLike, PerRow
 from ..formulation.offsets import without_none
 from ..inspection.displays import pyplot
