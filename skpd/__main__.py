@@ -230,8 +230,8 @@ def fit(estimator, X, y, options):
     seconds = time.perf_counter() - start
     if options.progress:
         estimator.set_callbacks()
-    certificates = np.atleast_1d(estimator.certificate_)
-    upper, lower = (np.mean([getattr(c, end) for c in certificates]) for end in ("primal", "dual"))
+    ends = [(each.primal, each.dual) for each in estimator.certificate_.each]
+    upper, lower = np.mean(ends, axis=0)
     row = [
         type(estimator).__name__,
         f"{constant.score(X_test, y_test):.4f}",

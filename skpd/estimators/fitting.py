@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from .._compat import CallbackSupportMixin, StrOptions
 from .._typing import Array, Attributes, PerRow, SolverOptions
 from .._warn import warn
-from ..certificates import Certificate
+from ..certificates import Certificate, Certificates
 from ..formulation import messages, progress
 from ..formulation.constraints import multipliers_of
 from ..formulation.following import follow
@@ -40,7 +40,7 @@ Value = TypeVar("Value")
 class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation):
     """Base class that solves the problems of a fit and sets the attributes from the solutions."""
 
-    certificate_: Certificate | list[Certificate]
+    certificate_: Certificate
     duality_gap_: float
     relative_gap_: float
     gap_history_: np.ndarray | list[np.ndarray]
@@ -234,7 +234,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             for ending, solution in zip(endings, solutions, strict=True):
                 progress.last_line(f"[{type(self).__name__}]{ending}", solution)
         certificates = [solution.certificate for solution in solutions]
-        self.certificate_ = one_or_all(certificates)
+        self.certificate_ = Certificates.of(certificates)
         self.gap_history_ = one_or_all([solution.history for solution in solutions])
         self.solver_ = one_or_all([solution.method for solution in solutions])
         self.duality_gap_ = max(certificate.gap for certificate in certificates)

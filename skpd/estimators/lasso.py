@@ -24,14 +24,13 @@ SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 class LassoAttributes(LinearCoefficients):
     """Mixin with fitted attributes under their names in scikit-learn."""
 
-    certificate_: Certificate | list[Certificate]
+    certificate_: Certificate
 
     @property
     def dual_gap_(self) -> Numbers:
         """Alias of ``duality_gap_``; with several targets an array of shape (n_targets,)."""
-        if isinstance(self.certificate_, list):
-            return np.array([certificate.gap for certificate in self.certificate_])
-        return self.certificate_.gap
+        gaps = [certificate.gap for certificate in self.certificate_.each]
+        return np.array(gaps) if len(gaps) > 1 else gaps[0]
 
     @property
     def sparse_coef_(self) -> sp.csr_array:

@@ -269,8 +269,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         paths = self._select(folds, task, fit_on_all_data)
         # the gaps of a certified path are compared with ``certified``
         gaps = paths.gaps if self.certified is None else []
-        last = model.certificate_
-        gaps += [c.relative_gap for c in (last if isinstance(last, list) else [last])]
+        gaps += [certificate.relative_gap for certificate in model.certificate_.each]
         name, fits = type(self).__name__, "fits to the folds and to all data"
         warn_of_unfinished(name, model, gaps, fits)
         warn_of_end(name, self.alphas, self.alphas_, paths.values, self.best_index_)
