@@ -89,7 +89,7 @@ def makers(rng):
         (skpd.LassoPDCertifiedCV(**few), numbers),
         (skpd.ElasticNetPD(alpha), numbers),
         (skpd.ElasticNetPDCV(**few), numbers),
-        (skpd.ElasticNetPDClassifier(alpha), two_classes),
+        (skpd.ElasticNetPDClassifier(alpha, loss="smoothed_hinge"), two_classes),
         (skpd.DRSVMClassifier(alpha, norm=norm, kappa=kappa), two_classes),
         (skpd.DRSVMClassifier(0.0, max_iter=MAX_ITER), two_classes),
         (skpd.QuantilePD(alpha=alpha), numbers),

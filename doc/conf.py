@@ -32,6 +32,7 @@ extensions = [
     "figures",
     "mathml",
     "plain_references",
+    "shared_parameters",
 ]
 exclude_patterns = ["_build"]
 default_role = "py:obj"

@@ -74,7 +74,11 @@ def drawn(name, size, font):
 def shortened(svg):
     """The same picture with coordinates to a hundredth of a point, and nothing about the file."""
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", svg)
+
+    def rounded(attribute):
+        return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
+
+    svg = re.sub(r'"[^"]*"', rounded, svg)  # not the text that is read
     return re.sub(r" *\n(?=[A-Za-z])", "", svg)
 
 

@@ -53,7 +53,7 @@ train, test = train_test_split(np.arange(n), random_state=0)
 # that were held out. A policy of half a year with no claim says less than one
 # of a year.
 
-grouped = PoissonPD(penalty="group", groups="auto")
+grouped = PoissonPD(penalty="group", groups="auto", alpha=1e-3)
 frequency = PathCV(
     make_pipeline(features, grouped), alphas=15, rule="one_standard_error"
 )
@@ -75,7 +75,8 @@ print(f"share of the deviance explained on other policies: {score:.3f}")
 
 rows = train[counts[train] > 0]
 severity = PathCV(
-    make_pipeline(features, GammaPD(penalty="group", groups="auto")), alphas=15
+    make_pipeline(features, GammaPD(penalty="group", groups="auto", alpha=1e-3)),
+    alphas=15,
 ).fit(policies.iloc[rows], costs[rows], sample_weight=counts[rows])
 premium = frequency.predict(policies.iloc[test], offset[test])
 premium = premium * severity.predict(policies.iloc[test])
@@ -103,7 +104,10 @@ print(f"all premiums over all claims: {premium.sum() / paid.sum():.2f}")
 # for a month and for a year. On policies that were held out it explains less.
 
 plain = PathCV(
-    make_pipeline(features, PoissonPD(penalty="group", groups="auto")), alphas=15
+    make_pipeline(
+        features, PoissonPD(penalty="group", groups="auto", alpha=1e-3)
+    ),
+    alphas=15,
 )
 plain.fit(policies.iloc[train], counts[train])
 print(

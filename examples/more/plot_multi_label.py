@@ -45,7 +45,11 @@ scores = {"trace": [], "l2": []}
 gap = 0.0
 for penalty in values:
     model = MultiTaskPD(
-        loss="smoothed_hinge", penalty=penalty, tol=1e-3, warm_start=True
+        loss="smoothed_hinge",
+        penalty=penalty,
+        tol=1e-3,
+        warm_start=True,
+        alpha=1e-3,
     )
     for alpha in alphas:
         model.set_params(alpha=alpha).fit(X[train], Y[train])

@@ -45,7 +45,8 @@ y = np.where(scores + 0.3 * scores.std() * rng.standard_normal(n) > 0, 1, -1)
 alpha, radius = 10 / n, 30.0
 clf = ElasticNetPDClassifier(
     alpha, l1_ratio=0.0, l1_radius=radius, fit_intercept=False, tol=1e-8,
-    solver="pdbfw", solver_options={"step_size": "line-search"},
+    loss="smoothed_hinge", solver="pdbfw",
+    solver_options={"step_size": "line-search"},
 ).fit(X, y)  # fmt: skip
 certificate = clf.certificate_
 print(

@@ -88,9 +88,12 @@ class PrimalDualEstimator(SolvedModel):
 
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""
+        return penalty_by_feature(self._unweighted_penalty(), self.penalty_weights, self.bounds)
+
+    def _unweighted_penalty(self) -> Penalty:
+        """The penalty of the name or the object, without weights and bounds of features."""
         parameters = {"l1_ratio": self.l1_ratio, "groups": self._indexed_groups(self.groups)}
-        penalty = chosen("penalty", self.penalty, self._named_penalties, **parameters)
-        return penalty_by_feature(penalty, self.penalty_weights, self.bounds)
+        return chosen("penalty", self.penalty, self._named_penalties, **parameters)
 
     def _indexed_groups(self, groups: Groups) -> Groups:
         """Groups with the indices of their features instead of the names of columns."""

@@ -15,6 +15,7 @@ from .._typing import ArrayLike, Constraints, MatrixLike, PerRow
 from ..formulation.validation import checked_weights
 from ..losses import Gamma, Poisson, Tweedie
 from ..losses.deviances import NegativeBinomial, PowerDeviance
+from ..penalties import Penalty
 from .parameters import PenaltyParameters, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
@@ -26,6 +27,7 @@ class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
     _takes_blocks: ClassVar[bool] = True
     _predicts_means: ClassVar[bool] = True
 
+    penalty: str | Penalty = "l2"
     constraints: Constraints = None
 
     @abstractmethod
@@ -101,13 +103,13 @@ class PoissonPD(MeanRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 3))
     >>> y = rng.poisson(np.exp(X[:, 0] - 0.5))
-    >>> PoissonPD(alpha=0.02).fit(X, y).coef_.round(1)
+    >>> PoissonPD(alpha=0.02, penalty="l1").fit(X, y).coef_.round(1)
     array([0.9, 0. , 0. ])
     """
 
     _own_constraints: ClassVar[dict] = {"dispersion": [Interval(Real, 0, np.inf, closed="left")]}
 
-    alpha: float = 1e-3
+    alpha: float = 1.0
     _: KW_ONLY
     dispersion: float = 0.0
 
@@ -150,11 +152,11 @@ class GammaPD(MeanRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 3))
     >>> y = rng.gamma(2.0, np.exp(X[:, 0]))
-    >>> GammaPD(alpha=0.05).fit(X, y).coef_.round(1)
+    >>> GammaPD(alpha=0.05, penalty="l1").fit(X, y).coef_.round(1)
     array([1., 0., 0.])
     """
 
-    alpha: float = 1e-3
+    alpha: float = 1.0
 
     def _get_loss(self) -> PowerDeviance | NegativeBinomial:
         return Gamma()
@@ -199,13 +201,13 @@ class TweediePD(MeanRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 3))
     >>> y = rng.poisson(1.0, 500) * rng.gamma(2.0, np.exp(X[:, 0]))
-    >>> TweediePD(alpha=0.1, power=1.5).fit(X, y).coef_.round(1)
+    >>> TweediePD(alpha=0.1, power=1.5, penalty="l1").fit(X, y).coef_.round(1)
     array([1., 0., 0.])
     """
 
     _own_constraints: ClassVar[dict] = {"power": [Interval(Real, 1, 2, closed="both")]}
 
-    alpha: float = 1e-3
+    alpha: float = 1.0
     _: KW_ONLY
     power: float = 1.5
 

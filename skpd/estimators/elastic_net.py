@@ -162,7 +162,7 @@ class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClass
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
         ``penalty_weights`` or ``bounds``.
     {penalty_weights_and_bounds}
-    loss : str or MarginLoss, default="smoothed_hinge"
+    loss : str or MarginLoss, default="hinge"
         {names_of_margin_losses}
     {solver_and_solver_options_of_elastic_net}
     {tol_max_iter_and_fit_intercept}
@@ -209,4 +209,4 @@ class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClass
     l1_radius: float | None = None
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
-    loss: str | MarginLoss = "smoothed_hinge"
+    loss: str | MarginLoss = "hinge"

@@ -228,7 +228,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         self.__dict__.pop("constraint_multipliers_", None)  # that of an earlier fit
         if fit.problems[0].constraints is not None:
             multipliers = multipliers_of(fit.problems, solutions, self.max_iter)
-            self.constraint_multipliers_ = multipliers[0] if labels is None else multipliers
+            self.constraint_multipliers_ = multipliers if len(multipliers) > 1 else multipliers[0]
         if self.verbose:
             endings = [""] if labels is None else [f" {label}" for label in labels]
             for ending, solution in zip(endings, solutions, strict=True):

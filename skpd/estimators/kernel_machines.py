@@ -31,7 +31,7 @@ class _OneKernel(KernelModel):
     kernel: str | Callable[..., float] = "rbf"
     gamma: str | float = "scale"
     degree: float = 3
-    coef0: float = 1.0
+    coef0: float = 0.0
     kernel_params: dict[str, float] | None = None
 
     @property

@@ -8,19 +8,19 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import Array, Groups, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Constraints, FeatureBounds, Groups, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import Logistic, Softmax
-from ..penalties import GroupL2, Penalty
+from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import PENALTIES
-from .parameters import FitParameters, declared
+from .parameters import SolverParameters, declared, penalty_by_feature
 
-NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2")}
+NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2", "sparse_group")}
 
 
 @declared
-class LogisticPD(FitParameters, PrimalDualClassifier):
+class LogisticPD(SolverParameters, PrimalDualClassifier):
     """Logistic regression of two classes or more, fitted with a certificate.
 
     Minimises the weighted mean of the negative log likelihood of the classes plus ``alpha`` times
@@ -33,15 +33,18 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
     ----------
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
-    penalty : {"l2", "l1", "elasticnet", "group"} or Penalty, default="l2"
-        Half the squared l2 norm of the coefficients, their l1 norm, both, or the group lasso,
-        whose groups hold the coefficients of their features for all classes. An object of
-        `skpd.penalties` is, for more than two classes, one of the coefficients of all classes
-        for the first feature, then for the next.
+    penalty : {"l2", "l1", "elasticnet", "group", "sparse_group"} or Penalty, default="l2"
+        Half the squared l2 norm of the coefficients, their l1 norm, both, the group lasso, whose
+        groups hold the coefficients of their features for all classes, or the l1 norm and the
+        group lasso. An object of `skpd.penalties` is, for more than two classes, one of the
+        coefficients of all classes for the first feature, then for the next.
     l1_ratio : float, default=None
-        Share of the l1 norm for "elasticnet", in [0, 1]; 0.5 by default.
+        Share of the l1 norm for "elasticnet" and "sparse_group", in [0, 1]; 0.5 by default.
     {groups_of_names}
+    {penalty_weights_and_bounds}
+    {constraints}
     {class_weight}
+    {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}
     {warm_start_random_state_and_verbose}
 
@@ -55,6 +58,7 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
     dual_coef_ : ndarray of shape (1, n_samples) or (n_samples, n_classes)
         Dual solution theta: up to the tolerance, the derivative of each sample's loss with respect
         to its scores.
+    {constraint_multipliers}
     {groups_found}
     classes_ : ndarray of shape (n_classes,)
         Class labels.
@@ -99,6 +103,9 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
     penalty: str | Penalty = "l2"
     l1_ratio: float | None = None
     groups: Groups = None
+    penalty_weights: ArrayLike | None = None
+    bounds: FeatureBounds = None
+    constraints: Constraints = None
     class_weight: dict | str | None = None
 
     def _get_loss(self) -> Logistic:
@@ -110,11 +117,20 @@ class LogisticPD(FitParameters, PrimalDualClassifier):
         if K == 2:
             return super()._problems_of_classes(X, labels, weights, classes, offsets)
         self._require_none(offsets)
-        penalty = self._get_penalty()
-        if self.penalty == "group":
-            penalty = GroupL2(np.repeat(penalty.for_n_features(X.shape[1]).labels, K))
-        specification = self._specification(penalty)
+        specification = self._specification(self._penalty_of_all_classes(X.shape[1], K))
         return [formulate_classes(specification, X, labels, weights, classes, Softmax(K))]
+
+    def _penalty_of_all_classes(self, n_features: int, n_classes: int) -> Penalty:
+        """The penalty of the coefficients of all classes for the first feature, then the next.
+
+        Groups, weights and bounds of a feature are those of its coefficient for each class.
+        """
+        penalty = self._unweighted_penalty()
+        if self.penalty in ("group", "sparse_group"):
+            labels = penalty.for_n_features(n_features).labels
+            penalty = penalty.with_params(groups=np.repeat(labels, n_classes))
+        weights, bounds = self.penalty_weights, self.bounds
+        return penalty_by_feature(penalty, weights, bounds, n_outputs=n_classes)
 
     @staticmethod
     def _require_none(offsets):

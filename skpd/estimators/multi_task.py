@@ -43,8 +43,8 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1e-3
-        Weight of the penalty, greater than 0.
+    alpha : float, default=1.0
+        Weight of the penalty, greater than 0; as in `MultiTaskLasso`.
     {loss_of_outputs}
     penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
             Penalty, default="l21"
@@ -97,7 +97,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
         "tasks": [Integral, str, None],
     }
 
-    alpha: float = 1e-3
+    alpha: float = 1.0
     _: KW_ONLY
     loss: str | Loss = "squared"
     penalty: str | Penalty = "l21"

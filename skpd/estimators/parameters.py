@@ -222,11 +222,16 @@ def declared(kind: Any) -> Any:
 
 
 def penalty_by_feature(
-    penalty: Penalty, weights: ArrayLike | None, bounds: FeatureBounds, alpha: float = 1.0
+    penalty: Penalty,
+    weights: ArrayLike | None,
+    bounds: FeatureBounds,
+    alpha: float = 1.0,
+    n_outputs: int = 1,
 ) -> Penalty:
     """A penalty with the weights and bounds of features in ``penalty_weights`` and ``bounds``.
 
-    With an alpha of 0 no feature is penalised, as with weights of 0.
+    With an alpha of 0 no feature is penalised, as with weights of 0. The coefficients of all
+    outputs for the first feature come first, then those for the next.
 
     Raises
     ------
@@ -248,6 +253,9 @@ def penalty_by_feature(
                 f"{bounds!r}."
             )
         lower, upper = bounds
+    if n_outputs > 1:
+        numbers = (weights, lower, upper)
+        weights, lower, upper = (np.repeat(x, n_outputs) if np.ndim(x) else x for x in numbers)
     return for_features(penalty, weights, lower, upper)
 
 

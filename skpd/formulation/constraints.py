@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 from scipy.optimize import LinearConstraint
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, eye_array, issparse, kron, vstack
 
 from .._typing import Array, Constraints, Numbers
 from ..penalties import Penalty, Structure
@@ -16,7 +16,7 @@ from ..problems.linear_constraints import LinearConstraints
 def multipliers_of(
     problems: Sequence[Problem], solutions: Sequence[Solution], max_iter: int
 ) -> Array:
-    """Multipliers of the constraints as they were given, in a row for each problem.
+    """Multipliers of the constraints as they were given, in a row for each output.
 
     Raises
     ------
@@ -33,7 +33,8 @@ def multipliers_of(
             )
         mu = solution.dual_coef[problem.n_samples :]  # after the dual variables of the rows
         with np.errstate(over="ignore"):  # rows of 1e-310 may have infinite ones
-            rows.append(np.ldexp(mu, -cast(LinearConstraints, problem.constraints).exponents))
+            mu = np.ldexp(mu, -cast(LinearConstraints, problem.constraints).exponents)
+        rows.extend(mu.reshape(-1, problem.n_outputs).T)
     return np.stack(rows)
 
 
@@ -42,13 +43,19 @@ def bounds_of(penalty: Penalty) -> tuple[Numbers, Numbers]:
     return penalty.terms[2:] if penalty.structure is Structure.SEPARABLE else (-np.inf, np.inf)
 
 
-def linear_constraints(constraints: Constraints, n_features: int) -> LinearConstraints | None:
-    """Constraints of `scipy.optimize`, validated; None if there are none.
+def linear_constraints(
+    constraints: Constraints, n_features: int, n_outputs: int = 1
+) -> LinearConstraints | None:
+    """Constraints of `scipy.optimize` on the coefficients of each output, validated.
+
+    None if there are none. The coefficients of all outputs for the first feature come first, then
+    those for the next.
 
     Parameters
     ----------
     constraints : LinearConstraint, sequence of them or None
     n_features : int
+    n_outputs : int, default=1
 
     Raises
     ------
@@ -62,9 +69,9 @@ def linear_constraints(constraints: Constraints, n_features: int) -> LinearConst
         return None
     parts = [_validated(part, n_features) for part in constraints]
     matrices, lower, upper = zip(*parts, strict=True)
-    return LinearConstraints(
-        csr_array(vstack(matrices)), np.concatenate(lower), np.concatenate(upper)
-    ).with_unit_rows()
+    matrix = kron(vstack(matrices), eye_array(n_outputs), format="csr")
+    bounds = (np.repeat(np.concatenate(part), n_outputs) for part in (lower, upper))
+    return LinearConstraints(csr_array(matrix), *bounds).with_unit_rows()
 
 
 def _validated(part: LinearConstraint, n_features: int) -> tuple[csr_array, Array, Array]:

@@ -19,7 +19,7 @@ from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.in_memory import RowsInMemory
 from ..problems.noise_budget import noise_budget_problem
-from ..problems.output_rows import outputs_problem
+from ..problems.output_rows import rows_of_outputs
 from ..problems.regularisation import Regularisation
 from ..problems.shards.problem_of_shards import problem_of_shards
 from ..problems.shards.shards import Shards
@@ -91,8 +91,10 @@ def shares_of(sample_weight: Array) -> tuple[Array, float]:
     return sample_weight / total_weight, total_weight
 
 
-def regularisation_of(specification: Specification, n_coefficients: int) -> Regularisation:
-    """The penalty, its weight and the constraints, for a number of coefficients.
+def regularisation_of(
+    specification: Specification, n_features: int, n_outputs: int = 1
+) -> Regularisation:
+    """The penalty, its weight and the constraints, for the coefficients of all outputs.
 
     Raises
     ------
@@ -100,8 +102,9 @@ def regularisation_of(specification: Specification, n_coefficients: int) -> Regu
         If the penalty, the constraints or the solver do not go together.
     """
     alpha = specification.alpha or 1.0  # for 0 the penalty itself has no weights
-    regularisation = Regularisation(specification.penalty, alpha).for_n_features(n_coefficients)
-    constraints = linear_constraints(specification.constraints, n_coefficients)
+    regularisation = Regularisation(specification.penalty, alpha)
+    regularisation = regularisation.for_n_features(n_features * n_outputs)
+    constraints = linear_constraints(specification.constraints, n_features, n_outputs)
     if constraints is None:
         return regularisation
     if specification.solver != "auto":
@@ -134,10 +137,9 @@ def formulate_outputs(
 ) -> Problem:
     """The problem of all outputs, which share X, with a column of targets for each."""
     weights, total_weight = shares_of(sample_weight)
-    problem = outputs_problem(
-        Design(X), targets, weights, loss, specification.penalty, alpha=specification.alpha,
-        fit_intercept=specification.fit_intercept, total_weight=total_weight,
-    )  # fmt: skip
+    free = specification.fit_intercept
+    rows = rows_of_outputs(Design(X), targets, weights, loss, free, total_weight)
+    problem = Problem(rows, regularisation_of(specification, X.shape[1], targets.shape[1]))
     require_unit(problem)
     return problem
 

@@ -41,7 +41,7 @@ def regularization_path(
     X: MatrixLike,
     y: ArrayLike,
     *,
-    alphas: int | ArrayLike = 50,
+    alphas: int | ArrayLike = 100,
     eps: float | None = None,
     certified: float | None = None,
     **metadata: ArrayLike,
@@ -67,7 +67,7 @@ def regularization_path(
         Training data.
     y : array-like of shape (n_samples,)
         Class labels or targets.
-    alphas : int or array-like of shape (n_alphas,), default=50
+    alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is certain
         to be optimal down to ``eps`` times that. For squared norms and other penalties without

@@ -72,7 +72,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         steps are fitted anew in every fold. Its ``alpha`` and ``warm_start`` have no effect on the
         folds. For `DRSVMClassifier` the path is over ``epsilon``, which takes the place of alpha
         in this description.
-    alphas : int or array-like of shape (n_alphas,), default=50
+    alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is certain
         to be optimal for all data down to ``eps`` times that. For squared norms and other
@@ -186,7 +186,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
 
     estimator: BaseEstimator
     _: KW_ONLY
-    alphas: int | ArrayLike = 50
+    alphas: int | ArrayLike = 100
     eps: float | None = None
     certified: float | None = None
     cv: Splits = None

@@ -204,10 +204,17 @@ def outputs_problem(
     alpha: float, fit_intercept: bool, total_weight: float | None = None,
 ) -> Problem:  # fmt: skip
     """The problem of one X for all outputs, with targets of shape (n_samples, n_outputs)."""
-    n_outputs = Y.shape[1]
-    rows = RowsOfOutputs(
-        SharedDesign(design, n_outputs), np.ravel(np.asarray(Y, dtype=np.float64)),
-        np.repeat(weights, n_outputs), loss, fit_intercept,
-        float(len(Y)) if total_weight is None else total_weight,
-    )  # fmt: skip
+    weight = float(len(Y)) if total_weight is None else total_weight
+    rows = rows_of_outputs(design, Y, weights, loss, fit_intercept, weight)
     return Problem(rows, Regularisation(penalty, alpha))
+
+
+def rows_of_outputs(
+    design: Design, Y: Array, weights: Array, loss: Loss, fit_intercept: bool, total_weight: float
+) -> RowsOfOutputs:
+    """The rows of one X for all outputs, with targets of shape (n_samples, n_outputs)."""
+    n_outputs = Y.shape[1]
+    return RowsOfOutputs(
+        SharedDesign(design, n_outputs), np.ravel(np.asarray(Y, dtype=np.float64)),
+        np.repeat(weights, n_outputs), loss, fit_intercept, total_weight,
+    )  # fmt: skip

@@ -129,7 +129,7 @@ MODELS = [
     PdproxRegressor(0.01), PdproxRegressor(0.01, loss="huber"),
     PdproxRegressor(0.01, loss="pinball", quantile=0.8, penalty="sparse_group", groups=3),
     LassoPDCertified(0.1), ElasticNetPD(0.1), ElasticNetPD(0.1, l1_radius=0.5),
-    ElasticNetPDClassifier(0.01),
+    ElasticNetPDClassifier(0.01, loss="smoothed_hinge"),
 ]  # fmt: skip
 
 

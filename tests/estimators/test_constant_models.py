@@ -52,7 +52,7 @@ CONSTANT = [
     (PdproxSVC(LARGE, solver="pdprox-dual"), X, RARE),
     (GroupLassoSVC(LARGE, groups=2), X, RARE),
     (GroupLassoSVC(LARGE, groups=[[0, 1, 2], [2, 3, 4, 5]]), X, RARE),
-    (ElasticNetPDClassifier(LARGE), X, RARE),
+    (ElasticNetPDClassifier(LARGE, loss="smoothed_hinge"), X, RARE),
     (DRSVMClassifier(LARGE), X, RARE),
     (DRSVMClassifier(LARGE, kappa=np.inf), X, THREE),
     (PdproxRegressor(LARGE), X, T),
@@ -140,7 +140,7 @@ def test_a_rare_class_and_the_hinge_loss():
         (DRSVMClassifier(0.01), RARE),
         (DRSVMClassifier(0.01, kappa=np.inf), THREE),
         (KernelPdproxSVC(), RARE),
-        (MultiTaskPD(), TWO_TARGETS),
+        (MultiTaskPD(1e-3), TWO_TARGETS),
     ],
 )
 def test_constant_features(model, y, value):

@@ -44,13 +44,23 @@ from tests.oracles.reference import conic_programme
 
 N, D = 150, 6
 MODELS = {
-    "poisson": (PoissonPD(), PoissonRegressor()),
-    "gamma": (GammaPD(), GammaRegressor()),
-    "tweedie": (TweediePD(power=1.4), TweedieRegressor(power=1.4, link="log")),
+    "poisson": (PoissonPD(1e-3, penalty="l1"), PoissonRegressor()),
+    "gamma": (GammaPD(1e-3, penalty="l1"), GammaRegressor()),
+    "tweedie": (
+        TweediePD(power=1.4, alpha=1e-3, penalty="l1"),
+        TweedieRegressor(power=1.4, link="log"),
+    ),
 }
 
 
-@parametrize_with_checks([PoissonPD(), PoissonPD(dispersion=0.5), GammaPD(), TweediePD()])
+@parametrize_with_checks(
+    [
+        PoissonPD(1e-3, penalty="l1"),
+        PoissonPD(dispersion=0.5, alpha=1e-3, penalty="l1"),
+        GammaPD(1e-3, penalty="l1"),
+        TweediePD(1e-3, penalty="l1"),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -70,7 +80,7 @@ def data(rng):
 
 def model_and_targets(name, y):
     if name == "negative_binomial":
-        return PoissonPD(dispersion=0.7), y["poisson"]
+        return PoissonPD(dispersion=0.7, alpha=1e-3, penalty="l1"), y["poisson"]
     return MODELS[name][0], y[name]
 
 
@@ -143,7 +153,7 @@ def test_a_constant_offset_moves_the_intercept_alone(name, shift, data):
 def test_costs_of_all_sizes(rng):
     X = rng.normal(size=(N, D))
     y = np.exp(20.0 * rng.normal(size=N) + 3.0 * X[:, 0])  # from 1e-20 to 1e20
-    model = GammaPD(1e-4, tol=1e-8).fit(X, y)
+    model = GammaPD(1e-4, tol=1e-8, penalty="l1").fit(X, y)
 
     def objective(coef, intercept):
         z = X @ coef + intercept
@@ -152,28 +162,36 @@ def test_costs_of_all_sizes(rng):
     value = objective(model.coef_, model.intercept_)
     assert_allclose(value, model.certificate_.primal, rtol=1e-9)
     assert value < 0.95 * objective(0.0 * model.coef_, np.log(y.mean()))
-    larger = GammaPD(1e-4, tol=1e-8).fit(X, 1e200 * y)  # the deviance has no unit
+    larger = GammaPD(1e-4, tol=1e-8, penalty="l1").fit(X, 1e200 * y)  # the deviance has no unit
     assert_allclose(larger.certificate_.primal, value, rtol=1e-6)
 
 
 def test_constraints_and_bounds(data):
     X, y, offset, _ = data
     equal = LinearConstraint([[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]], 0.0, 0.0)
-    model = PoissonPD(alpha=0.01, constraints=equal, tol=1e-9).fit(X, y["poisson"], offset=offset)
+    model = PoissonPD(alpha=0.01, constraints=equal, tol=1e-9, penalty="l1").fit(
+        X, y["poisson"], offset=offset
+    )
     assert_allclose(model.coef_[0], -model.coef_[1], atol=1e-12)
     halves = np.column_stack([X[:, 0] - X[:, 1], X[:, 2:]])
     weights = np.array([2.0, 1.0, 1.0, 1.0, 1.0])
-    same = PoissonPD(alpha=0.01, penalty_weights=weights, tol=1e-9)
+    same = PoissonPD(alpha=0.01, penalty_weights=weights, tol=1e-9, penalty="l1")
     same.fit(halves, y["poisson"], offset=offset)
     assert_allclose(model.certificate_.primal, same.certificate_.primal, rtol=1e-8)
-    positive = PoissonPD(alpha=0.01, bounds=(0.0, np.inf)).fit(X, y["poisson"], offset=offset)
+    positive = PoissonPD(alpha=0.01, bounds=(0.0, np.inf), penalty="l1").fit(
+        X, y["poisson"], offset=offset
+    )
     assert positive.coef_.min() >= 0.0 and positive.coef_[0] > 0.3
 
 
 def test_offsets_are_weights_of_rates(data):
     """y exp(-o) with the weight exp(a o) has the same deviance, for a = 2 - power."""
     X, y, offset, _ = data
-    for model, a in ((PoissonPD(), 1.0), (TweediePD(power=1.4), 0.6), (GammaPD(), 0.0)):
+    for model, a in (
+        (PoissonPD(1e-3, penalty="l1"), 1.0),
+        (TweediePD(power=1.4, alpha=1e-3, penalty="l1"), 0.6),
+        (GammaPD(1e-3, penalty="l1"), 0.0),
+    ):
         t = y["gamma"] if a == 0.0 else y["poisson"]
         weights = np.exp(a * offset)
         model.set_params(alpha=0.02, tol=1e-11).fit(X, t, offset=offset)
@@ -236,11 +254,11 @@ def test_offsets_of_regressors_are_taken_off_the_targets(data, rng):
 def test_paths_and_cross_validation_with_offsets(data):
     X, y, offset, weights = data
     y = y["poisson"]
-    model = PoissonPD(tol=1e-9)
+    model = PoissonPD(tol=1e-9, alpha=1e-3, penalty="l1")
     found = regularization_path(
         model, X, y, alphas=[0.1, 0.01], sample_weight=weights, offset=offset
     )
-    alone = PoissonPD(0.01, tol=1e-9).fit(X, y, weights, offset)
+    alone = PoissonPD(0.01, tol=1e-9, penalty="l1").fit(X, y, weights, offset)
     assert_allclose(found.coefs[1], alone.coef_, atol=1e-5)
     means = found.predict(X, offset=offset)[1]
     assert_allclose(means, alone.predict(X, offset=offset), rtol=1e-4)
@@ -249,7 +267,7 @@ def test_paths_and_cross_validation_with_offsets(data):
     search.fit(X, y, offset=offset)
     for k, (train, test) in enumerate(folds):
         scaler = StandardScaler().fit(X[train])
-        one = PoissonPD(0.01, tol=1e-9).fit(
+        one = PoissonPD(0.01, tol=1e-9, penalty="l1").fit(
             scaler.transform(X[train]), y[train], None, offset[train]
         )
         score = one.score(scaler.transform(X[test]), y[test], offset=offset[test])
@@ -269,10 +287,14 @@ def test_grid_search_routes_offsets(data):
     X, y, offset, _ = data
     y = y["poisson"]
     with sklearn.config_context(enable_metadata_routing=True):
-        model = PoissonPD().set_fit_request(offset=True).set_score_request(offset=True)
+        model = (
+            PoissonPD(1e-3, penalty="l1")
+            .set_fit_request(offset=True)
+            .set_score_request(offset=True)
+        )
         search = GridSearchCV(model, {"alpha": [0.1, 0.01]}, cv=KFold(3)).fit(X, y, offset=offset)
     train, test = next(KFold(3).split(X))
-    one = PoissonPD(0.01).fit(X[train], y[train], offset=offset[train])
+    one = PoissonPD(0.01, penalty="l1").fit(X[train], y[train], offset=offset[train])
     score = one.score(X[test], y[test], offset=offset[test])
     assert_allclose(search.cv_results_["split0_test_score"][1], score)
 
@@ -296,7 +318,9 @@ def test_sums_over_blocks_make_the_same_model(loss, n_blocks, data):
 
 def test_warm_starts_and_tables(data):
     X, y, offset, _ = data
-    model = PoissonPD(0.01, warm_start=True, tol=1e-8).fit(X, y["poisson"], offset=offset)
+    model = PoissonPD(0.01, warm_start=True, tol=1e-8, penalty="l1").fit(
+        X, y["poisson"], offset=offset
+    )
     model.fit(X, y["poisson"], offset=offset)
     assert model.n_iter_ <= 1
     assert list(coef_table(model)["coef"]) == list(model.coef_)
@@ -305,7 +329,7 @@ def test_warm_starts_and_tables(data):
 def test_scores_are_of_rows_with_weights():
     """As of the rows with positive weights alone; means of others may overflow."""
     X = np.array([[0.0], [1.0], [2.0], [1e4]])
-    model = PoissonPD(alpha=1e-4).fit(X[:3], [1.0, 2.0, 4.0])
+    model = PoissonPD(alpha=1e-4, penalty="l1").fit(X[:3], [1.0, 2.0, 4.0])
     assert model.score(X[:3], [1, 1, 2], [1, 1, 0]) == 0.0
     y, weights = np.array([1.0, 2.0, 4.0, 3.0]), np.array([1.0, 2.0, 0.5, 0.0])
     expected = 1.0 - mean_poisson_deviance(
@@ -323,44 +347,46 @@ def test_scores_are_of_rows_with_weights():
 
 def test_scores_of_folds_without_claims(data):
     X, y, _, _ = data
-    model = PoissonPD(0.01).fit(X, y["poisson"])
+    model = PoissonPD(0.01, penalty="l1").fit(X, y["poisson"])
     assert model.score(X, np.zeros(N)) == 0.0
     assert model.score(X, np.full(N, 2.0)) == 0.0
-    constant = PoissonPD(0.01).fit(X, np.full(N, 4.0))
+    constant = PoissonPD(0.01, penalty="l1").fit(X, np.full(N, 4.0))
     constant.intercept_ = 0.0
     assert constant.score(X, np.ones(N)) == 1.0
     rare = np.zeros(N)
     rare[::30] = 1.0
-    search = PathCV(PoissonPD(), alphas=3, cv=KFold(10)).fit(X, rare)
+    search = PathCV(PoissonPD(1e-3, penalty="l1"), alphas=3, cv=KFold(10)).fit(X, rare)
     assert np.isfinite(search.best_score_)
 
 
 def test_targets_and_offsets_that_are_refused(data):
     X, y, offset, weights = data
     with pytest.raises(ValueError, match=r"y must be 0 or greater .* got -1"):
-        PoissonPD().fit(X, y["poisson"] - 1.0)
+        PoissonPD(1e-3, penalty="l1").fit(X, y["poisson"] - 1.0)
     with pytest.raises(ValueError, match="y must be greater than 0"):
-        GammaPD().fit(X, y["poisson"])
+        GammaPD(1e-3, penalty="l1").fit(X, y["poisson"])
     with pytest.raises(ValueError, match="y must be greater than 0"):
-        GammaPD().fit(RowBlocks([X]), y["poisson"])
+        GammaPD(1e-3, penalty="l1").fit(RowBlocks([X]), y["poisson"])
     positive = y["poisson"] > 0  # rows of weight 0 do not count
-    GammaPD().fit(X, y["poisson"], sample_weight=positive * weights)
+    GammaPD(1e-3, penalty="l1").fit(X, y["poisson"], sample_weight=positive * weights)
     with pytest.raises(ValueError, match="got only zeros"):
-        PoissonPD().fit(X, np.zeros(N))
-    PoissonPD(fit_intercept=False).fit(X, np.append(np.zeros(N - 1), 1.0))
+        PoissonPD(1e-3, penalty="l1").fit(X, np.zeros(N))
+    PoissonPD(fit_intercept=False, alpha=1e-3, penalty="l1").fit(
+        X, np.append(np.zeros(N - 1), 1.0)
+    )
     with pytest.raises(ValueError, match="'power' parameter of TweediePD"):
-        TweediePD(power=2.5).fit(X, y["gamma"])
+        TweediePD(power=2.5, alpha=1e-3, penalty="l1").fit(X, y["gamma"])
     with pytest.raises(ValueError, match=r"offset must have the shape \(150,\), got \(3,\)"):
-        PoissonPD().fit(X, y["poisson"], offset=np.zeros(3))
+        PoissonPD(1e-3, penalty="l1").fit(X, y["poisson"], offset=np.zeros(3))
     with pytest.raises(ValueError, match="offset must have a number for each of the 150 rows"):
-        PoissonPD().fit(X, y["poisson"], offset="exposure")
+        PoissonPD(1e-3, penalty="l1").fit(X, y["poisson"], offset="exposure")
     with pytest.raises(ValueError, match="NaN"):
-        PoissonPD().fit(X, y["poisson"], offset=np.full(N, np.nan))
-    model = PoissonPD(0.01).fit(X, y["poisson"], offset=offset)
+        PoissonPD(1e-3, penalty="l1").fit(X, y["poisson"], offset=np.full(N, np.nan))
+    model = PoissonPD(0.01, penalty="l1").fit(X, y["poisson"], offset=offset)
     with pytest.raises(ValueError, match="offset must have the shape"):
         model.predict(X, offset=offset[:5])
     label = np.arange(N) % 3
-    for other in (KernelPdproxSVC(), MultinomialPD(), MultiTaskPD(loss="l2_norm")):
+    for other in (KernelPdproxSVC(), MultinomialPD(), MultiTaskPD(loss="l2_norm", alpha=1e-3)):
         with pytest.raises(ValueError, match=f"{type(other).__name__} takes no offset"):
             other.fit(X, label, offset=offset)
     with pytest.raises(ValueError, match="LogisticPD takes an offset for two classes only"):

@@ -32,7 +32,7 @@ def on_own_path(estimator):
         ElasticNetPD(),
         ElasticNetPD(l1_radius=1.0),
         ElasticNetPD(l1_radius=1.0, solver="pdbfw"),
-        ElasticNetPDClassifier(l1_radius=1.0, max_iter=500),
+        ElasticNetPDClassifier(l1_radius=1.0, max_iter=500, loss="smoothed_hinge"),
         ElasticNetPDCV(alphas=5, cv=3),
     ],
     expected_failed_checks=on_own_path,
@@ -191,7 +191,7 @@ def test_the_ball_meets_the_penalty(diabetes):
 def test_layouts_agree(solver, cancer):
     X = np.where(np.abs(cancer[0]) > 0.5, cancer[0], 0.0)
     options = {"alpha": 0.1, "l1_radius": 1.0, "solver": solver, "tol": 1e-7}
-    options["solver_options"] = LINE_SEARCH[solver]
+    options |= {"loss": "smoothed_hinge", "solver_options": LINE_SEARCH[solver]}
     for dtype in (np.float64, np.float32):
         layouts = [X.astype(dtype), np.asfortranarray(X, dtype), sp.csr_matrix(X, dtype=dtype),
                    sp.csc_array(X, dtype=dtype)]  # fmt: skip
@@ -207,7 +207,9 @@ def test_weights_repeat_rows(cancer, rng):
     X, y = cancer
     weights = rng.integers(0, 3, len(y))
     for solver in ("auto", "agm"):
-        model = ElasticNetPDClassifier(0.1, l1_radius=1.0, solver=solver, tol=1e-8)
+        model = ElasticNetPDClassifier(
+            0.1, l1_radius=1.0, solver=solver, tol=1e-8, loss="smoothed_hinge"
+        )
         weighted = model.fit(X, y, sample_weight=weights).certificate_
         repeated = model.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).certificate_
         assert_allclose(weighted.primal, repeated.primal, rtol=2e-8)

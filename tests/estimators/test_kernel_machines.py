@@ -410,7 +410,8 @@ def test_sparse_rows_callables_and_pickles(moons):
         return float((u @ v + c) ** 2)
 
     own = KernelPdproxSVC(0.01, kernel=square, kernel_params={"c": 1.0}, tol=1e-7).fit(X, y)
-    named = KernelPdproxSVC(0.01, kernel="poly", gamma=1.0, degree=2, tol=1e-7).fit(X, y)
+    poly = {"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0}
+    named = KernelPdproxSVC(0.01, tol=1e-7, **poly).fit(X, y)
     assert_allclose(own.certificate_.primal, named.certificate_.primal, atol=2e-7)
     assert_allclose(own.predict(X), named.predict(X))
     assert polynomial_kernel(X[:1], X[1:2], 2, 1.0, 1.0)[0, 0] == pytest.approx(

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from scipy.special import expit, softmax
+from scipy.optimize import Bounds, LinearConstraint, minimize
+from scipy.special import expit, logsumexp, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
@@ -112,8 +113,76 @@ def test_errors(wine):
     X, y = wine
     with pytest.raises(ValueError, match=r"penalty='group' needs groups"):
         LogisticPD(penalty="group").fit(X, y)
-    with pytest.raises(ValueError, match="l1_ratio belongs to penalty='elasticnet'"):
+    with pytest.raises(
+        ValueError, match="l1_ratio belongs to penalty='elasticnet' or 'sparse_group'"
+    ):
         LogisticPD(l1_ratio=0.5).fit(X, y)
     few = r"'x' has none" if len(set(y)) > 2 else "got 1 of the 2 class"
     with pytest.raises(ValueError, match=few):
         LogisticPD(class_weight={"x": 0.0}).fit(X, y)
+
+
+WEIGHTS = np.linspace(0.5, 2.0, 13)
+LIMITS = (-0.3, np.full(13, 0.4))
+COMBINATIONS = LinearConstraint(np.eye(2, 13) + np.eye(2, 13, 1), [0.0, -0.1], [0.2, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "constraints"),
+    [(None, None), (LIMITS, None), (None, COMBINATIONS), (LIMITS, [COMBINATIONS])],
+)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_weights_bounds_and_constraints_hold_for_each_class(wine, bounds, constraints, kind):
+    """The optimum is that of SciPy's SLSQP for the objective in its formula."""
+    X, y = wine
+    model = LogisticPD(
+        ALPHA, penalty_weights=WEIGHTS, bounds=bounds, constraints=constraints, tol=1e-9
+    ).fit(kind(X), y)
+    K, d = model.coef_.shape
+    targets = y[:, np.newaxis] == model.classes_[-K:]
+
+    def objective(numbers):
+        W, b = numbers[: K * d].reshape(K, d), numbers[K * d :]
+        z = X @ W.T + b
+        every = z if K > 1 else np.column_stack([np.zeros(len(z)), z])
+        slopes = softmax(every, axis=1)[:, -K:] - targets
+        gradient = slopes.T @ X / len(y) + ALPHA * WEIGHTS * W
+        value = np.mean(logsumexp(every, axis=1) - np.sum(z * targets, axis=1))
+        value += 0.5 * ALPHA * np.sum(WEIGHTS * W**2)
+        return value, np.r_[gradient.ravel(), slopes.mean(axis=0)]
+
+    lower, upper = (-np.inf, np.inf) if bounds is None else bounds
+    limits = Bounds(*(np.r_[np.tile(np.broadcast_to(x, d), K), np.full(K, end)]
+                      for x, end in ((lower, -np.inf), (upper, np.inf))))  # fmt: skip
+    linear = ()
+    if constraints is not None:
+        A = np.hstack([np.kron(np.eye(K), COMBINATIONS.A), np.zeros((2 * K, K))])
+        linear = LinearConstraint(A, np.tile(COMBINATIONS.lb, K), np.tile(COMBINATIONS.ub, K))
+        expected = (2,) if K == 1 else (3, 2)
+        assert model.constraint_multipliers_.shape == expected
+        used = (model.coef_ @ COMBINATIONS.A.T - COMBINATIONS.ub) / ALPHA
+        assert np.all(model.constraint_multipliers_[np.reshape(used, expected) < -1e-3] <= 1e-6)
+    best = minimize(
+        objective, np.zeros(K * (d + 1)), jac=True, bounds=limits, constraints=linear,
+        method="SLSQP", options={"maxiter": 1000, "ftol": 1e-14},
+    )  # fmt: skip
+    assert model.certificate_.dual <= best.fun + 1e-9
+    assert model.certificate_.primal == pytest.approx(best.fun, abs=1e-8)
+    assert_allclose(model.coef_.ravel(), best.x[: K * d], atol=1e-4)
+    with pytest.raises(ValueError, match="bounds must be a pair"):
+        LogisticPD(bounds=(0.0,)).fit(X, y)
+
+
+def test_sparse_groups_and_solvers(wine):
+    """With an l1_ratio of 0 and of 1 the sparse group lasso is the group lasso and the lasso."""
+    X, y = wine
+    for l1_ratio, penalty in (
+        (0.0, {"penalty": "group", "groups": GROUPS}),
+        (1.0, {"penalty": "l1"}),
+    ):
+        mixed = {"penalty": "sparse_group", "groups": GROUPS, "l1_ratio": l1_ratio}
+        ours, theirs = (LogisticPD(ALPHA, tol=1e-8, **each).fit(X, y) for each in (mixed, penalty))
+        assert ours.certificate_.primal == pytest.approx(theirs.certificate_.primal, abs=1e-8)
+    named = LogisticPD(ALPHA, penalty="l1", solver="pdprox-dual", tol=1e-2).fit(X, y)
+    assert named.solver_ == "pdprox-dual"
+    assert named.certificate_.primal == pytest.approx(theirs.certificate_.primal, abs=1e-2)

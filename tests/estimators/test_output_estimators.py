@@ -15,8 +15,8 @@ from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, PdproxRegressor, cer
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
 
 CHECKED = [
-    MultiTaskPD(),
-    MultiTaskPD(loss="absolute", penalty="l1inf", max_iter=500),
+    MultiTaskPD(1e-3),
+    MultiTaskPD(loss="absolute", penalty="l1inf", max_iter=500, alpha=1e-3),
     MultinomialPD(),
     MultinomialPD(loss="crammer_singer"),
     MultiTaskPDCV(alphas=4, cv=3),
@@ -56,7 +56,7 @@ def tasks(rng, n=60, d=4, K=3):
     "model",
     [
         *(
-            MultiTaskPD(loss=loss, penalty=penalty)
+            MultiTaskPD(loss=loss, penalty=penalty, alpha=1e-3)
             for loss in ("squared", "absolute", "l2_norm")
             for penalty in ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l2")
         ),
@@ -111,7 +111,7 @@ def test_small_targets(penalty, rng):
     """Squares of what coefficients are likely to be underflow."""
     X, Y = regression(rng)
     Y *= 1e-300
-    model = MultiTaskPD(loss="absolute", penalty=penalty, max_iter=50).fit(X, Y)
+    model = MultiTaskPD(loss="absolute", penalty=penalty, max_iter=50, alpha=1e-3).fit(X, Y)
     null = np.mean(np.sum(np.abs(Y - np.median(Y, axis=0)), axis=1))
     assert 0.0 <= model.certificate_.dual <= model.certificate_.primal <= null * (1.0 + 1e-12)
 
@@ -136,11 +136,11 @@ def test_an_output_alone_stands_for_the_weight_of_its_rows(rng):
     """By which methods measure their steps, as if rows of weight 2 were two."""
     X, Y = regression(rng)
     weights = rng.uniform(size=len(X))
-    (problem,) = MultiTaskPD(penalty="l1")._problems(X, Y, weights).problems
+    (problem,) = MultiTaskPD(penalty="l1", alpha=1e-3)._problems(X, Y, weights).problems
     assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], weights.sum())
     X, y = tasks(rng)
     weights = rng.uniform(size=len(X))
-    (problem,) = MultiTaskPD(penalty="l1", tasks=4)._problems(X, y, weights).problems
+    (problem,) = MultiTaskPD(penalty="l1", tasks=4, alpha=1e-3)._problems(X, y, weights).problems
     expected = np.bincount(X[:, 4].astype(int), weights)
     assert_allclose([problem.rows.of_output(k).total_weight for k in range(3)], expected)
 
@@ -191,20 +191,20 @@ def test_tasks_by_name(rng):
     with pytest.raises(ValueError, match="nowhere"):
         by_name.predict(other)
     with pytest.raises(ValueError, match="index of a column"):
-        MultiTaskPD(tasks="shop").fit(X, y)
+        MultiTaskPD(tasks="shop", alpha=1e-3).fit(X, y)
     with pytest.raises(ValueError, match="one of the 5 columns"):
-        MultiTaskPD(tasks=5).fit(X, y)
+        MultiTaskPD(tasks=5, alpha=1e-3).fit(X, y)
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (MultiTaskPD(loss="hinge"), "labels -1 and 1"),
-        (MultiTaskPD(penalty="trace", l1_ratio=0.5), "l1_ratio must be 1"),
-        (MultiTaskPD(loss=L2Norm(2)), "loss must be one of 3 outputs"),
-        (MultiTaskPD(loss=L2Norm(1)), "loss must be one of 3 outputs"),
-        (MultiTaskPD(loss=Softmax(3)), "fit MultinomialPD"),
-        (MultiTaskPD(tasks=0, loss="l2_norm"), "needs all outputs of a sample"),
+        (MultiTaskPD(loss="hinge", alpha=1e-3), "labels -1 and 1"),
+        (MultiTaskPD(penalty="trace", l1_ratio=0.5, alpha=1e-3), "l1_ratio must be 1"),
+        (MultiTaskPD(loss=L2Norm(2), alpha=1e-3), "loss must be one of 3 outputs"),
+        (MultiTaskPD(loss=L2Norm(1), alpha=1e-3), "loss must be one of 3 outputs"),
+        (MultiTaskPD(loss=Softmax(3), alpha=1e-3), "fit MultinomialPD"),
+        (MultiTaskPD(tasks=0, loss="l2_norm", alpha=1e-3), "needs all outputs of a sample"),
     ],
 )
 def test_errors_of_parameters(model, message, rng):
@@ -219,14 +219,14 @@ def test_errors_of_parameters(model, message, rng):
 def test_errors_of_data(rng):
     X, Y = regression(rng)
     with pytest.raises(ValueError, match="two dimensions"):
-        MultiTaskPD().fit(X, Y[:, 0])
+        MultiTaskPD(1e-3).fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="at least 2 classes"):
         MultinomialPD().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="non-zero"):
-        MultiTaskPD().fit(X, Y, sample_weight=np.zeros(len(X)))
+        MultiTaskPD(1e-3).fit(X, Y, sample_weight=np.zeros(len(X)))
     Xt, yt = tasks(rng)
     with pytest.raises(ValueError, match="positive sample_weight"):
-        MultiTaskPD(tasks=4).fit(Xt, yt, sample_weight=(Xt[:, 4] > 0).astype(float))
+        MultiTaskPD(tasks=4, alpha=1e-3).fit(Xt, yt, sample_weight=(Xt[:, 4] > 0).astype(float))
     model = MultinomialPD(loss="crammer_singer", max_iter=1000)
     assert not hasattr(model, "predict_proba") and hasattr(MultinomialPD(), "predict_proba")
 

@@ -66,7 +66,8 @@ def test_far_from_the_hyperplane(iris):
 def test_only_where_the_loss_is_a_likelihood():
     without = [
         PdproxSVC(), PdproxSVC(loss="squared_hinge"), GroupLassoSVC(), DRSVMClassifier(),
-        ElasticNetPDClassifier(), MultinomialPD(loss="crammer_singer"), PdproxSVC(loss="unknown"),
+        ElasticNetPDClassifier(), MultinomialPD(loss="crammer_singer"),
+        PdproxSVC(loss="unknown"),
     ]  # fmt: skip
     assert not any(hasattr(estimator, "predict_proba") for estimator in without)
     having = [

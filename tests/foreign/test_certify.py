@@ -277,7 +277,7 @@ def test_own_estimators(estimator, cancer, diabetes, rng):
         LassoPDCertifiedCV(alphas=5, tol=1e-8),
         ElasticNetPDCV(l1_ratio=[0.2, 0.9], alphas=5, tol=1e-8),
         ElasticNetPD(0.1, l1_radius=20.0, tol=1e-8),
-        ElasticNetPDClassifier(0.1, l1_radius=1.0, tol=1e-8),
+        ElasticNetPDClassifier(0.1, l1_radius=1.0, tol=1e-8, loss="smoothed_hinge"),
         DRSVMClassifier(tol=1e-8),
         DRSVMClassifier(norm=2, kappa=np.inf, alpha=0.1, tol=1e-8),
     ],

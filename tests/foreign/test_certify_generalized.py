@@ -81,11 +81,11 @@ def test_bounds_of_glum_and_coefficients(data):
         family="poisson", lower_bounds=np.zeros(D), **options
     ).fit(X, y["count"], offset=offset)
     assert certify(theirs, X, y["count"], offset=offset).relative_gap <= 1e-8
-    ours = PoissonPD(0.05, bounds=(0.0, np.inf), tol=1e-13)
+    ours = PoissonPD(0.05, bounds=(0.0, np.inf), tol=1e-13, penalty="l1")
     ours.fit(X, y["count"], offset=offset)
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
     theirs = glum.GeneralizedLinearRegressor(family="tweedie (1.5)", **options).fit(X, y["sum"])
-    ours = TweediePD(0.05, power=1.5, tol=1e-13).fit(X, y["sum"])
+    ours = TweediePD(0.05, power=1.5, tol=1e-13, penalty="l1").fit(X, y["sum"])
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
@@ -195,7 +195,7 @@ def test_datafits_of_skglm(data):
     assert certify(model.fit(X, y["count"]), X, y["count"]).relative_gap <= 1e-8
     # fitting it would compile all of the solver once more
     costs = skglm.GeneralizedLinearEstimator(skglm.datafits.Gamma(), penalty, solver)
-    own = GammaPD(0.05, tol=1e-9).fit(X, y["cost"])
+    own = GammaPD(0.05, tol=1e-9, penalty="l1").fit(X, y["cost"])
     costs.coef_, costs.intercept_ = own.coef_, own.intercept_
     costs.n_features_in_ = X.shape[1]
     assert certify(costs, X, y["cost"]).relative_gap <= 1e-8

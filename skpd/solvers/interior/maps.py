@@ -191,4 +191,4 @@ class Combinations(Map):
         x[columns] = values[single] / rows[single, columns]
 
     def add_curvature(self, h: Array, system: NewtonSystem) -> None:
-        system.add_rows(h, self.rows)
+        system.add_combinations(h, self.rows, self.matrix)

@@ -45,6 +45,10 @@ class OutputsSystem(FeatureSystem):
         self.outputs = outputs
         super().__init__(design, n_coefficients, n_borders)
 
+    def add_combinations(self, h: Array, rows: Indices, matrix: Array) -> None:
+        """Add C' diag(h) C; the X of the outputs has no rows of combinations."""
+        self.add_penalty_rows(np.sqrt(h)[:, np.newaxis] * matrix)
+
     def factorise(self) -> None:
         """Factorise K, or the blocks of the outputs where only groups of the penalty tie these.
 

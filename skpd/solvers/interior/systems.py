@@ -80,6 +80,10 @@ class NewtonSystem(ABC):
         """Add X' diag(h) X over the given rows, by default over the first ``len(h)`` rows."""
         self.h[slice(len(h)) if rows is None else rows] += h
 
+    def add_combinations(self, h: Array, rows: Indices, matrix: Array) -> None:
+        """Add C' diag(h) C for a matrix C of combinations, whose rows are among those of X."""
+        self.add_rows(h, rows)
+
     def take_groups(self, starts: Indices, scales: Array, v: Array) -> None:
         """Subtract scale_g v_g v_g' for groups of consecutive coefficients."""
         self.groups = starts, scales, v
@@ -93,7 +97,7 @@ class NewtonSystem(ABC):
 
     def add_penalty_rows(self, rows: Array) -> None:
         """Add B'B for rows B over the coefficients, in systems of features."""
-        self.penalty_rows = rows
+        self.penalty_rows = np.vstack([self.penalty_rows, rows])
 
     def border(self, place: int) -> Array:
         """The column of B of the border with the index ``place``, which may be changed."""
