@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -166,7 +166,7 @@ class LPBoostClassifier(
     _: KW_ONLY
     nu: float = 0.1
     entropy: float = 0.0
-    solver: str = "auto"
+    solver: Literal["auto", "highs", "agm"] = "auto"
     max_iter: int = 1000
 
     def __sklearn_tags__(self):

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 from threading import Event
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -52,7 +52,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     constraint_multipliers_: Array
 
     # the values of these parameters for estimators without them
-    solver: str = "auto"
+    solver: Any = "auto"  # one of the names that an estimator has
     solver_options: SolverOptions | None = None
     fit_intercept: bool = True
     warm_start: bool = False

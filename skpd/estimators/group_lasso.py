@@ -9,8 +9,9 @@ from ..losses import ResidualLoss
 from ..penalties import GroupL2, Penalty
 from ..preprocessing.groups import weights_of_groups
 from .base import PrimalDualEstimator
-from .parameters import ClassifierParameters, SolverParameters, declared
-from .regression import WithResidualLoss
+from .names import ResidualLossName
+from .parameters import ClassifierParameters, SolverParameters, WithSolver, declared
+from .regression import ResidualLossParameters, WithResidualLoss
 from .svm import MarginClassifier
 
 
@@ -42,7 +43,7 @@ class WithGroups(PrimalDualEstimator):
 
 
 @declared
-class GroupLassoSVC(ClassifierParameters, WithGroups, MarginClassifier):
+class GroupLassoSVC(ClassifierParameters, WithSolver, WithGroups, MarginClassifier):
     """Linear classifier with a group lasso penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times
@@ -104,7 +105,7 @@ class GroupLassoSVC(ClassifierParameters, WithGroups, MarginClassifier):
 
 
 @declared
-class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
+class GroupLassoPD(ResidualLossParameters, SolverParameters, WithGroups, WithResidualLoss):
     """Linear regression with a group lasso penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times
@@ -165,4 +166,4 @@ class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
     _: KW_ONLY
     groups: Groups = None
     group_weights: ArrayLike | None = None
-    loss: str | ResidualLoss = "squared"
+    loss: ResidualLossName | ResidualLoss = "squared"

@@ -2,20 +2,20 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow
+from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow, SolverOptions
 from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .coefficients import LinearCoefficients
-from .parameters import SolverParameters, declared, penalty_by_feature
+from .parameters import FitParameters, declared, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
@@ -142,7 +142,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
 
 
 @declared
-class LassoPDCertified(SolverParameters, LassoLike):
+class LassoPDCertified(FitParameters, LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
     Minimises scikit-learn's objective ::
@@ -203,6 +203,8 @@ class LassoPDCertified(SolverParameters, LassoLike):
     positive: bool = False
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
+    solver: Literal["auto", "cd", "approx"] = "auto"
+    solver_options: SolverOptions | None = None
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()

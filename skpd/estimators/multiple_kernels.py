@@ -1,7 +1,7 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -38,8 +38,8 @@ class SeveralKernels(KernelWeights):
         "scale_kernels": ["boolean"],
     }
 
-    kernels: str | Sequence[KernelEntry] = ("linear", "rbf")
-    penalty: str = "sum"
+    kernels: Literal["precomputed"] | Sequence[KernelEntry] = ("linear", "rbf")
+    penalty: Literal["sum", "half_square"] = "sum"
     scale_kernels: bool = True
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -26,7 +26,8 @@ from ..problems.structured_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
-from .parameters import PenaltyParameters, WarmStartParameters, declared
+from .names import PenaltyName
+from .parameters import IterationLimit, PenaltyParameters, WarmStartParameters, declared
 from .predictions import ScoredPredictions
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
@@ -48,8 +49,8 @@ class OrdinalAttributes:
 
 @declared
 class OrdinalPD(
-    OrdinalAttributes, PenaltyParameters, WarmStartParameters, ScoredPredictions, ClassifierMixin,
-    PrimalDualEstimator,
+    OrdinalAttributes, PenaltyParameters, WarmStartParameters, IterationLimit, ScoredPredictions,
+    ClassifierMixin, PrimalDualEstimator,
 ):  # fmt: skip
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
 
@@ -132,8 +133,8 @@ class OrdinalPD(
     alpha: float = 1e-3
     _: KW_ONLY
     classes: ArrayLike | None = None
-    loss: str = "logistic"
-    penalty: str | Penalty = "l2"
+    loss: Literal["logistic", "hinge"] = "logistic"
+    penalty: PenaltyName | Penalty = "l2"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, Options, StrOptions
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow, SolverOptions
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
 from ..formulation.solve_problems import dual_coef_of, solve_problem
@@ -157,6 +157,8 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, PrimalDualClassifi
     kappa: float = 1.0
     norm: float = 2
     alpha: float = 0.0
+    solver: Literal["auto", "isg", "ippa", "hybrid"] = "auto"
+    solver_options: SolverOptions | None = None
     tol: float = 1e-5
 
     def _get_loss(self) -> Hinge:

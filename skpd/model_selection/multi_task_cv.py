@@ -10,9 +10,9 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 
 from .._compat import Interval
 from .._typing import Array, ArrayLike, Indices, Matrix, Metadata
-from ..estimators.multi_task import MultiTaskPD
-from ..estimators.output_parameters import output_penalty
-from ..estimators.parameters import declared
+from ..estimators.multi_task import MultiTaskModel
+from ..estimators.output_parameters import OutputLossName, OutputPenaltyName, output_penalty
+from ..estimators.parameters import WithSolver, declared
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Problem
@@ -21,7 +21,7 @@ from .fold_paths import Fold, checked_folds
 
 
 @declared
-class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD):
+class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, MultiTaskModel):
     """`MultiTaskPD` with alpha, and l1_ratio, chosen by cross-validation along paths.
 
     For every l1_ratio and fold a path of models is fitted, each started from the one before; the
@@ -113,8 +113,8 @@ class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD)
     _own_constraints: ClassVar[dict] = {"l1_ratio": [_l1_ratio_range, "array-like"]}
 
     _: KW_ONLY
-    loss: str | Loss = "squared"
-    penalty: str | Penalty = "l21"
+    loss: OutputLossName | Loss = "squared"
+    penalty: OutputPenaltyName | Penalty = "l21"
     l1_ratio: float | ArrayLike = 1.0  # type: ignore[assignment]
     tasks: int | str | None = None
 

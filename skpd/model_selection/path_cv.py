@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import KW_ONLY
 from inspect import signature
 from numbers import Real
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -191,7 +191,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     certified: float | None = None
     cv: Splits = None
     scoring: str | Callable | None = None
-    rule: str = "best"
+    rule: Literal["best", "one_standard_error"] = "best"
     n_jobs: int | None = None
 
     def __sklearn_tags__(self):
