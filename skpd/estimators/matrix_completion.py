@@ -91,7 +91,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         prediction.
     {certificate}
     solver_ : str
-        The method that finished. The :ref:`user guide <solvers>` lists all names.
+        The method that finished. The :ref:`reference <solvers>` lists all names.
     converged_ : bool
         Whether the gap is as small as ``tol`` asks for.
     n_iter_ : int
