@@ -14,15 +14,15 @@ from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
-from .coefficients import LinearCoefficients
+from .base import PrimalDualEstimator
 from .parameters import SolverParameters, declared, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
-class LassoAttributes(LinearCoefficients):
-    """Mixin with fitted attributes under their names in scikit-learn."""
+class LassoAttributes(PrimalDualEstimator):
+    """Mixin with fitted attributes and paths under their names in scikit-learn."""
 
     certificate_: Certificate | list[Certificate]
 
@@ -37,35 +37,6 @@ class LassoAttributes(LinearCoefficients):
     def sparse_coef_(self) -> sp.csr_array:
         """Sparse array of ``coef_``, of shape (1, n_features) or (n_targets, n_features)."""
         return sp.csr_array(self._coef_rows)
-
-
-class LassoLike(LassoAttributes, PrimalDualRegressor):
-    """Base class of least squares with penalised coefficients, for each of several targets."""
-
-    _takes_outputs: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
-
-    @documented
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, check_input: bool = True,
-        offset: PerRow = None,
-    ) -> Self:  # fmt: skip
-        """Fit the model and certify it.
-
-        {X_of_fit}
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets; with a column for each of several.
-        {sample_weight_of_fit}
-        check_input : bool, default=True
-            Ignored, there for compatibility with scikit-learn: the data are always checked.
-        {offset_of_fit}
-
-        {results_of_fit}
-        """
-        return super().fit(X, y, sample_weight, offset)
-
-    def _get_loss(self) -> Squared:
-        return Squared()
 
     @classmethod
     def path(
@@ -116,6 +87,11 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
         >>> coefs.shape
         (10, 100)
         """
+        unknown = sorted(params.keys() - {*cls._get_param_names()})
+        if unknown:
+            raise ValueError(
+                f"path must be passed parameters of {cls.__name__}, got {', '.join(unknown)}."
+            )
         model = cls(**{**params, "fit_intercept": False, "alpha": 1.0})
         model._validate_params()
         fit = model._problems(X, y, None)
@@ -140,6 +116,35 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
             interrupt.path = arrays
             raise interrupt
         return arrays
+
+
+class LassoLike(LassoAttributes, PrimalDualRegressor):
+    """Base class of least squares with penalised coefficients, for each of several targets."""
+
+    _takes_outputs: ClassVar[bool] = True
+    _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
+
+    @documented
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, check_input: bool = True,
+        offset: PerRow = None,
+    ) -> Self:  # fmt: skip
+        """Fit the model and certify it.
+
+        {X_of_fit}
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets; with a column for each of several.
+        {sample_weight_of_fit}
+        check_input : bool, default=True
+            Ignored, there for compatibility with scikit-learn: the data are always checked.
+        {offset_of_fit}
+
+        {results_of_fit}
+        """
+        return super().fit(X, y, sample_weight, offset)
+
+    def _get_loss(self) -> Squared:
+        return Squared()
 
 
 @declared

@@ -8,13 +8,23 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import ElasticNet, ElasticNetCV, Lasso, enet_path, lasso_path
+from sklearn.linear_model import (
+    ElasticNet,
+    ElasticNetCV,
+    Lasso,
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    enet_path,
+    lasso_path,
+)
 
 from skpd import (
     DRSVMClassifier,
     ElasticNetPD,
     ElasticNetPDCV,
     LassoPDCertified,
+    MultiTaskPD,
+    MultiTaskPDCV,
     PdproxRegressor,
     PdproxSVC,
     QuantilePD,
@@ -132,6 +142,42 @@ def test_paths_are_those_of_lasso_path(rng):
     mine = ElasticNetPDCV.path(X, y, l1_ratio=0.3, positive=True, alphas=[0.5, 0.1], tol=1e-11)
     theirs = enet_path(X, y, l1_ratio=0.3, positive=True, alphas=[0.5, 0.1], tol=1e-13)
     assert_allclose(mine[1], theirs[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
+def test_several_tasks_have_the_attributes_and_paths_of_scikit_learn(l1_ratio, rng):
+    X, Y = data(rng, n_targets=3)
+    theirs = MultiTaskElasticNet(0.2, l1_ratio=l1_ratio, tol=1e-13, max_iter=10**5).fit(X, Y)
+    for container in (np.asarray, sp.csr_array):
+        ours = MultiTaskPD(0.2, l1_ratio=l1_ratio, tol=1e-12).fit(container(X), Y)
+        assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+        assert ours.dual_gap_ == ours.certificate_.gap >= 0.0
+        assert_array_equal(ours.sparse_coef_.toarray(), ours.coef_)
+    assert certify(theirs, X, Y).relative_gap < 1e-9
+    options = {"l1_ratio": l1_ratio, "alphas": [0.5, 0.1]}
+    expected = enet_path(X, Y, **options, tol=1e-13, max_iter=10**5)
+    for model in (MultiTaskPD, MultiTaskPDCV):
+        alphas, coefs, gaps = model.path(X, Y, **options, tol=1e-12)
+        assert_array_equal(alphas, expected[0])
+        assert_allclose(coefs, expected[1], atol=1e-6)
+        assert gaps.shape == (2,)
+
+
+def test_cross_validation_of_tasks_may_have_no_norm_of_groups(rng):
+    X, Y = data(rng, n_targets=2)
+    options = {"l1_ratio": 0, "alphas": [0.1, 10.0], "cv": 3}
+    theirs = MultiTaskElasticNetCV(**options, tol=1e-10).fit(X, Y)
+    with pytest.warns(UserWarning, match="the smallest of 2 alphas"):
+        ours = MultiTaskPDCV(**options, tol=1e-10).fit(X, Y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", [LassoPDCertified, ElasticNetPD, MultiTaskPD])
+def test_paths_name_the_parameters_that_they_do_not_have(model, rng):
+    X, Y = data(rng, n_targets=2)
+    with pytest.raises(ValueError, match=rf"{model.__name__}, got copy_X, normalize\."):
+        model.path(X, Y, normalize=True, copy_X=True, tol=0.1)
 
 
 def test_check_input_is_taken_and_data_checked_all_the_same(rng):
