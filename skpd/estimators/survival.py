@@ -164,7 +164,9 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         logs = _log_baselines(rows.loss, scores, fit.y)
         with np.errstate(over="ignore"):
             hazards = [(name, at, np.exp(log_hazard)) for name, at, log_hazard in logs]
-        return {"coef_": coef, "intercept_": 0.0, "_log_baseline": logs, "baseline_": hazards}
+        intercept = coef.dtype.type(0.0)
+        model: Attributes = {"coef_": coef, "intercept_": intercept, "_log_baseline": logs}
+        return {**model, "baseline_": hazards}
 
     # Predictions
 

@@ -19,14 +19,18 @@ from sklearn.linear_model import (
 )
 
 from skpd import (
+    CoxPD,
     DRSVMClassifier,
     ElasticNetPD,
     ElasticNetPDCV,
+    KernelPdproxRegressor,
     LassoPDCertified,
     MultiTaskPD,
     MultiTaskPDCV,
+    OrdinalPD,
     PdproxRegressor,
     PdproxSVC,
+    PoissonPD,
     QuantilePD,
     RowBlocks,
     TraceNormPD,
@@ -180,6 +184,29 @@ def test_paths_name_the_parameters_that_they_do_not_have(model, rng):
         model.path(X, Y, normalize=True, copy_X=True, tol=0.1)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        LassoPDCertified(0.1),
+        PoissonPD(0.1),
+        OrdinalPD(0.1),
+        CoxPD(0.1),
+        KernelPdproxRegressor(0.1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_intercepts_are_numbers_of_numpy(model, fit_intercept, rng):
+    X, y = data(rng)
+    y = np.where(y > np.median(y), 1.0, 2.0)
+    target = np.column_stack([y, y > 1.5]) if isinstance(model, CoxPD) else y
+    if "fit_intercept" in model.get_params():
+        model.set_params(fit_intercept=fit_intercept)
+    intercept = model.fit(X, target).intercept_
+    assert type(intercept) is np.float64 and intercept.shape == ()
+    assert isinstance(intercept.item(), float)
+
+
 def test_check_input_is_taken_and_data_checked_all_the_same(rng):
     X, y = data(rng)
     for check_input in (True, False):
@@ -262,7 +289,7 @@ def test_predictions_have_the_precision_of_scikit_learn(container, rng):
     for given in (X, X.astype(np.float32)):
         assert ours.predict(given).dtype == theirs.predict(given).dtype
     assert ours.coef_.dtype == theirs.coef_.dtype
-    assert np.asarray(ours.intercept_).dtype == np.asarray(theirs.intercept_).dtype
+    assert type(ours.intercept_) is type(theirs.intercept_) is np.float32
     of_double = LassoPDCertified(0.1).fit(X, y)
     assert of_double.predict(X.astype(np.float32)).dtype == np.float64
     for model in (DRSVMClassifier(), QuantilePD([0.2, 0.8]), TraceNormPD(radius=1.0)):
