@@ -53,7 +53,7 @@ class OnDask(PrimalDualEstimator):
     """The base class of estimators for Dask collections.
 
     ``_local`` is the ordinary estimator, whose parameters and ``client`` are the parameters of
-    the subclass.
+    the subclass. Data in memory are fitted as by the ordinary estimator, without workers.
     """
 
     _local: ClassVar[type[PrimalDualEstimator]]
@@ -109,6 +109,8 @@ class OnDask(PrimalDualEstimator):
         """The last model, whose dual points are the gradients of the losses there."""
         if not hasattr(self, "dual_coef_"):
             return None
+        if not (isinstance(fit.X, WorkerGroup) or is_dask_collection(self.dual_coef_)):
+            return super()._last_points(fit)
         n_problems, coef = len(fit.problems), np.atleast_2d(self._dense_coef)
         if coef.shape != (n_problems, self.n_features_in_):
             return None
@@ -124,10 +126,12 @@ class OnDask(PrimalDualEstimator):
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
         local = self._model_alone()
-        of_rows = method(local)
-        if not is_dask_collection(X):
-            return of_rows(X, offset)
         names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
+        if not is_dask_collection(X):
+            if fitted is not None:
+                local.feature_names_in_ = fitted
+            return method(local)(X, offset)
+        of_rows = method(local)
         if names is not None and fitted is not None and not np.array_equal(names, fitted):
             raise ValueError(
                 f"X must have the columns that {type(self).__name__} was fitted with, in the same "
@@ -162,6 +166,9 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     def _problems(
         self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
+        if not is_dask_collection(X):
+            vars(self).pop("communication_", None)
+            return super()._problems(X, *cast(InMemory, (y, sample_weight, offset)))
         workers = self._workers(X, y, sample_weight, offset)
         classes, weights = class_weights(workers)
         check_classification_targets(classes)
@@ -214,6 +221,9 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
     def _problems(
         self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
+        if not is_dask_collection(X):
+            vars(self).pop("communication_", None)
+            return super()._problems(X, *cast(InMemory, (y, sample_weight, offset)))
         workers = self._workers(X, y, sample_weight, offset)
         workers.ask_anew(RowStore.require_numbers)
         loss = self._get_loss()
@@ -224,7 +234,8 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         return FormulatedProblems(workers, np.empty(0), [problem])
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:
-        return self._of_chunks(lambda local: local.predict, X, None, None, offset)
+        n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
+        return self._of_chunks(lambda local: local.predict, X, n_targets, None, offset)
 
     def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
         """The coefficient of determination, as a lazy number if X is a collection."""

@@ -68,9 +68,10 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     ----------
     estimator : estimator
         A classifier or regressor of this package whose models make a path (see
-        `regularization_path`), or a pipeline whose last step is one: then its earlier steps are fitted anew in every fold.
-        Its ``alpha`` and ``warm_start`` have no effect on the folds. For `DRSVMClassifier` the
-        path is over ``epsilon``, which takes the place of alpha in this description.
+        `regularization_path`), or a pipeline whose last step is one: then its earlier steps are
+        fitted anew in every fold. Its ``alpha`` and ``warm_start`` have no effect on the folds.
+        For `DRSVMClassifier` the path is over ``epsilon``, which takes the place of alpha in this
+        description.
     alphas : int or array-like of shape (n_alphas,), default=50
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is certain
