@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods
 from .._typing import Array, ArrayLike, Matrix
-from ..estimators import elastic_net, group_lasso, lasso, regression, svm
+from ..estimators import (
+    counts_and_costs,
+    elastic_net,
+    group_lasso,
+    lasso,
+    logistic,
+    regression,
+    svm,
+)
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.parameters import declared
@@ -24,6 +32,7 @@ from ..formulation.formulate import (
     formulate_shards_of_classes,
     problems_of_classes,
 )
+from ..losses import Tweedie
 from ..losses.shifted import posed_with
 from ..problems import Point
 from .collections import (
@@ -44,8 +53,8 @@ from .worker_group import WorkerGroup
 InMemory = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]  # y, sample_weight, offset
 
 __all__ = [
-    "ElasticNetPD", "ElasticNetPDClassifier", "GroupLassoSVC", "LassoPDCertified",
-    "PdproxRegressor", "PdproxSVC",
+    "ElasticNetPD", "ElasticNetPDClassifier", "GammaPD", "GroupLassoSVC", "LassoPDCertified",
+    "LogisticPD", "PdproxRegressor", "PdproxSVC", "PoissonPD", "TweediePD",
 ]  # fmt: skip
 
 
@@ -163,6 +172,8 @@ class OnDask(PrimalDualEstimator):
 class ClassifierOnDask(OnDask, PrimalDualClassifier):
     """The base class of classifiers, one-vs-rest for more than two classes."""
 
+    _max_classes: ClassVar[float] = np.inf  # of data that workers hold
+
     def _problems(
         self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
@@ -172,6 +183,11 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         workers = self._workers(X, y, sample_weight, offset)
         classes, weights = class_weights(workers)
         check_classification_targets(classes)
+        if len(classes) > self._max_classes:
+            raise ValueError(
+                f"{type(self).__name__} takes {self._max_classes} classes on Dask, got "
+                f"{len(classes)}: fit PdproxSVC(loss='logistic'), one class against the others."
+            )
         class_weight = None
         if self.class_weight is not None:
             by_class = weights_of_classes(self.class_weight, classes, classes, weights)
@@ -238,13 +254,29 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         return self._of_chunks(lambda local: local.predict, X, n_targets, None, offset)
 
     def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
-        """The coefficient of determination, as a lazy number if X is a collection."""
+        """The share of the variance or deviance, as a lazy number if X is a collection."""
         if not is_dask_collection(X):
             return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
         targets, weights = targets_and_weights(X, y, sample_weight)
-        mean = mean_of(targets, weights)
-        residual = mean_of((targets - self.predict(X, offset)) ** 2, weights)
-        return 1.0 - residual / mean_of((targets - mean) ** 2, weights)
+        constant = mean_of(targets, weights) + 0.0 * targets
+        residual = mean_of(self._deviances(targets, self.predict(X, offset)), weights)
+        return 1.0 - residual / mean_of(self._deviances(targets, constant), weights)
+
+    def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
+        """The deviance of each target from its mean, up to a constant factor."""
+        return (targets - means) ** 2
+
+
+class MeansOnDask(RegressorOnDask, counts_and_costs.MeanRegressor):
+    """The base class of regressors whose predictions are exp(x.w + b), the mean of y."""
+
+    def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
+        value = Tweedie(float(self._get_loss().power)).value
+
+        def of_chunk(y: Array, mean: Array) -> Array:
+            return value(y.astype(np.float64), np.log(mean.astype(np.float64)))
+
+        return da.map_blocks(of_chunk, targets, means, dtype=np.float64)
 
 
 def targets_and_weights(
@@ -317,6 +349,25 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
     _local = elastic_net.ElasticNetPDClassifier
 
 
+class LogisticPD(ClassifierOnDask, logistic.LogisticPD):
+    """`skpd.LogisticPD` of two classes for arrays and dataframes of Dask, held by workers.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import LogisticPD
+    >>> model = LogisticPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] > 0.0)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = logistic.LogisticPD
+    _max_classes: ClassVar[float] = 2
+
+
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     """`skpd.PdproxRegressor` for arrays and dataframes of Dask, whose rows workers hold.
 
@@ -371,7 +422,61 @@ class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     _local = elastic_net.ElasticNetPD
 
 
+class PoissonPD(MeansOnDask, counts_and_costs.PoissonPD):
+    """`skpd.PoissonPD` for arrays and dataframes of Dask, whose rows workers hold.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import PoissonPD
+    >>> model = PoissonPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] ** 2)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = counts_and_costs.PoissonPD
+
+
+class GammaPD(MeansOnDask, counts_and_costs.GammaPD):
+    """`skpd.GammaPD` for arrays and dataframes of Dask, whose rows workers hold.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import GammaPD
+    >>> model = GammaPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] ** 2 + 1.0)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = counts_and_costs.GammaPD
+
+
+class TweediePD(MeansOnDask, counts_and_costs.TweediePD):
+    """`skpd.TweediePD` for arrays and dataframes of Dask, whose rows workers hold.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import TweediePD
+    >>> model = TweediePD(alpha=0.01, power=1.5, penalty="l2").fit(X, X[:, 0] ** 2)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = counts_and_costs.TweediePD
+
+
 ESTIMATORS: tuple[type[OnDask], ...] = (
-    ElasticNetPD, ElasticNetPDClassifier, GroupLassoSVC, LassoPDCertified, PdproxRegressor,
-    PdproxSVC,
+    ElasticNetPD, ElasticNetPDClassifier, GammaPD, GroupLassoSVC, LassoPDCertified, LogisticPD,
+    PdproxRegressor, PdproxSVC, PoissonPD, TweediePD,
 )  # fmt: skip

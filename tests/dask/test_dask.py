@@ -13,7 +13,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso, SGDClassifier
+from sklearn.linear_model import (
+    GammaRegressor,
+    Lasso,
+    LogisticRegression,
+    MultiTaskLasso,
+    PoissonRegressor,
+    SGDClassifier,
+    TweedieRegressor,
+)
+from sklearn.metrics import d2_tweedie_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -78,6 +87,7 @@ MODELS = [
     ("LassoPDCertified", {"alpha": 0.1}),
     ("ElasticNetPD", {"alpha": 0.1}),
     ("ElasticNetPD", {"alpha": 0.1, "l1_radius": 0.5}),
+    ("LogisticPD", {"alpha": 0.01, "penalty": "group", "groups": 2}),
 ]
 
 
@@ -103,6 +113,53 @@ def test_models_are_those_of_the_data_in_memory(client, data, name, params, far,
     assert type(found) is type(local)
     assert_allclose(found.dual_coef_.shape, local.dual_coef_.shape)
     assert clone(model).get_params() == model.get_params()
+
+
+OF_MEANS = {
+    "PoissonPD": (PoissonRegressor(alpha=0.1, tol=1e-10), {}),
+    "GammaPD": (GammaRegressor(alpha=0.1, tol=1e-10), {}),
+    "TweediePD": (TweedieRegressor(power=1.3, alpha=0.1, link="log", tol=1e-10), {"power": 1.3}),
+}
+
+
+@pytest.mark.parametrize("name", OF_MEANS)
+def test_counts_and_costs_are_those_of_scikit_learn(client, data, name):
+    X, y, _, weights = data
+    y = 0.1 + np.exp(0.5 * y) if name == "GammaPD" else np.floor(np.exp(0.5 * y))
+    theirs, params = OF_MEANS[name]
+    theirs.fit(X, y, weights)
+    given = in_chunks(X), in_chunks(y), in_chunks(weights)
+    ours = getattr(skpd_dask, name)(alpha=0.1, penalty="l2", tol=1e-10, **params).fit(*given)
+    # |w - w*|^2 <= 2 gap / alpha, as the penalty is half the squared norm
+    slack = np.sqrt(2.0 * ours.certificate_.gap / 0.1) + 1e-6
+    assert np.linalg.norm(ours.coef_ - theirs.coef_) <= slack
+    means, predicted = ours.predict(given[0]).compute(), theirs.predict(X)
+    assert_allclose(means, predicted, rtol=1e-4)
+    expected = d2_tweedie_score(y, means, sample_weight=weights, power=ours._get_loss().power)
+    assert_allclose(float(ours.score(*given)), expected, rtol=1e-12)
+    assert skpd_dask.certify(theirs, *given, client=client).relative_gap <= 1e-6
+    shift = np.cos(np.arange(N))
+    ours.fit(*given, in_chunks(shift))
+    local = ours.to_local()
+    lazy = ours.score(*given, in_chunks(shift))
+    assert_allclose(float(lazy), local.score(X, y, weights, shift), rtol=1e-12)
+    assert_allclose(local.fit(X, y, weights, shift).coef_, ours.coef_, atol=1e-4)
+
+
+def test_logistic_regression_is_that_of_scikit_learn(client, data):
+    X, _, labels, weights = data
+    theirs = LogisticRegression(C=1.0 / (0.05 * weights.sum()), tol=1e-10).fit(X, labels, weights)
+    ours = skpd_dask.LogisticPD(alpha=0.05, penalty="l2", tol=1e-10)
+    ours.fit(in_chunks(X), in_chunks(labels), in_chunks(weights))
+    slack = np.sqrt(2.0 * ours.certificate_.gap / 0.05) + 1e-6
+    assert np.linalg.norm(ours.coef_ - theirs.coef_) <= slack
+    found = ours.predict_proba(in_chunks(X)).compute()
+    assert_allclose(found, theirs.predict_proba(X), atol=1e-4)
+    three = np.arange(N) % 3
+    with pytest.raises(ValueError, match=r"LogisticPD takes 2 classes on Dask, got 3: fit Pd"):
+        skpd_dask.LogisticPD().fit(in_chunks(X), in_chunks(three))
+    ours.fit(X, three)
+    assert_array_equal(ours.predict_proba(in_chunks(X)).compute(), ours.predict_proba(X))
 
 
 @pytest.mark.parametrize("seed", range(3))
