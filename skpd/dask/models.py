@@ -26,6 +26,7 @@ from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.parameters import declared
 from ..estimators.regressor import PrimalDualRegressor
+from ..foreign.data import require_classes
 from ..formulation.formulate import (
     FormulatedProblems,
     formulate_shards,
@@ -34,7 +35,7 @@ from ..formulation.formulate import (
 )
 from ..losses import Tweedie
 from ..losses.shifted import posed_with
-from ..problems import Point
+from ..problems import Point, Problem
 from .collections import (
     Collection,
     PerRow,
@@ -173,6 +174,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     """The base class of classifiers, one-vs-rest for more than two classes."""
 
     _max_classes: ClassVar[float] = np.inf  # of data that workers hold
+    _checks_classes: ClassVar[bool] = True  # with those that the workers know
 
     def _problems(
         self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
@@ -205,6 +207,11 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         posed = posed_with(loss, cast(Array | None, offset))
         problems = formulate_shards_of_classes(self._specification(), classes, posed, shards_of)
         return problems_of_classes(workers, cast(ArrayLike, y), problems, classes)
+
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
+        fit = self._with_groups_found()._problems(X, y, sample_weight, offset)
+        require_classes(fit.labels, self.classes_, type(self).__name__)
+        return fit.problems
 
     def decision_function(self, X: Any, offset: PerRow = None) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2

@@ -270,6 +270,26 @@ def test_certificates_of_other_models(client, data):
     assert_allclose([other.primal, other.dual], [one.primal, one.dual], rtol=1e-9)
 
 
+def test_certify_leaves_the_rows_of_a_classifier_with_the_workers(client, data, monkeypatch):
+    X, _, labels, _ = data
+    chunks = in_chunks(X), in_chunks(labels)
+    local = skpd.PdproxSVC(0.01, tol=1e-8).fit(X, labels)
+    model = skpd_dask.PdproxSVC(0.01, tol=1e-8).fit(*chunks)
+    communication = model.communication_
+    expected = skpd.certify(local, X, labels)
+    with monkeypatch.context() as patch:
+        patch.setattr(da.Array, "__array__", None)  # which makes an array of all rows
+        for each in (local, model):
+            found = skpd_dask.certify(each, *chunks)
+            assert_allclose([found.primal, found.dual], [expected.primal] * 2, rtol=1e-6)
+    assert model.communication_ is communication
+    for each in (local, model):
+        with pytest.raises(ValueError, match="y must hold the classes that PdproxSVC was fitted"):
+            skpd_dask.certify(each, chunks[0], in_chunks(labels == "yes"))
+    with pytest.raises(ValueError, match="y must hold the classes that PdproxSVC was fitted"):
+        skpd.certify(model, X, labels == "yes")
+
+
 def test_ctrl_c_keeps_the_best_model(client, data, monkeypatch):
     from skpd.dask.worker_group import WorkerGroup
 
