@@ -43,9 +43,10 @@ class LassoAttributes(PrimalDualEstimator):
         cls, X: MatrixLike, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
         return_n_iter: bool = False, check_input: bool = True, **params: Any,
     ) -> tuple[Array, ...]:  # fmt: skip
-        """Coefficients for many alphas without an intercept, as by scikit-learn's `lasso_path`.
+        """Coefficients for many alphas, as by scikit-learn's `lasso_path`.
 
-        The function `skpd.regularization_path` returns models with intercepts and certificates.
+        Models have no intercept unless ``fit_intercept=True`` is passed. The function
+        `skpd.regularization_path` returns models, with their intercepts and certificates.
 
         Parameters
         ----------
@@ -62,7 +63,8 @@ class LassoAttributes(PrimalDualEstimator):
         check_input : bool, default=True
             Ignored, there for compatibility with scikit-learn.
         **params : dict
-            Other parameters of the estimator, such as ``positive`` or ``tol``.
+            Other parameters of the estimator, such as ``positive`` or ``tol``; ``fit_intercept``
+            is False by default.
 
         Returns
         -------
@@ -76,6 +78,8 @@ class LassoAttributes(PrimalDualEstimator):
 
         Raises
         ------
+        ValueError
+            If a parameter is unknown or invalid.
         KeyboardInterrupt
             After Ctrl-C; its attribute ``path`` has these arrays for the alphas that are finished.
 
@@ -87,12 +91,13 @@ class LassoAttributes(PrimalDualEstimator):
         >>> coefs.shape
         (10, 100)
         """
-        unknown = sorted(params.keys() - {*cls._get_param_names()})
+        unknown = sorted(params.keys() - {*cls._get_param_names()} | params.keys() & {"alpha"})
         if unknown:
             raise ValueError(
-                f"path must be passed parameters of {cls.__name__}, got {', '.join(unknown)}."
+                f"path must be passed parameters of {cls.__name__}, got {', '.join(unknown)}. It "
+                "takes alphas in place of alpha."
             )
-        model = cls(**{**params, "fit_intercept": False, "alpha": 1.0})
+        model = cls(**{"fit_intercept": False, **params, "alpha": 1.0})
         model._validate_params()
         fit = model._problems(X, y, None)
         values = alpha_values(fit.problems, alphas, eps)
