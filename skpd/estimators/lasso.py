@@ -57,7 +57,7 @@ class LassoAttributes(PrimalDualEstimator):
         eps : float, default=1e-3
             Ratio of the smallest to the largest alpha, where ``alphas`` is a number.
         alphas : int or array-like of shape (n_alphas,), default=100
-            Values of alpha, greater than 0, or their number.
+            Values of alpha, or their number; 0 is no penalty (not for `MultiTaskPD`).
         return_n_iter : bool, default=False
             Whether to return the numbers of iterations as well.
         check_input : bool, default=True
@@ -100,7 +100,7 @@ class LassoAttributes(PrimalDualEstimator):
         model = cls(**{"fit_intercept": False, **params, "alpha": 1.0})
         model._validate_params()
         fit = model._problems(X, y, None)
-        values = alpha_values(fit.problems, alphas, eps)
+        values = alpha_values(fit.problems, alphas, eps, cls._fits_alpha_0)
         paths, interrupted = model._follow_all(fit.problems, values)
         n_alphas = min(map(len, paths))  # alphas that are finished for all targets
         tables = [
@@ -127,6 +127,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     """Base class of least squares with penalised coefficients, for each of several targets."""
 
     _takes_outputs: ClassVar[bool] = True
+    _fits_alpha_0: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
 
     @documented

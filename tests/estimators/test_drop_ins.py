@@ -1,17 +1,20 @@
 """What users of scikit-learn's Lasso and ElasticNet rely on, and models of float32 data."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
     ElasticNet,
     ElasticNetCV,
     Lasso,
+    LassoCV,
     MultiTaskElasticNet,
     MultiTaskElasticNetCV,
     enet_path,
@@ -25,9 +28,11 @@ from skpd import (
     ElasticNetPDCV,
     KernelPdproxRegressor,
     LassoPDCertified,
+    LassoPDCertifiedCV,
     MultiTaskPD,
     MultiTaskPDCV,
     OrdinalPD,
+    PathCV,
     PdproxRegressor,
     PdproxSVC,
     PoissonPD,
@@ -78,6 +83,52 @@ def test_without_a_penalty_signs_and_constant_columns_hold(rng):
         LassoPDCertified(0.0), X, y, alphas=[0.1]
     )  # its own alpha has no part in it
     assert_allclose(found.coefs[0], Lasso(0.1, tol=1e-12).fit(X, y).coef_, atol=1e-2)
+
+
+ALPHAS_TO_0 = [0.5, 0.4, 0.3, 0.2, 0.1, 0.0]
+
+
+@pytest.mark.parametrize("alphas", [[0.0, 0.3, 1.0], ALPHAS_TO_0], ids=str)
+@pytest.mark.parametrize("ours, theirs", [
+    (LassoPDCertifiedCV(), LassoCV()),
+    (LassoPDCertifiedCV(positive=True), LassoCV(positive=True)),
+    (ElasticNetPDCV(l1_ratio=[0.2, 0.9]), ElasticNetCV(l1_ratio=[0.2, 0.9])),
+], ids=str)  # fmt: skip
+def test_grids_to_an_alpha_of_0_are_those_of_scikit_learn(ours, theirs, alphas, rng):
+    X, y = data(rng)
+    y = y + X @ np.ones(8)  # so that 0 is chosen where it may be
+    ours = clone(ours).set_params(alphas=alphas, cv=3, tol=1e-11).fit(X, y)
+    theirs = clone(theirs).set_params(alphas=alphas, cv=3, tol=1e-13, max_iter=10**5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the penalty is 0
+        theirs.fit(X, y)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-6)
+    assert ours.alpha_ == theirs.alpha_
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert certify(ours, X, y).relative_gap <= 1e-9
+
+
+def test_paths_to_an_alpha_of_0_end_at_least_squares(rng):
+    X, y = data(rng)
+    best = np.linalg.lstsq(np.column_stack([X, np.ones(len(y))]), y, rcond=None)[0]
+    for estimator in (LassoPDCertified(tol=1e-11), ElasticNetPD(tol=1e-11)):
+        found = regularization_path(estimator, X, y, alphas=ALPHAS_TO_0)
+        assert_allclose(found.coefs[-1], best[:-1], atol=1e-6)
+        assert found.converged.all() and found.models[-1].alpha == 0.0
+    of_path = LassoPDCertified.path(X, y, alphas=ALPHAS_TO_0, fit_intercept=True, tol=1e-11)
+    assert_allclose(of_path[1][:, -1], best[:-1], atol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # there are no smaller alphas to try than 0
+        search = PathCV(LassoPDCertified(), alphas=[1.0, 0.5, 0.0]).fit(X, y + X @ np.ones(8))
+    assert search.best_estimator_.alpha == search.alpha_ == 0.0
+    bounded = LassoPDCertified(penalty_weights=np.arange(8.0), bounds=(-0.1, 0.2), tol=1e-11)
+    found = regularization_path(bounded, X, y, alphas=[0.1, 0.0])
+    left = lsq_linear(X - X.mean(axis=0), y - y.mean(), (-0.1, 0.2), tol=1e-14)
+    assert_allclose(found.coefs[-1], left.x, atol=1e-6)
+    for options in ({"certified": 0.1}, {}):
+        estimator = LassoPDCertified() if options else ElasticNetPD(l1_radius=1.0)
+        with pytest.raises(ValueError, match="without certified and without an l1_radius"):
+            regularization_path(estimator, X, y, alphas=[1.0, 0.0], **options)
 
 
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
