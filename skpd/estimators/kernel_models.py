@@ -129,7 +129,7 @@ class KernelModel(PrimalDualEstimator):
         if not self._is_precomputed:
             model["support_vectors_"] = cast(Matrix, fit.X)[support]
         if classes is None:
-            model["intercept_"] = points[0].model.intercept
+            model["intercept_"] = model["intercept_"][0]
         else:
             model["classes_"] = classes
         return model

@@ -255,7 +255,7 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
             "rank_": coef.shape[1],
             "row_biases_": np.zeros(n_rows),
             "column_biases_": np.zeros(n_columns),
-            "intercept_": 0.0,
+            "intercept_": np.float64(0.0),
             "_free": free,
         }
         if self.loss == "hinge":
@@ -268,8 +268,8 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
             return {**model, "thresholds_": thresholds, "column_biases_": columns - mean}
         if self.biases:
             rows, columns = free[:n_rows], free[n_rows:]
-            of_rows = float(np.average(rows, weights=seen.row_counts))
-            of_columns = float(np.average(columns, weights=seen.column_counts))
+            of_rows = np.average(rows, weights=seen.row_counts)
+            of_columns = np.average(columns, weights=seen.column_counts)
             model["row_biases_"], model["column_biases_"] = rows - of_rows, columns - of_columns
             model["intercept_"] = of_rows + of_columns
         return model

@@ -19,6 +19,7 @@ from ..problems import Problem
 from ..problems.output_rows import RowsOfOutputs
 from ..problems.regularisation import Regularisation
 from .base import _DATA
+from .lasso import LassoAttributes
 from .output_parameters import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
@@ -33,7 +34,7 @@ from .regressor import PrimalDualRegressor
 
 
 @declared
-class MultiTaskPD(SolverParameters, PrimalDualRegressor):
+class MultiTaskPD(SolverParameters, LassoAttributes, PrimalDualRegressor):
     """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
 
     Minimises over W and b the weighted mean over the samples of the sum of the losses of their
@@ -93,7 +94,7 @@ class MultiTaskPD(SolverParameters, PrimalDualRegressor):
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
-        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "tasks": [Integral, str, None],
     }
 
