@@ -179,7 +179,7 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        offset : array-like of shape (n_samples,), default=None
+        offset : float or array-like of shape (n_samples,), default=None
             Offsets of the rows, as in `fit`; 0 by default.
 
         Returns

@@ -276,6 +276,24 @@ def test_paths_with_intercepts_are_those_of_centred_data(positive, rng):
         LassoPDCertified.path(X, y, precompute=True, alpha=0.1)
 
 
+@pytest.mark.parametrize(
+    ("model", "n_outputs"),
+    [(LassoPDCertified(0.1), 1), (LassoPDCertified(0.1), 2), (PoissonPD(0.1), 1),
+     (PoissonPD(0.1, fit_intercept=False), 1), (PdproxSVC(0.1), 1),
+     (PdproxSVC(0.1), 3), (QuantilePD([0.2, 0.8], alpha=0.1), 1)],
+    ids=str,
+)  # fmt: skip
+def test_one_number_is_the_offset_of_all_rows(model, n_outputs, rng):
+    X, Y = data(rng, n_targets=2)
+    classes = np.digitize(Y[:, 0], [0.5, 1.5][: max(n_outputs - 1, 1)])
+    target = classes if isinstance(model, PdproxSVC | PoissonPD) else Y[:, :n_outputs].squeeze()
+    table = np.full((len(X), n_outputs), 0.7).squeeze()
+    predicted = model.fit(X, target, offset=table).predict(X, offset=table)
+    coef = model.coef_
+    assert_array_equal(model.fit(X, target, offset=0.7).coef_, coef)
+    assert_array_equal(model.predict(X, offset=0.7), predicted)
+
+
 def test_check_input_is_taken_and_data_checked_all_the_same(rng):
     X, y = data(rng)
     for check_input in (True, False):
