@@ -148,8 +148,11 @@ def weighted_l1(rng, d):
 
 
 def bounded(rng, d):
-    """An l1 norm and squares with weights of their own, with bounds on some coefficients."""
-    upper = np.where(rng.random(d) < 0.5, np.inf, rng.choice([0.3, 5.0], d))
+    """An l1 norm and squares with weights of their own, with bounds on some coefficients.
+
+    Coefficients with two bounds of 0 are 0.
+    """
+    upper = np.where(rng.random(d) < 0.5, np.inf, rng.choice([0.0, 0.3, 5.0], d))
     lower = np.where(rng.random(d) < 0.5, -np.inf, rng.choice([0.0, -0.4], d))
     return Separable(some_free(rng, d), rng.choice([0.0, 1.0]) * some_free(rng, d), lower, upper)
 

@@ -22,7 +22,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NOT_RUN = {"sh", "text", "c++", "rst"}
 NEEDS = {  # pages with examples of other packages
     "guide/blocks.rst": "pyarrow",
-    "guide/conformal.rst": "mapie",
+    "guide/intervals.rst": "mapie",
     "guide/workers.rst": "distributed",
 }
 WIDTH = 88  # characters of a line of code, which the page shows without scrolling

@@ -59,7 +59,7 @@ def test_pegasos_decreases_the_objective(rng):
 def test_a_section_of_a_page():
     page = of_page("Table 2", Table(["data", "here"], [["a1a", 0.65109034], ["a9a", None]]), "It.")
     assert page.splitlines()[:2] == ["Table 2", "-------"]
-    assert "   * - a1a\n     - 0.6511" in page and "   * - a9a\n     - -" in page
+    assert "   * - a1a\n     - 0.6511" in page and "   * - a9a\n     - \N{EN DASH}" in page
     assert list_table([("a", "b")]).endswith("   * - a\n     - b")
 
 

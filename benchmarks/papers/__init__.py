@@ -44,11 +44,15 @@ def shown(table):
 
 
 def list_table(rows):
-    """Rows as a table in reStructuredText, the first of them the header."""
+    """Rows as a table in reStructuredText, the first of them the header.
+
+    A hyphen alone, of a cell without a value, would be a list there: it is a dash.
+    """
     lines = [".. list-table::", "   :header-rows: 1", ""]
     for row in rows:
         for place, cell in enumerate(row):
-            lines.append(f"   {'* -' if place == 0 else '  -'} {text(cell)}")
+            value = "\N{EN DASH}" if text(cell) == "-" else text(cell)
+            lines.append(f"   {'* -' if place == 0 else '  -'} {value}")
     return "\n".join(lines)
 
 

@@ -57,7 +57,7 @@ CONTENTS = (
         "`skpd.penalties`; coordinate methods for those that are sums over coordinates, "
         "others below with Pdprox",
     ),
-    ("Figure 1, the trick", "the page on Lipschitzing of the user guide"),
+    ("Figure 1, the trick", "the page on certificates of the user guide"),
     ("Figure 2, lasso and SVM", "below"),
 )
 

@@ -49,8 +49,8 @@ def described(content):
     )
 
 
-def table(rows):
-    """A table whose first row is its header, in a box that scrolls."""
+def table(rows, look="benchmark"):
+    """A table whose first row is its header; lines of a cell are paragraphs of it."""
     columns = len(rows[0])
     group = nodes.tgroup(cols=columns)
     group += [nodes.colspec(colwidth=1) for _ in range(columns)]
@@ -58,10 +58,10 @@ def table(rows):
     for place, row in enumerate(rows):
         line = nodes.row()
         for text in row:
-            line += nodes.entry("", nodes.paragraph(text=text))
+            line += nodes.entry("", *(nodes.paragraph(text=part) for part in text.splitlines()))
         parts[min(place, 1)] += line
     group += parts
-    return nodes.table("", group, classes=["benchmark"])
+    return nodes.table("", group, classes=[look])
 
 
 class BenchmarkTables(SphinxDirective):
@@ -79,18 +79,17 @@ class BenchmarkTables(SphinxDirective):
             title = NAMES.get(one["model"], one["model"])
             section = nodes.section(ids=[nodes.make_id(one["model"])])
             section += [nodes.title(text=title), table(one["rows"])]
-            section += nodes.paragraph(text=one["summary"])
             found.append(section)
         return found
 
 
 def of_models(entries):
     """Rows of the models, the first of them the header."""
-    rows = [["model", "geometric mean", "least ratio", "cases", "other solvers"]]
+    rows = [["model\nand the other solvers", "ratio, mean", "least ratio", "cases"]]
     for one in entries:
-        bounds = f" ({one['bounds']} bounds)" if one.get("bounds") else ""
-        cases = f"{one['cases']}{bounds}"
-        rows.append([one["model"], f"{one['mean']:g}", f"{one['least']:g}", cases, one["peers"]])
+        bounds = f"\n{one['bounds']} are bounds" if one.get("bounds") else ""
+        model = f"{one['model']}\n{one['peers']}"
+        rows.append([model, f"{one['mean']:g}", f"{one['least']:g}", f"{one['cases']}{bounds}"])
     return rows
 
 
@@ -103,7 +102,8 @@ class BenchmarkRatios(SphinxDirective):
         """Make the table."""
         relative, path = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(relative)
-        return [table(of_models(json.loads(Path(path).read_text(encoding="utf-8"))["models"]))]
+        models = json.loads(Path(path).read_text(encoding="utf-8"))["models"]
+        return [table(of_models(models), "benchmark-models")]
 
 
 class BenchmarkRows(SphinxDirective):

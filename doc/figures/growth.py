@@ -32,7 +32,7 @@ def draw(palette):
         low = 0.3 * min(min(values) for values in panels[0][2].values())
         axis.plot(sizes, [low * size / sizes[0] for size in sizes], ":", color=palette.muted)
         axis.set(yscale="log", ylabel="processor time (s)")
-    axes[2].set(ylim=(0.0, 40.0), ylabel="memory beside X\n(vectors of the rows)")
+    axes[2].set(ylim=(0.0, 40.0), ylabel="memory beside X, in vectors\nof one number for each row")
     for axis, label in zip(axes, ("rows", "features", "rows"), strict=True):
         axis.set_xlabel(label)
         axis.minorticks_off()

@@ -15,19 +15,27 @@ from .communication_counts import Communication
 from .models import (
     ElasticNetPD,
     ElasticNetPDClassifier,
+    GammaPD,
     GroupLassoSVC,
     LassoPDCertified,
+    LogisticPD,
     PdproxRegressor,
     PdproxSVC,
+    PoissonPD,
+    TweediePD,
 )
 
 __all__ = [
     "Communication",
     "ElasticNetPD",
     "ElasticNetPDClassifier",
+    "GammaPD",
     "GroupLassoSVC",
     "LassoPDCertified",
+    "LogisticPD",
     "PdproxRegressor",
     "PdproxSVC",
+    "PoissonPD",
+    "TweediePD",
     "certify",
 ]

@@ -1,6 +1,7 @@
 """Certificates for fitted linear models on Dask collections (`certify`)."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn, cast
@@ -121,7 +122,7 @@ def certify(
 def _on_dask(estimator: PrimalDualEstimator, client: Client) -> PrimalDualEstimator:
     """The estimator for Dask collections with the parameters and model of an ordinary one."""
     if isinstance(estimator, models.OnDask):
-        return estimator
+        return copy(estimator)
     kinds = {kind._local: kind for kind in models.ESTIMATORS}
     if type(estimator) not in kinds:
         raise TypeError(
@@ -129,7 +130,9 @@ def _on_dask(estimator: PrimalDualEstimator, client: Client) -> PrimalDualEstima
             f"{type(estimator).__name__}."
         )
     remote = kinds[type(estimator)](**estimator.get_params(deep=False), client=client)
-    remote.coef_, remote.intercept_ = estimator.coef_, estimator.intercept_
+    for name in ("coef_", "intercept_", "classes_"):
+        if hasattr(estimator, name):
+            setattr(remote, name, getattr(estimator, name))
     return remote
 
 

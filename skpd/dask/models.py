@@ -13,19 +13,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods
 from .._typing import Array, ArrayLike, Matrix
-from ..estimators import elastic_net, group_lasso, lasso, regression, svm
+from ..estimators import (
+    counts_and_costs,
+    elastic_net,
+    group_lasso,
+    lasso,
+    logistic,
+    regression,
+    svm,
+)
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.parameters import declared
 from ..estimators.regressor import PrimalDualRegressor
+from ..foreign.data import require_classes
 from ..formulation.formulate import (
     FormulatedProblems,
     formulate_shards,
     formulate_shards_of_classes,
     problems_of_classes,
 )
+from ..losses import Tweedie
 from ..losses.shifted import posed_with
-from ..problems import Point
+from ..problems import Point, Problem
 from .collections import (
     Collection,
     PerRow,
@@ -44,8 +54,8 @@ from .worker_group import WorkerGroup
 InMemory = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]  # y, sample_weight, offset
 
 __all__ = [
-    "ElasticNetPD", "ElasticNetPDClassifier", "GroupLassoSVC", "LassoPDCertified",
-    "PdproxRegressor", "PdproxSVC",
+    "ElasticNetPD", "ElasticNetPDClassifier", "GammaPD", "GroupLassoSVC", "LassoPDCertified",
+    "LogisticPD", "PdproxRegressor", "PdproxSVC", "PoissonPD", "TweediePD",
 ]  # fmt: skip
 
 
@@ -53,7 +63,7 @@ class OnDask(PrimalDualEstimator):
     """The base class of estimators for Dask collections.
 
     ``_local`` is the ordinary estimator, whose parameters and ``client`` are the parameters of
-    the subclass.
+    the subclass. Data in memory are fitted as by the ordinary estimator, without workers.
     """
 
     _local: ClassVar[type[PrimalDualEstimator]]
@@ -109,6 +119,8 @@ class OnDask(PrimalDualEstimator):
         """The last model, whose dual points are the gradients of the losses there."""
         if not hasattr(self, "dual_coef_"):
             return None
+        if not (isinstance(fit.X, WorkerGroup) or is_dask_collection(self.dual_coef_)):
+            return super()._last_points(fit)
         n_problems, coef = len(fit.problems), np.atleast_2d(self._dense_coef)
         if coef.shape != (n_problems, self.n_features_in_):
             return None
@@ -124,10 +136,12 @@ class OnDask(PrimalDualEstimator):
         """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
         check_is_fitted(self)
         local = self._model_alone()
-        of_rows = method(local)
-        if not is_dask_collection(X):
-            return of_rows(X, offset)
         names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
+        if not is_dask_collection(X):
+            if fitted is not None:
+                local.feature_names_in_ = fitted
+            return method(local)(X, offset)
+        of_rows = method(local)
         if names is not None and fitted is not None and not np.array_equal(names, fitted):
             raise ValueError(
                 f"X must have the columns that {type(self).__name__} was fitted with, in the same "
@@ -159,12 +173,23 @@ class OnDask(PrimalDualEstimator):
 class ClassifierOnDask(OnDask, PrimalDualClassifier):
     """The base class of classifiers, one-vs-rest for more than two classes."""
 
+    _max_classes: ClassVar[float] = np.inf  # of data that workers hold
+    _checks_classes: ClassVar[bool] = True  # with those that the workers know
+
     def _problems(
         self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
+        if not is_dask_collection(X):
+            self.__dict__.pop("communication_", None)
+            return super()._problems(X, *cast(InMemory, (y, sample_weight, offset)))
         workers = self._workers(X, y, sample_weight, offset)
         classes, weights = class_weights(workers)
         check_classification_targets(classes)
+        if len(classes) > self._max_classes:
+            raise ValueError(
+                f"{type(self).__name__} takes {self._max_classes} classes on Dask, got "
+                f"{len(classes)}: fit PdproxSVC(loss='logistic'), one class against the others."
+            )
         class_weight = None
         if self.class_weight is not None:
             by_class = weights_of_classes(self.class_weight, classes, classes, weights)
@@ -182,6 +207,11 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         posed = posed_with(loss, cast(Array | None, offset))
         problems = formulate_shards_of_classes(self._specification(), classes, posed, shards_of)
         return problems_of_classes(workers, cast(ArrayLike, y), problems, classes)
+
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
+        fit = self._with_groups_found()._problems(X, y, sample_weight, offset)
+        require_classes(fit.labels, self.classes_, type(self).__name__)
+        return fit.problems
 
     def decision_function(self, X: Any, offset: PerRow = None) -> Any:
         n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
@@ -214,6 +244,9 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
     def _problems(
         self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
+        if not is_dask_collection(X):
+            self.__dict__.pop("communication_", None)
+            return super()._problems(X, *cast(InMemory, (y, sample_weight, offset)))
         workers = self._workers(X, y, sample_weight, offset)
         workers.ask_anew(RowStore.require_numbers)
         loss = self._get_loss()
@@ -224,16 +257,33 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         return FormulatedProblems(workers, np.empty(0), [problem])
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:
-        return self._of_chunks(lambda local: local.predict, X, None, None, offset)
+        n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
+        return self._of_chunks(lambda local: local.predict, X, n_targets, None, offset)
 
     def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
-        """The coefficient of determination, as a lazy number if X is a collection."""
+        """The share of the variance or deviance, as a lazy number if X is a collection."""
         if not is_dask_collection(X):
             return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
         targets, weights = targets_and_weights(X, y, sample_weight)
-        mean = mean_of(targets, weights)
-        residual = mean_of((targets - self.predict(X, offset)) ** 2, weights)
-        return 1.0 - residual / mean_of((targets - mean) ** 2, weights)
+        constant = mean_of(targets, weights) + 0.0 * targets
+        residual = mean_of(self._deviances(targets, self.predict(X, offset)), weights)
+        return 1.0 - residual / mean_of(self._deviances(targets, constant), weights)
+
+    def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
+        """The deviance of each target from its mean, up to a constant factor."""
+        return (targets - means) ** 2
+
+
+class MeansOnDask(RegressorOnDask, counts_and_costs.MeanRegressor):
+    """The base class of regressors whose predictions are exp(x.w + b), the mean of y."""
+
+    def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
+        value = Tweedie(float(self._get_loss().power)).value
+
+        def of_chunk(y: Array, mean: Array) -> Array:
+            return value(y.astype(np.float64), np.log(mean.astype(np.float64)))
+
+        return da.map_blocks(of_chunk, targets, means, dtype=np.float64)
 
 
 def targets_and_weights(
@@ -306,6 +356,25 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
     _local = elastic_net.ElasticNetPDClassifier
 
 
+class LogisticPD(ClassifierOnDask, logistic.LogisticPD):
+    """`skpd.LogisticPD` of two classes for arrays and dataframes of Dask, held by workers.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import LogisticPD
+    >>> model = LogisticPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] > 0.0)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = logistic.LogisticPD
+    _max_classes: ClassVar[float] = 2
+
+
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     """`skpd.PdproxRegressor` for arrays and dataframes of Dask, whose rows workers hold.
 
@@ -360,7 +429,61 @@ class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     _local = elastic_net.ElasticNetPD
 
 
+class PoissonPD(MeansOnDask, counts_and_costs.PoissonPD):
+    """`skpd.PoissonPD` for arrays and dataframes of Dask, whose rows workers hold.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import PoissonPD
+    >>> model = PoissonPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] ** 2)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = counts_and_costs.PoissonPD
+
+
+class GammaPD(MeansOnDask, counts_and_costs.GammaPD):
+    """`skpd.GammaPD` for arrays and dataframes of Dask, whose rows workers hold.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import GammaPD
+    >>> model = GammaPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] ** 2 + 1.0)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = counts_and_costs.GammaPD
+
+
+class TweediePD(MeansOnDask, counts_and_costs.TweediePD):
+    """`skpd.TweediePD` for arrays and dataframes of Dask, whose rows workers hold.
+
+    {sections_on_dask}
+
+    Examples
+    --------
+    {example_on_dask}
+    >>> from skpd.dask import TweediePD
+    >>> model = TweediePD(alpha=0.01, power=1.5, penalty="l2").fit(X, X[:, 0] ** 2)
+    >>> model.certificate_.relative_gap <= model.tol
+    True
+    >>> client.close()
+    """
+
+    _local = counts_and_costs.TweediePD
+
+
 ESTIMATORS: tuple[type[OnDask], ...] = (
-    ElasticNetPD, ElasticNetPDClassifier, GroupLassoSVC, LassoPDCertified, PdproxRegressor,
-    PdproxSVC,
+    ElasticNetPD, ElasticNetPDClassifier, GammaPD, GroupLassoSVC, LassoPDCertified, LogisticPD,
+    PdproxRegressor, PdproxSVC, PoissonPD, TweediePD,
 )  # fmt: skip

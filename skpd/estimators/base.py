@@ -64,6 +64,7 @@ class PrimalDualEstimator(SolvedModel):
     _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _predicts_means: ClassVar[bool] = False  # whether predictions are exp(x.w + b)
     _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
+    _checks_classes: ClassVar[bool] = False  # whether `_fitted_problems` compares the classes
     _columns_of_groups: tuple[str, ...] = ()  # all columns of `track_columns`
 
     # Parts of the problems

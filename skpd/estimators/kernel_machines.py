@@ -33,7 +33,7 @@ class _OneKernel(KernelModel):
         "kernel_params": [dict, None],
     }
 
-    kernel: KernelName | Callable[..., float] = "rbf"
+    kernel: KernelName | Callable[..., Matrix] = "rbf"
     gamma: Literal["scale", "auto"] | float = "scale"
     degree: float = 3
     coef0: float = 0.0
@@ -67,6 +67,16 @@ class _OneKernel(KernelModel):
         if self._is_precomputed:
             return [X[:, self.support_]]
         return [self._kernel.between(X, self.support_vectors_)]
+
+    @property
+    def coef_(self) -> Array:  # type: ignore[override]
+        """The coefficients of the features, of shape (1 or n_classes, n_features).
+
+        They exist for the kernel "linear" only.
+        """
+        if self.kernel != "linear":
+            raise AttributeError(f"coef_ needs kernel='linear', got kernel={self.kernel!r}.")
+        return np.atleast_2d(self.support_coef_) @ self.support_vectors_
 
     def _penalty_of(self, labels: Indices) -> Penalty:
         return SquaredL2()

@@ -131,17 +131,18 @@ class KernelModel(PrimalDualEstimator):
         classes = fit.labels
         weights = np.stack([point.model.weights for point in points])
         support = np.flatnonzero(np.any(weights, axis=(0, 1)))
+        intercepts = np.array([point.model.intercept for point in points])
         model: Attributes = {
             "support_": support,
             "support_coef_": self._coefficients_of(weights[:, :, support], classes),
-            "intercept_": np.array([point.model.intercept for point in points]),
+            "intercept_": intercepts if classes is not None else intercepts[0],
         }
         if not self._is_precomputed:
             model["support_vectors_"] = cast(Matrix, fit.X)[support]
-        if classes is None:
-            model["intercept_"] = points[0].model.intercept
-        else:
+        model["n_support_"] = np.array([len(support)])
+        if classes is not None:
             model["classes_"] = classes
+            model["n_support_"] = np.array([np.sum(fit.y[support] == label) for label in classes])
         return model
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +39,8 @@ class Kernel:
     Attributes
     ----------
     metric : str or callable
-        Not "precomputed".
+        A name other than "precomputed", or a function of two matrices that returns the values
+        between all of their rows.
     parameters : dict
         Parameters of the metric. A metric by name ignores those that it does not take; a callable
         takes all of them.
@@ -46,7 +48,7 @@ class Kernel:
         What is subtracted from all rows.
     """
 
-    metric: str | Callable[..., float]
+    metric: str | Callable[..., Matrix]
     parameters: dict[str, float]
     centre: Array | None = None
 
@@ -55,10 +57,22 @@ class Kernel:
         if self.centre is not None:
             X, Y = self._centred(X), None if Y is None else self._centred(Y)
             return replace(self, centre=None).between(X, Y)
-        named = isinstance(self.metric, str)
-        if named and Y is None and X.shape[0] > BLOCK:
+        if not isinstance(self.metric, str):
+            return self._of_function(X, X if Y is None else Y)
+        if Y is None and X.shape[0] > BLOCK:
             return self._between_rows(X)
-        values = pairwise_kernels(X, Y, metric=self.metric, filter_params=named, **self.parameters)
+        values = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.parameters)
+        return np.asarray(values, dtype=np.float64)
+
+    def _of_function(self, X: Matrix, Y: Matrix) -> Array:
+        values = cast(Callable[..., Matrix], self.metric)(X, Y, **self.parameters)
+        values = values.toarray() if hasattr(values, "toarray") else values
+        if np.shape(values) != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"kernel={self.metric!r} must return the values between all rows of two matrices, "
+                f"of shape {(X.shape[0], Y.shape[0])}, got {np.shape(values)}. For a function f "
+                "of two rows, sklearn.metrics.pairwise.pairwise_kernels(X, Y, metric=f) does so."
+            )
         return np.asarray(values, dtype=np.float64)
 
     def _between_rows(self, X: Matrix) -> Array:
@@ -110,7 +124,7 @@ class Kernel:
         return (X.toarray() if hasattr(X, "toarray") else X) - self.centre
 
 
-def centre_of(metric: str | Callable[..., float], X: Matrix) -> Array | None:
+def centre_of(metric: str | Callable[..., Matrix], X: Matrix) -> Array | None:
     """The means of the features of an array, for kernels of distances computed from products.
 
     The errors of |x|^2 - 2 x.y + |y|^2 are relative to the squares, not to the distance.

@@ -105,7 +105,7 @@ class MatrixCompletionPD(CompletionAttributes, WarmStartParameters, PrimalDualRe
         prediction.
     {certificate}
     solver_ : str
-        The method that finished. The :ref:`user guide <solvers>` lists all names.
+        The method that finished. The :ref:`reference <solvers>` lists all names.
     converged_ : bool
         Whether the gap is as small as ``tol`` asks for.
     n_iter_ : int
@@ -273,7 +273,7 @@ class MatrixCompletionPD(CompletionAttributes, WarmStartParameters, PrimalDualRe
             "rank_": coef.shape[1],
             "row_biases_": np.zeros(n_rows),
             "column_biases_": np.zeros(n_columns),
-            "intercept_": 0.0,
+            "intercept_": np.float64(0.0),
             "_free": free,
         }
         if self.loss == "hinge":
@@ -286,8 +286,8 @@ class MatrixCompletionPD(CompletionAttributes, WarmStartParameters, PrimalDualRe
             return {**model, "thresholds_": thresholds, "column_biases_": columns - mean}
         if self.biases:
             rows, columns = free[:n_rows], free[n_rows:]
-            of_rows = float(np.average(rows, weights=seen.row_counts))
-            of_columns = float(np.average(columns, weights=seen.column_counts))
+            of_rows = np.average(rows, weights=seen.row_counts)
+            of_columns = np.average(columns, weights=seen.column_counts)
             model["row_biases_"], model["column_biases_"] = rows - of_rows, columns - of_columns
             model["intercept_"] = of_rows + of_columns
         return model

@@ -19,6 +19,7 @@ from ..problems import Problem
 from ..problems.output_rows import RowsOfOutputs
 from ..problems.regularisation import Regularisation
 from .base import _DATA
+from .lasso import LassoAttributes
 from .output_parameters import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
@@ -34,7 +35,7 @@ from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 
 
-class MultiTaskModel(PrimalDualRegressor):
+class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
     """Base class of models of several outputs or tasks."""
 
     tasks_: np.ndarray
@@ -43,7 +44,7 @@ class MultiTaskModel(PrimalDualRegressor):
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
-        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "tasks": [Integral, str, None],
     }
 

@@ -89,7 +89,7 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(LOSSES))],
         "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
-        "l1_ratio": [Interval(Real, 0, 1, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
     }
 
     alpha: float = 1e-3

@@ -16,7 +16,7 @@ from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
 from .parameters import declared, shared
 
-Metric = str | Callable[..., float]
+Metric = str | Callable[..., Matrix]
 KernelEntry = Metric | tuple[Metric, dict[str, float]]  # of the parameter ``kernels``
 
 

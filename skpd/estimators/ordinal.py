@@ -208,7 +208,7 @@ class OrdinalPD(
         thresholds = rows.loss.best_thresholds(rows.scores(np.asarray(coef, np.float64), 0.0))
         return {
             "classes_": np.sort(fit.labels), "order_": fit.labels, "coef_": coef,
-            "intercept_": 0.0, "thresholds_": thresholds,
+            "intercept_": coef.dtype.type(0.0), "thresholds_": thresholds,
         }  # fmt: skip
 
     # Predictions

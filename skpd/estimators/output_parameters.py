@@ -58,6 +58,8 @@ def output_penalty(
     if n_outputs == 1 and penalty == "l21":
         penalty = "l1"  # the same function, as a sum over entries
     if l1_ratio < 1.0:
+        if l1_ratio == 0.0 and penalty in ("l21", "l1"):
+            return penalties.SquaredL2()
         if penalty == "l21":
             return penalties.GroupElasticNet(n_outputs, np.ones(n_features), l1_ratio)
         if penalty == "l1":

@@ -22,6 +22,7 @@ from typing import (
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
 
+from .._checks import check_array
 from .._compat import (
     Interval,
     InvalidParameterError,
@@ -261,7 +262,9 @@ def penalty_by_feature(
         If the penalty is not one of single coefficients, or the weights or bounds are invalid.
     """
     if alpha == 0.0:
-        weights = 0.0 * np.asarray(1.0 if weights is None else weights)
+        weights = 1.0 if weights is None else weights
+        weights = check_array("penalty_weights", weights, minimum=0.0, finite=False)
+        weights = np.where(np.isinf(weights), weights, 0.0)
     if weights is None and bounds is None:
         return penalty
     lower: Any = -np.inf

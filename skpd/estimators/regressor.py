@@ -43,7 +43,8 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         coefs = [problem.coef_table(point.coef) for problem, point in pairs]
         intercepts = [point.intercept for point in points]
         if fit.names is None:
-            return {"intercept_": intercepts[0], **with_sums(coefs[0], self._copies())}
+            intercept = np.asarray(intercepts[0])[()]  # a scalar of NumPy
+            return {"intercept_": intercept, **with_sums(coefs[0], self._copies())}
         coef = with_sums(np.stack(coefs), self._copies())
         return {"intercept_": np.stack(intercepts), **coef}
 

@@ -130,8 +130,10 @@ class CoxPD(
             so, as in scikit-survival; or two columns, time and event (0 or 1).
         {sample_weight_of_fit}
         {offset_of_fit}
-        strata : array-like of shape (n_samples,), default=None
-            Labels of the strata, each with a baseline of its own; one stratum by default.
+        strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            Labels of the strata, each with a baseline of its own; one stratum by default. With
+            several columns, such as two of a data frame, each combination of values that occurs
+            is a stratum, labelled by their tuple.
 
         {results_of_fit}
         """
@@ -163,7 +165,7 @@ class CoxPD(
 
     def _fitted_problems(self, X, y, sample_weight, offset=None, strata=None) -> list[Problem]:
         known = [label for label, _, _ in self.baseline_]
-        names = _strata(strata, np.size(strata))[0].tolist()
+        names = _strata(strata, np.shape(X)[0])[0].tolist()
         if len(names) != len(known) or (len(known) > 1 and names != known):
             labels = None if strata is None else names
             raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
@@ -175,7 +177,9 @@ class CoxPD(
         logs = _log_baselines(rows.loss, scores, fit.y)
         with np.errstate(over="ignore"):
             hazards = [(name, at, np.exp(log_hazard)) for name, at, log_hazard in logs]
-        return {"coef_": coef, "intercept_": 0.0, "_log_baseline": logs, "baseline_": hazards}
+        intercept = coef.dtype.type(0.0)
+        model: Attributes = {"coef_": coef, "intercept_": intercept, "_log_baseline": logs}
+        return {**model, "baseline_": hazards}
 
     # Predictions
 
@@ -186,7 +190,7 @@ class CoxPD(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        offset : array-like of shape (n_samples,), default=None
+        offset : float or array-like of shape (n_samples,), default=None
             Offsets of the rows, as in `fit`; 0 by default.
 
         Returns
@@ -242,7 +246,7 @@ class CoxPD(
         sample_weight : array-like of shape (n_samples,), default=None
             A pair counts by the product of its weights; 1 by default.
         {offset_of_rows}
-        strata : array-like of shape (n_samples,), default=None
+        strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
             Only pairs of one stratum are compared.
 
         Returns
@@ -295,9 +299,13 @@ def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, np.ndarray]:
 
 
 def _labels(strata: Any, n_samples: int) -> np.ndarray:
-    """The labels of the strata as an array, of objects where they are tuples."""
+    """The labels of the strata as an array, of tuples where there are several columns."""
     of_tuples = isinstance(strata, list) and all(isinstance(label, tuple) for label in strata)
     labels = np.fromiter(strata, dtype=object) if of_tuples else np.asarray(strata)
+    if labels.ndim == 2:
+        rows = np.asarray(strata, dtype=object).tolist()  # numbers stay numbers beside words
+        several = labels.shape[1] > 1
+        labels = np.fromiter(map(tuple, rows), dtype=object) if several else labels[:, 0]
     if labels.shape != (n_samples,):
         raise ValueError(f"strata must have the shape {(n_samples,)}, got {labels.shape}.")
     return labels
@@ -311,7 +319,9 @@ def _strata(strata: PerRow, n_samples: int) -> tuple[np.ndarray, Indices]:
     missing = labels != labels  # NaN
     if labels.dtype.kind == "O":
         missing = missing | np.equal(labels, np.array(None))
-        missing = missing | [isinstance(x, tuple) and any(y != y for y in x) for x in labels]
+        missing = missing | [
+            isinstance(x, tuple) and any(y is None or y != y for y in x) for x in labels
+        ]
     if np.any(missing):
         raise ValueError("strata must have a label for each sample, got missing ones.")
     try:

@@ -295,7 +295,7 @@ def own_objective(
 
     ``more`` are the offsets and the strata, where there are any.
     """
-    if hasattr(estimator, "classes_"):
+    if hasattr(estimator, "classes_") and not estimator._checks_classes:
         Data.of(estimator, X, y, sample_weight).labels(np.sort(estimator.classes_))
     problems = estimator._fitted_problems(X, y, sample_weight, **more)
     n_outputs = [problem.n_outputs for problem in problems]

@@ -37,9 +37,7 @@ def multi_task(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     if isinstance(estimator, linear_model.MultiTaskLassoCV):
         ratio = 1.0
     Y = data.targets
-    penalty: Penalty = SquaredL2()
-    if ratio > 0.0:
-        penalty = output_penalty("l21", ratio, data.X.shape[1], Y.shape[1])
+    penalty = output_penalty("l21", ratio, data.X.shape[1], Y.shape[1])
     free = bool(estimator.fit_intercept)
     return [_joint(estimator, data, Y, Squared(), penalty, lambda total: alpha, free=free)]
 

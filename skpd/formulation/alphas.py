@@ -7,7 +7,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._typing import Array, ArrayLike
-from ..penalties import Separable
+from ..penalties import Separable, Structure, for_features
 from ..problems import Problem
 from ..solvers import solve
 
@@ -22,17 +22,37 @@ STEPS = 10**6  # steps for each power of ten in the search for a useful alpha
 NULL_TOL, NULL_ITERATIONS = 1e-6, 1000
 
 
-def alpha_values(problems: Sequence[Problem], alphas: int | ArrayLike, eps: float | None) -> Array:
-    """The alphas of a path, decreasing: the given ones, or a number of them at equal ratios."""
+def alpha_values(
+    problems: Sequence[Problem], alphas: int | ArrayLike, eps: float | None, zero: bool = False
+) -> Array:
+    """The alphas of a path, decreasing: the given ones, or a number of them at equal ratios.
+
+    With ``zero`` an alpha may be 0, if the penalty is one of single coefficients (`at_alpha`).
+    """
     if isinstance(alphas, Integral):
         return _equal_ratios(problems, alphas, eps)
     for index, alpha in enumerate(np.ravel(np.asarray(alphas, dtype=object))):
         if isinstance(alpha, str):  # NumPy would make a number of it
             raise TypeError(f"alphas[{index}] must be an instance of float, not str: {alpha!r}.")
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
-    if not (len(values) > 0 and np.isfinite(values).all() and values[-1] > 0.0):
+    zero = zero and problems[0].penalty.structure is Structure.SEPARABLE
+    if not (len(values) > 0 and np.isfinite(values).all() and values[-1] >= 0.0):
         raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
+    if values[-1] == 0.0 and not zero:
+        raise ValueError(
+            f"alphas must hold finite numbers greater than 0, got {alphas!r}: 0, no penalty, is "
+            "on the grids of LassoPDCertified and ElasticNetPD alone, without certified and "
+            "without an l1_radius."
+        )
     return values
+
+
+def at_alpha(problem: Problem, alpha: float) -> Problem:
+    """The problem for another alpha; for 0 that of a penalty that leaves all features free."""
+    if alpha > 0.0:
+        return problem.with_alpha(alpha)
+    free = for_features(problem.penalty, np.zeros(problem.n_coefficients))
+    return problem.with_penalty(free, 1.0)
 
 
 def _equal_ratios(problems, n_alphas, eps):

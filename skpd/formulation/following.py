@@ -8,6 +8,7 @@ import numpy as np
 from .._typing import Array
 from ..problems import Point, Problem, Solution
 from ..solvers.newton.path_by_moments import path_by_moments
+from .alphas import at_alpha
 
 MANY_ALPHAS = 5  # the number of alphas from which on a copy of X by columns saves time
 
@@ -37,13 +38,16 @@ def follow(
     by_moments: list[Solution | None] = [None] * len(alphas)
     if len(alphas) >= MANY_ALPHAS and not named_solver:
         if tol_by_moments is not None:
-            by_moments = path_by_moments(problem, alphas, tol_by_moments)
+            n_penalised = np.count_nonzero(alphas)  # those of 0 are the last
+            by_moments[:n_penalised] = path_by_moments(
+                problem, alphas[:n_penalised], tol_by_moments
+            )
         problem = problem if all(by_moments) else problem.by_columns()
     for alpha, solution in zip(alphas, by_moments, strict=True):
         if stop.is_set():
             return
         solution = solution or solve(
-            problem.with_alpha(float(alpha)),
+            at_alpha(problem, float(alpha)),
             start=start,
             random_state=random_state,
             on_check=lambda monitor: stop.is_set(),

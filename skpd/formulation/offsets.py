@@ -39,12 +39,10 @@ def with_offsets(scores: Array, offset: PerRow) -> Array:
 
 
 def _table(offset: ArrayLike, n_samples: int, n_outputs: int) -> Array:
-    """The offsets as an array of shape (n_samples, n_outputs)."""
-    if np.ndim(offset) == 0:
-        raise ValueError(
-            f"offset must have a number for each of the {n_samples} rows, got {offset!r}."
-        )
+    """The offsets as an array of shape (n_samples, n_outputs); a number is that of all."""
     require_numbers("offset", offset)
+    if np.ndim(offset) == 0:
+        offset = np.full((n_samples, n_outputs), offset)
     table: Array = check_array(offset, ensure_2d=False, dtype=np.float64, input_name="offset")
     shape = (n_samples,) if n_outputs == 1 else (n_samples, n_outputs)
     if table.shape not in (shape, (n_samples, n_outputs)):

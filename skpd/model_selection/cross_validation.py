@@ -19,7 +19,7 @@ from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator, fit_method
 from ..estimators.parameters import IterationLimit, StoppingParameters, shared
 from ..estimators.regressor import PrimalDualRegressor
-from ..formulation.alphas import alpha_values
+from ..formulation.alphas import alpha_values, at_alpha
 from ..formulation.formulate import require_unit
 from ..formulation.offsets import without_none
 from ..formulation.progress import CallbackContext, FitTask, subtask
@@ -214,7 +214,7 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
         task: FitTask = {"estimator": self, "X": fit.X, "y": fit.y, "metadata": metadata}
 
         def fit_on_all_data(context: CallbackContext) -> None:
-            chosen = problems[self._chosen].with_alpha(self.alpha_)
+            chosen = at_alpha(problems[self._chosen], self.alpha_)
             solution = self._solve(
                 chosen, start=None, random_state=random_state, on_check=self._reporter(None, task)
             )
@@ -250,12 +250,12 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     ) -> list[Problem]:
         (problem,) = super()._fitted_problems(X, y, sample_weight, offset)
         chosen = self._with_l1_ratio(problem, self._l1_ratios()[self._chosen])
-        return [chosen.with_alpha(self.alpha_)]
+        return [at_alpha(chosen, self.alpha_)]
 
     def _alphas_of(self, problem: Problem) -> Array:
         if isinstance(self.alphas, Integral) and problem.largest_alpha == 0.0:
             return np.full(self.alphas, np.finfo(np.float64).resolution)  # as in LassoCV
-        return alpha_values([problem], self.alphas, self.eps)
+        return alpha_values([problem], self.alphas, self.eps, self._fits_alpha_0)
 
     def _errors(self, losses: Array, problem: Problem) -> dict[str, Array]:
         """The fitted attributes that hold the errors of the models on the folds."""

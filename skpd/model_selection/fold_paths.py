@@ -252,7 +252,8 @@ def warn_of_end(
         Index of the choice.
     """
     of_number, last = isinstance(alphas, Integral), len(grid) - 1
-    if last == 0 or not (index == last or (index == 0 and not of_number)):
+    at_end = (index == last and grid[last] > 0.0) or (index == 0 and not of_number)
+    if last == 0 or not at_end:
         return
     mean, errors = scores.mean(axis=0), scores.std(axis=0) / np.sqrt(len(scores))
     if not abs(mean[index] - mean[abs(index - 1)]) > RISE * errors[index]:

@@ -29,7 +29,7 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
     eps : float, default=1e-3
         Ratio of the smallest to the largest alpha, in (0, 1], where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
-        Values of alpha, greater than 0, in any order; or their number: then they are at
+        Values of alpha in any order, 0 for no penalty; or their number: then they are at
         equal ratios, from the smallest alpha at which all coefficients are 0.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
@@ -74,6 +74,7 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
 
     path = LassoPDCertified.path
 
+    _fits_alpha_0: ClassVar[bool] = True
     _chosen_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
     _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
@@ -104,7 +105,8 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
     eps : float, default=1e-3
         Ratio of the smallest alpha to the largest, where ``alphas`` is a number.
     alphas : int or array-like of shape (n_alphas,), default=100
-        Values of alpha to try, or their number: then they are at equal ratios below the
+        Values of alpha to try, 0 for no penalty, or their number: then they are at equal ratios
+        below the
         smallest at which all coefficients are 0, for each l1_ratio. With an l1_ratio of 0 there
         is no such alpha; the values then begin as those of
         `regularization_path`, and ``eps`` should be 1e-7.
@@ -150,6 +152,7 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
 
     path = ElasticNetPD.path
 
+    _fits_alpha_0: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {"solver": [StrOptions(set(PENALISED))]}
 
     _: KW_ONLY

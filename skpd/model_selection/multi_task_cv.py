@@ -2,15 +2,14 @@
 
 import warnings
 from dataclasses import KW_ONLY
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
-from .._compat import Interval
 from .._typing import Array, ArrayLike, Indices, Matrix, Metadata
-from ..estimators.multi_task import MultiTaskModel
+from ..estimators.multi_task import MultiTaskModel, MultiTaskPD
 from ..estimators.output_parameters import OutputLossName, OutputPenaltyName, output_penalty
 from ..estimators.parameters import WithSolver, declared
 from ..losses import Loss
@@ -37,7 +36,7 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
     penalty : str or Penalty, default="l21"
         The penalty of the matrix of coefficients, as for `MultiTaskPD`.
     l1_ratio : float or array-like of float, default=1.0
-        Shares of the penalty "l21" or "l1" to try, in (0, 1]; the rest is half the squared
+        Shares of the penalty "l21" or "l1" to try, in [0, 1]; the rest is half the squared
         Frobenius norm.
     tasks : int or str, default=None
         The column of X that holds the task of each sample, as for `MultiTaskPD`; counted in
@@ -108,9 +107,9 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
     True
     """
 
-    _l1_ratio_range: ClassVar[Interval] = Interval(Real, 0, 1, closed="right")
+    path = MultiTaskPD.path
+
     _of_data: ClassVar[set] = {*PathCrossValidation._of_data, "tasks_"}
-    _own_constraints: ClassVar[dict] = {"l1_ratio": [_l1_ratio_range, "array-like"]}
 
     _: KW_ONLY
     loss: OutputLossName | Loss = "squared"

@@ -68,7 +68,8 @@ def regularization_path(
     y : array-like of shape (n_samples,)
         Class labels or targets.
     alphas : int or array-like of shape (n_alphas,), default=100
-        Values of alpha, greater than 0, in any order; or their number: then they are at
+        Values of alpha in any order, greater than 0, or at least 0 for `LassoPDCertified` and
+        `ElasticNetPD` (no penalty); or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is certain
         to be optimal down to ``eps`` times that. For squared norms and other penalties without
         such an alpha they begin at an alpha for which no objective is better than that of the
@@ -136,7 +137,7 @@ def regularization_path(
         X = steps.fit_transform(X, y)
     fit = problems_of_path(estimator, X, y, **metadata)
     problems = fit.problems
-    values = alpha_values(problems, alphas, eps)
+    values = alpha_values(problems, alphas, eps, certified is None and estimator._fits_alpha_0)
     if certified is not None:
         return _certified(estimator, fit, values, certified, steps)
     solutions, interrupted = estimator._follow_all(problems, values)

@@ -68,12 +68,13 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     ----------
     estimator : estimator
         A classifier or regressor of this package whose models make a path (see
-        `regularization_path`), or a pipeline whose last step is one: then its earlier
-        steps are fitted anew in every fold. Its ``alpha`` and ``warm_start`` have no effect on the
-        folds. For `DRSVMClassifier` the path is over ``epsilon``, which takes the place of alpha
-        in this description.
+        `regularization_path`), or a pipeline whose last step is one: then its earlier steps are
+        fitted anew in every fold. Its ``alpha`` and ``warm_start`` have no effect on the folds.
+        For `DRSVMClassifier` the path is over ``epsilon``, which takes the place of alpha in this
+        description.
     alphas : int or array-like of shape (n_alphas,), default=100
-        Values of alpha to try, greater than 0, in any order; or their number: then they are at
+        Values of alpha to try in any order, greater than 0, or at least 0 for `LassoPDCertified`
+        and `ElasticNetPD` (no penalty); or their number: then they are at
         equal ratios, from the smallest alpha at which the best constant prediction is certain
         to be optimal for all data down to ``eps`` times that. For squared norms and other
         penalties without such an alpha see `regularization_path`.
@@ -319,7 +320,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             raise ValueError("rule='one_standard_error' needs 2 folds at least, got 1 from cv.")
         forget_fit(self, but=set())
         self.scorer_, self.n_splits_ = scorer, len(folds)
-        grids = alpha_values(problems, self.alphas, self.eps)[np.newaxis]
+        zero = self.certified is None and model._fits_alpha_0
+        grids = alpha_values(problems, self.alphas, self.eps, zero)[np.newaxis]
         n_threads = min(effective_n_jobs(self.n_jobs), len(folds))
         random_state = check_random_state(model.random_state)
         return ScoredFolds(folds, grids, n_threads, random_state, self.estimator, samples, scorer)

@@ -124,7 +124,7 @@ class RegularizationPath:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows in the format of the data of `path`; the earlier steps of a pipeline transform
             them.
-        offset : array-like of shape (n_samples,), default=None
+        offset : float or array-like of shape (n_samples,), default=None
             Offsets of the rows, as in `path`; 0 by default.
 
         Returns
@@ -143,7 +143,7 @@ class RegularizationPath:
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, as for `predict`.
-        offset : array-like of shape (n_samples,), default=None
+        offset : float or array-like of shape (n_samples,), default=None
             Offsets of the rows, as for `predict`.
 
         Returns

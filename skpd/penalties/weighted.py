@@ -1,6 +1,6 @@
 """Separable penalties with a weight or bounds for each coefficient."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -45,7 +45,7 @@ class Separable(SeparablePenalty):
     l1, l2 : float or array-like of shape (n_features,), default=1.0 and 0.0
         Finite numbers of at least 0. Coefficients for which both are 0 are not penalised.
     lower, upper : float or array-like of shape (n_features,), default=-inf and inf
-        Bounds with lower_j <= 0 <= upper_j.
+        Bounds with lower_j <= 0 <= upper_j; a coefficient is 0 where both are.
 
     Examples
     --------
@@ -75,13 +75,13 @@ class Separable(SeparablePenalty):
                 "l1, l2, lower and upper of Separable must be numbers or have the same length, "
                 f"got lengths {lengths}."
             )
-        if np.any((np.asarray(arrays["lower"]) == 0.0) & (np.asarray(arrays["upper"]) == 0.0)):
-            raise ValueError(
-                "lower and upper of Separable must differ, got 0 for both: leave the feature out."
-            )
         for name, array in arrays.items():
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "terms", tuple(arrays.values()))
+        l1, l2, lower, upper = arrays.values()
+        # a coefficient that is 0 by its bounds is not free
+        fixed = np.equal(lower, 0.0) & np.equal(upper, 0.0) & np.equal(l2, 0.0)
+        l1 = np.where(fixed & np.equal(l1, 0.0), 1.0, l1)[()] if np.any(fixed) else l1
+        object.__setattr__(self, "terms", (l1, l2, lower, upper))
 
     def for_n_features(self, n_features: int) -> "Separable":
         l1, *others = self.terms
@@ -109,7 +109,8 @@ def for_features(
         A sum over single coefficients, such as `L1`, `ElasticNet`, `SquaredL2` or
         `NonNegativeL1`.
     weights : array-like of shape (n_features,), default=None
-        Factors of the terms of the penalty; 1 by default.
+        Factors of the terms of the penalty; 1 by default. A feature with an infinite factor has a
+        coefficient of 0.
     lower, upper : float or array-like of shape (n_features,), default=-inf and inf
         Bounds on the coefficients, in addition to those of the penalty.
 
@@ -131,14 +132,22 @@ def for_features(
             f"ElasticNet, SquaredL2, NonNegativeL1, Box, WeightedL1, Separable), got {penalty!r}."
         )
     l1, l2, own_lower, own_upper = penalty.terms
-    shares = check_array("penalty_weights", 1.0 if weights is None else weights, minimum=0.0)
+    shares = check_array(
+        "penalty_weights", 1.0 if weights is None else weights, minimum=0.0, finite=False
+    )
     lower = check_array("The lower bounds", lower, minimum=-inf, maximum=0.0, finite=False)
     upper = check_array("The upper bounds", upper, minimum=0.0, finite=False)
     lower, upper = np.maximum(lower, own_lower), np.minimum(upper, own_upper)
+    left_out = np.isinf(shares)
+    shares = np.where(left_out, 1.0, shares) if np.any(left_out) else shares
     unbounded = bool(np.all(np.isinf(lower)) and np.all(np.isinf(upper)))
-    if np.ndim(shares) and np.all(l2 == 0.0) and unbounded:
+    if np.ndim(shares) and np.all(l2 == 0.0) and unbounded and not np.any(left_out):
         return WeightedL1(l1 * shares)
-    return Separable(l1 * shares, l2 * shares, lower, upper)
+    separable = Separable(l1 * shares, l2 * shares, lower, upper)
+    if np.any(left_out):
+        lower, upper = (np.where(left_out, 0.0, bound) for bound in (lower, upper))
+        separable = replace(separable, lower=lower, upper=upper)
+    return separable
 
 
 def restricted(penalty: Penalty, columns: Indices) -> Penalty:

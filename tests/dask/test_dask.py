@@ -13,7 +13,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso, SGDClassifier
+from sklearn.linear_model import (
+    GammaRegressor,
+    Lasso,
+    LogisticRegression,
+    MultiTaskLasso,
+    PoissonRegressor,
+    SGDClassifier,
+    TweedieRegressor,
+)
+from sklearn.metrics import d2_tweedie_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import skpd
@@ -75,6 +87,7 @@ MODELS = [
     ("LassoPDCertified", {"alpha": 0.1}),
     ("ElasticNetPD", {"alpha": 0.1}),
     ("ElasticNetPD", {"alpha": 0.1, "l1_radius": 0.5}),
+    ("LogisticPD", {"alpha": 0.01, "penalty": "group", "groups": 2}),
 ]
 
 
@@ -100,6 +113,53 @@ def test_models_are_those_of_the_data_in_memory(client, data, name, params, far,
     assert type(found) is type(local)
     assert_allclose(found.dual_coef_.shape, local.dual_coef_.shape)
     assert clone(model).get_params() == model.get_params()
+
+
+OF_MEANS = {
+    "PoissonPD": (PoissonRegressor(alpha=0.1, tol=1e-10), {}),
+    "GammaPD": (GammaRegressor(alpha=0.1, tol=1e-10), {}),
+    "TweediePD": (TweedieRegressor(power=1.3, alpha=0.1, link="log", tol=1e-10), {"power": 1.3}),
+}
+
+
+@pytest.mark.parametrize("name", OF_MEANS)
+def test_counts_and_costs_are_those_of_scikit_learn(client, data, name):
+    X, y, _, weights = data
+    y = 0.1 + np.exp(0.5 * y) if name == "GammaPD" else np.floor(np.exp(0.5 * y))
+    theirs, params = OF_MEANS[name]
+    theirs.fit(X, y, weights)
+    given = in_chunks(X), in_chunks(y), in_chunks(weights)
+    ours = getattr(skpd_dask, name)(alpha=0.1, penalty="l2", tol=1e-10, **params).fit(*given)
+    # |w - w*|^2 <= 2 gap / alpha, as the penalty is half the squared norm
+    slack = np.sqrt(2.0 * ours.certificate_.gap / 0.1) + 1e-6
+    assert np.linalg.norm(ours.coef_ - theirs.coef_) <= slack
+    means, predicted = ours.predict(given[0]).compute(), theirs.predict(X)
+    assert_allclose(means, predicted, rtol=1e-4)
+    expected = d2_tweedie_score(y, means, sample_weight=weights, power=ours._get_loss().power)
+    assert_allclose(float(ours.score(*given)), expected, rtol=1e-12)
+    assert skpd_dask.certify(theirs, *given, client=client).relative_gap <= 1e-6
+    shift = np.cos(np.arange(N))
+    ours.fit(*given, in_chunks(shift))
+    local = ours.to_local()
+    lazy = ours.score(*given, in_chunks(shift))
+    assert_allclose(float(lazy), local.score(X, y, weights, shift), rtol=1e-12)
+    assert_allclose(local.fit(X, y, weights, shift).coef_, ours.coef_, atol=1e-4)
+
+
+def test_logistic_regression_is_that_of_scikit_learn(client, data):
+    X, _, labels, weights = data
+    theirs = LogisticRegression(C=1.0 / (0.05 * weights.sum()), tol=1e-10).fit(X, labels, weights)
+    ours = skpd_dask.LogisticPD(alpha=0.05, penalty="l2", tol=1e-10)
+    ours.fit(in_chunks(X), in_chunks(labels), in_chunks(weights))
+    slack = np.sqrt(2.0 * ours.certificate_.gap / 0.05) + 1e-6
+    assert np.linalg.norm(ours.coef_ - theirs.coef_) <= slack
+    found = ours.predict_proba(in_chunks(X)).compute()
+    assert_allclose(found, theirs.predict_proba(X), atol=1e-4)
+    three = np.arange(N) % 3
+    with pytest.raises(ValueError, match=r"LogisticPD takes 2 classes on Dask, got 3: fit Pd"):
+        skpd_dask.LogisticPD().fit(in_chunks(X), in_chunks(three))
+    ours.fit(X, three)
+    assert_array_equal(ours.predict_proba(in_chunks(X)).compute(), ours.predict_proba(X))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -210,6 +270,26 @@ def test_certificates_of_other_models(client, data):
     assert_allclose([other.primal, other.dual], [one.primal, one.dual], rtol=1e-9)
 
 
+def test_certify_leaves_the_rows_of_a_classifier_with_the_workers(client, data, monkeypatch):
+    X, _, labels, _ = data
+    chunks = in_chunks(X), in_chunks(labels)
+    local = skpd.PdproxSVC(0.01, tol=1e-8).fit(X, labels)
+    model = skpd_dask.PdproxSVC(0.01, tol=1e-8).fit(*chunks)
+    communication = model.communication_
+    expected = skpd.certify(local, X, labels)
+    with monkeypatch.context() as patch:
+        patch.setattr(da.Array, "__array__", None)  # which makes an array of all rows
+        for each in (local, model):
+            found = skpd_dask.certify(each, *chunks)
+            assert_allclose([found.primal, found.dual], [expected.primal] * 2, rtol=1e-6)
+    assert model.communication_ is communication
+    for each in (local, model):
+        with pytest.raises(ValueError, match="y must hold the classes that PdproxSVC was fitted"):
+            skpd_dask.certify(each, chunks[0], in_chunks(labels == "yes"))
+    with pytest.raises(ValueError, match="y must hold the classes that PdproxSVC was fitted"):
+        skpd.certify(model, X, labels == "yes")
+
+
 def test_ctrl_c_keeps_the_best_model(client, data, monkeypatch):
     from skpd.dask.worker_group import WorkerGroup
 
@@ -236,7 +316,10 @@ SVC = skpd_dask.PdproxSVC
 
 @pytest.mark.parametrize("make, message", [
     (lambda X, c: SVC().fit(in_chunks(X).rechunk({1: 2}), c), r"rechunk\(\{1: -1\}\)"),
-    (lambda X, c: SVC().fit(X, c), "X must be a dask array or dataframe, got ndarray"),
+    (
+        lambda X, c: skpd_dask.certify(LinearSVC().fit(X, c), X, c),
+        "X must be a dask array or dataframe, got ndarray",
+    ),
     (lambda X, c: SVC().fit(in_chunks(X), None), "requires y to be passed"),
     (lambda X, c: SVC().fit(in_chunks(X), c[:9]), "y must have one entry for each row"),
     (lambda X, c: SVC().fit(in_chunks(X), np.ones(N)), "at least 2 classes"),
@@ -429,6 +512,68 @@ def test_offsets_of_chunks(client, data):
         skpd_dask.PdproxSVC().fit(
             chunks[0], in_chunks(label), offset=in_chunks(np.full(N, np.inf))
         )
+
+
+# Data in memory, which need no client
+
+
+@pytest.mark.parametrize("name, params", MODELS, ids=str)
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array, pd.DataFrame])
+def test_data_in_memory_are_fitted_as_by_the_ordinary_estimators(data, name, params, convert):
+    X, y, labels, weights = data
+    X = convert(X)
+    local, model = (getattr(m, name)(**params, random_state=0) for m in (skpd, skpd_dask))
+    y = labels if hasattr(local, "decision_function") else y
+    local.fit(X, y, weights)
+    model.fit(X, y, weights)
+    assert_array_equal(model.coef_, local.coef_)
+    assert_array_equal(model.dual_coef_, local.dual_coef_)
+    assert_array_equal(model.predict(X), local.predict(X))
+    assert model.score(X, y, weights) == local.score(X, y, weights)
+    assert skpd.certify(model, X, y, weights) == skpd.certify(local, X, y, weights)
+
+
+def test_a_grid_search_hands_over_folds_in_memory(data):
+    X, y, *_ = data
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    grid = {"lasso__alpha": [1.0, 0.1, 0.03, 0.01]}
+    searches = [
+        GridSearchCV(Pipeline([("scaler", StandardScaler()), ("lasso", lasso)]), grid, cv=3)
+        for lasso in (Lasso(tol=1e-10), skpd_dask.LassoPDCertified(tol=1e-10))
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theirs, ours = (search.fit(frame, y) for search in searches)
+    assert ours.best_params_ == theirs.best_params_
+    name = "mean_test_score"
+    assert_allclose(ours.cv_results_[name], theirs.cv_results_[name], rtol=1e-7)
+    assert_allclose(ours.best_estimator_[-1].coef_, theirs.best_estimator_[-1].coef_, atol=1e-6)
+    named = skpd_dask.LassoPDCertified(0.1).fit(frame, y)
+    with pytest.raises(ValueError, match="feature names"):
+        named.predict(frame[list("bacdef")])
+
+
+def test_fits_in_memory_and_with_workers_take_turns(client, data):
+    X, y, *_ = data
+    model = skpd_dask.LassoPDCertified(0.1, tol=1e-9, warm_start=True)
+    expected = Lasso(0.1, tol=1e-12).fit(X, y).coef_
+    for n_rounds in (0, 1, 1, 0, 0):
+        given = (in_chunks(X), in_chunks(y)) if n_rounds else (X, y)
+        assert_allclose(model.fit(*given).coef_, expected, atol=1e-6)
+        assert hasattr(model, "communication_") == n_rounds
+    several = skpd_dask.LassoPDCertified(0.1).fit(X, np.column_stack([y, -y]))
+    predicted = several.predict(in_chunks(X)).compute()
+    assert_array_equal(predicted, several.predict(X))
+    assert predicted.shape == (N, 2)
+
+
+def test_warm_starts_in_memory_of_groups_that_overlap(data):
+    X, _, labels, _ = data
+    groups = [[0, 1, 2], [2, 3, 4, 5]]
+    model = skpd_dask.GroupLassoSVC(0.01, groups=groups, warm_start=True).fit(X, labels)
+    local = skpd.GroupLassoSVC(0.01, groups=groups).fit(X, labels)
+    assert_array_equal(model.coef_, local.coef_)
+    assert_allclose(model.fit(X, labels).coef_, local.coef_, atol=1e-2)
 
 
 @pytest.mark.parametrize("name", skpd_dask.models.__all__)

@@ -1,22 +1,41 @@
 """What users of scikit-learn's Lasso and ElasticNet rely on, and models of float32 data."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import ElasticNet, ElasticNetCV, Lasso, enet_path, lasso_path
+from sklearn.linear_model import (
+    ElasticNet,
+    ElasticNetCV,
+    Lasso,
+    LassoCV,
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    enet_path,
+    lasso_path,
+)
 
 from skpd import (
+    CoxPD,
     DRSVMClassifier,
     ElasticNetPD,
     ElasticNetPDCV,
+    KernelPdproxRegressor,
     LassoPDCertified,
+    LassoPDCertifiedCV,
+    MultiTaskPD,
+    MultiTaskPDCV,
+    OrdinalPD,
+    PathCV,
     PdproxRegressor,
     PdproxSVC,
+    PoissonPD,
     QuantilePD,
     RowBlocks,
     TraceNormPD,
@@ -64,6 +83,52 @@ def test_without_a_penalty_signs_and_constant_columns_hold(rng):
         LassoPDCertified(0.0), X, y, alphas=[0.1]
     )  # its own alpha has no part in it
     assert_allclose(found.coefs[0], Lasso(0.1, tol=1e-12).fit(X, y).coef_, atol=1e-2)
+
+
+ALPHAS_TO_0 = [0.5, 0.4, 0.3, 0.2, 0.1, 0.0]
+
+
+@pytest.mark.parametrize("alphas", [[0.0, 0.3, 1.0], ALPHAS_TO_0], ids=str)
+@pytest.mark.parametrize("ours, theirs", [
+    (LassoPDCertifiedCV(), LassoCV()),
+    (LassoPDCertifiedCV(positive=True), LassoCV(positive=True)),
+    (ElasticNetPDCV(l1_ratio=[0.2, 0.9]), ElasticNetCV(l1_ratio=[0.2, 0.9])),
+], ids=str)  # fmt: skip
+def test_grids_to_an_alpha_of_0_are_those_of_scikit_learn(ours, theirs, alphas, rng):
+    X, y = data(rng)
+    y = y + X @ np.ones(8)  # so that 0 is chosen where it may be
+    ours = clone(ours).set_params(alphas=alphas, cv=3, tol=1e-11).fit(X, y)
+    theirs = clone(theirs).set_params(alphas=alphas, cv=3, tol=1e-13, max_iter=10**5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the penalty is 0
+        theirs.fit(X, y)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-6)
+    assert ours.alpha_ == theirs.alpha_
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert certify(ours, X, y).relative_gap <= 1e-9
+
+
+def test_paths_to_an_alpha_of_0_end_at_least_squares(rng):
+    X, y = data(rng)
+    best = np.linalg.lstsq(np.column_stack([X, np.ones(len(y))]), y, rcond=None)[0]
+    for estimator in (LassoPDCertified(tol=1e-11), ElasticNetPD(tol=1e-11)):
+        found = regularization_path(estimator, X, y, alphas=ALPHAS_TO_0)
+        assert_allclose(found.coefs[-1], best[:-1], atol=1e-6)
+        assert found.converged.all() and found.models[-1].alpha == 0.0
+    of_path = LassoPDCertified.path(X, y, alphas=ALPHAS_TO_0, fit_intercept=True, tol=1e-11)
+    assert_allclose(of_path[1][:, -1], best[:-1], atol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # there are no smaller alphas to try than 0
+        search = PathCV(LassoPDCertified(), alphas=[1.0, 0.5, 0.0]).fit(X, y + X @ np.ones(8))
+    assert search.best_estimator_.alpha == search.alpha_ == 0.0
+    bounded = LassoPDCertified(penalty_weights=np.arange(8.0), bounds=(-0.1, 0.2), tol=1e-11)
+    found = regularization_path(bounded, X, y, alphas=[0.1, 0.0])
+    left = lsq_linear(X - X.mean(axis=0), y - y.mean(), (-0.1, 0.2), tol=1e-14)
+    assert_allclose(found.coefs[-1], left.x, atol=1e-6)
+    for options in ({"certified": 0.1}, {}):
+        estimator = LassoPDCertified() if options else ElasticNetPD(l1_radius=1.0)
+        with pytest.raises(ValueError, match="without certified and without an l1_radius"):
+            regularization_path(estimator, X, y, alphas=[1.0, 0.0], **options)
 
 
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
@@ -132,6 +197,101 @@ def test_paths_are_those_of_lasso_path(rng):
     mine = ElasticNetPDCV.path(X, y, l1_ratio=0.3, positive=True, alphas=[0.5, 0.1], tol=1e-11)
     theirs = enet_path(X, y, l1_ratio=0.3, positive=True, alphas=[0.5, 0.1], tol=1e-13)
     assert_allclose(mine[1], theirs[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
+def test_several_tasks_have_the_attributes_and_paths_of_scikit_learn(l1_ratio, rng):
+    X, Y = data(rng, n_targets=3)
+    theirs = MultiTaskElasticNet(0.2, l1_ratio=l1_ratio, tol=1e-13, max_iter=10**5).fit(X, Y)
+    for container in (np.asarray, sp.csr_array):
+        ours = MultiTaskPD(0.2, l1_ratio=l1_ratio, tol=1e-12).fit(container(X), Y)
+        assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+        assert ours.dual_gap_ == ours.certificate_.gap >= 0.0
+        assert_array_equal(ours.sparse_coef_.toarray(), ours.coef_)
+    assert certify(theirs, X, Y).relative_gap < 1e-9
+    options = {"l1_ratio": l1_ratio, "alphas": [0.5, 0.1]}
+    expected = enet_path(X, Y, **options, tol=1e-13, max_iter=10**5)
+    for model in (MultiTaskPD, MultiTaskPDCV):
+        alphas, coefs, gaps = model.path(X, Y, **options, tol=1e-12)
+        assert_array_equal(alphas, expected[0])
+        assert_allclose(coefs, expected[1], atol=1e-6)
+        assert gaps.shape == (2,)
+
+
+def test_cross_validation_of_tasks_may_have_no_norm_of_groups(rng):
+    X, Y = data(rng, n_targets=2)
+    options = {"l1_ratio": 0, "alphas": [0.1, 10.0], "cv": 3}
+    theirs = MultiTaskElasticNetCV(**options, tol=1e-10).fit(X, Y)
+    with pytest.warns(UserWarning, match="the smallest of 2 alphas"):
+        ours = MultiTaskPDCV(**options, tol=1e-10).fit(X, Y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", [LassoPDCertified, ElasticNetPD, MultiTaskPD])
+def test_paths_name_the_parameters_that_they_do_not_have(model, rng):
+    X, Y = data(rng, n_targets=2)
+    with pytest.raises(ValueError, match=rf"{model.__name__}, got copy_X, normalize\."):
+        model.path(X, Y, normalize=True, copy_X=True, tol=0.1)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LassoPDCertified(0.1),
+        PoissonPD(0.1),
+        OrdinalPD(0.1),
+        CoxPD(0.1),
+        KernelPdproxRegressor(0.1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_intercepts_are_numbers_of_numpy(model, fit_intercept, rng):
+    X, y = data(rng)
+    y = np.where(y > np.median(y), 1.0, 2.0)
+    target = np.column_stack([y, y > 1.5]) if isinstance(model, CoxPD) else y
+    if "fit_intercept" in model.get_params():
+        model.set_params(fit_intercept=fit_intercept)
+    intercept = model.fit(X, target).intercept_
+    assert type(intercept) is np.float64 and intercept.shape == ()
+    assert isinstance(intercept.item(), float)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_paths_with_intercepts_are_those_of_centred_data(positive, rng):
+    X, y = data(rng)
+    X += 3.0
+    options = {"alphas": 9, "eps": 1e-2, "positive": positive}
+    alphas, coefs, _ = LassoPDCertified.path(X, y, fit_intercept=True, tol=1e-11, **options)
+    centred = X - X.mean(axis=0), y - y.mean()
+    expected = lasso_path(*centred, tol=1e-13, max_iter=10**5, **options)
+    assert_allclose(alphas, expected[0])
+    assert_allclose(coefs, expected[1], atol=1e-5)
+    whole = regularization_path(
+        LassoPDCertified(positive=positive, tol=1e-11), X, y, alphas=alphas
+    )
+    assert_allclose(coefs, whole.coefs.T, atol=1e-5)
+    with pytest.raises(ValueError, match=r"got alpha, precompute\. It takes alphas in place of"):
+        LassoPDCertified.path(X, y, precompute=True, alpha=0.1)
+
+
+@pytest.mark.parametrize(
+    ("model", "n_outputs"),
+    [(LassoPDCertified(0.1), 1), (LassoPDCertified(0.1), 2), (PoissonPD(0.1), 1),
+     (PoissonPD(0.1, fit_intercept=False), 1), (PdproxSVC(0.1), 1),
+     (PdproxSVC(0.1), 3), (QuantilePD([0.2, 0.8], alpha=0.1), 1)],
+    ids=str,
+)  # fmt: skip
+def test_one_number_is_the_offset_of_all_rows(model, n_outputs, rng):
+    X, Y = data(rng, n_targets=2)
+    classes = np.digitize(Y[:, 0], [0.5, 1.5][: max(n_outputs - 1, 1)])
+    target = classes if isinstance(model, PdproxSVC | PoissonPD) else Y[:, :n_outputs].squeeze()
+    table = np.full((len(X), n_outputs), 0.7).squeeze()
+    predicted = model.fit(X, target, offset=table).predict(X, offset=table)
+    coef = model.coef_
+    assert_array_equal(model.fit(X, target, offset=0.7).coef_, coef)
+    assert_array_equal(model.predict(X, offset=0.7), predicted)
 
 
 def test_check_input_is_taken_and_data_checked_all_the_same(rng):
@@ -216,7 +376,7 @@ def test_predictions_have_the_precision_of_scikit_learn(container, rng):
     for given in (X, X.astype(np.float32)):
         assert ours.predict(given).dtype == theirs.predict(given).dtype
     assert ours.coef_.dtype == theirs.coef_.dtype
-    assert np.asarray(ours.intercept_).dtype == np.asarray(theirs.intercept_).dtype
+    assert type(ours.intercept_) is type(theirs.intercept_) is np.float32
     of_double = LassoPDCertified(0.1).fit(X, y)
     assert of_double.predict(X.astype(np.float32)).dtype == np.float64
     for model in (DRSVMClassifier(), QuantilePD([0.2, 0.8]), TraceNormPD(radius=1.0)):

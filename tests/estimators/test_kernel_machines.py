@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -407,16 +407,50 @@ def test_sparse_rows_callables_and_pickles(moons):
     assert np.array_equal(copy.decision_function(X), dense.decision_function(X))
 
     def square(u, v, c):
-        return float((u @ v + c) ** 2)
+        return (u @ v.T + c) ** 2
 
     own = KernelPdproxSVC(0.01, kernel=square, kernel_params={"c": 1.0}, tol=1e-7).fit(X, y)
     poly = {"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0}
     named = KernelPdproxSVC(0.01, tol=1e-7, **poly).fit(X, y)
     assert_allclose(own.certificate_.primal, named.certificate_.primal, atol=2e-7)
     assert_allclose(own.predict(X), named.predict(X))
-    assert polynomial_kernel(X[:1], X[1:2], 2, 1.0, 1.0)[0, 0] == pytest.approx(
-        square(X[0], X[1], 1.0)
-    )
+    svc = SVC(kernel=lambda U, V: square(U, V, 1.0), C=1 / (0.01 * len(y)), tol=1e-8).fit(X, y)
+    assert_allclose(own.decision_function(X), svc.decision_function(X), atol=1e-3)
+    of_sparse = KernelPdproxSVC(0.01, kernel=lambda U, V: U @ V.T).fit(sp.csr_array(X), y)
+    linear = KernelPdproxSVC(0.01, kernel="linear").fit(X, y)
+    assert_allclose(of_sparse.decision_function(sp.csr_array(X)), linear.decision_function(X))
+    for wrong in (lambda U, V: 1.0, lambda U, V: U):
+        for model in (KernelPdproxSVC(kernel=wrong), MKLClassifier(kernels=["rbf", wrong])):
+            with pytest.raises(ValueError, match=r"of shape \(\d+, \d+\), got \(.*metric=f\)"):
+                model.fit(X, y)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_linear_coefficients_and_support_are_those_of_svc_and_svr(container, moons, wave):
+    X, y = np.column_stack([moons[0], moons[0][:, 0] ** 2]), moons[1]
+    y = y + (X[:, 0] > 1.0)
+    alpha = 0.02
+    for labels in (y, np.minimum(y, 1)):
+        ours = KernelPdproxSVC(alpha, kernel="linear", tol=TIGHT).fit(container(X), labels)
+        assert_allclose(
+            X @ ours.coef_.T + ours.intercept_,
+            np.atleast_2d(ours.decision_function(container(X)).T).T,
+        )
+        assert ours.n_support_.tolist() == [
+            np.sum(labels[ours.support_] == label) for label in ours.classes_
+        ]
+    theirs = SVC(C=1 / (alpha * len(y)), kernel="linear", tol=1e-10).fit(X, labels)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert_array_equal(ours.n_support_, theirs.n_support_)
+    X, y = wave
+    theirs = SVR(C=1 / (alpha * len(y)), kernel="linear", epsilon=0.1, tol=1e-10).fit(X, y)
+    ours = KernelPdproxRegressor(
+        alpha, kernel="linear", loss="epsilon_insensitive", epsilon=0.1, tol=TIGHT
+    ).fit(container(X), y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert_array_equal(ours.n_support_, theirs.n_support_)
+    assert not hasattr(KernelPdproxRegressor().fit(X, y), "coef_")
+    assert not hasattr(KernelPdproxSVC(kernel="linear"), "coef_")  # as it is not fitted
 
 
 def test_cross_validation_of_precomputed_kernels(moons):

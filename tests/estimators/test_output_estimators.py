@@ -426,7 +426,7 @@ def test_cross_validation_routes_metadata_and_certifies(rng):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"l1_ratio": [0.5, 0.0]}, r"'l1_ratio' parameter of MultiTaskPDCV.*\(0.*got \[0.5, 0.0"),
+        ({"l1_ratio": [0.5, 1.1]}, r"'l1_ratio' parameter of MultiTaskPDCV.*got \[0.5, 1.1"),
         ({"l1_ratio": 0.5, "penalty": "trace"}, "l1_ratio must be 1"),
         ({"alphas": [0.1, -1.0]}, "greater than 0"),
         ({"loss": "hinge"}, "labels -1 and 1"),

@@ -128,14 +128,20 @@ def test_baselines_of_strata(rng):
 
 
 def test_strata_of_several_columns(rng):
-    """As a MultiIndex or as tuples they are the strata of words for the same pairs."""
+    """As columns, a MultiIndex or tuples they are the strata of words for the same pairs."""
     X, time, event = censored(rng)
     y, weights = np.column_stack([time, event]), rng.uniform(0.5, 2.0, N)
     pairs = [("north" if far else "south", int(year)) for far, year in rng.integers(0, 2, (N, 2))]
     words = [f"{place} {year}" for place, year in pairs]
     expected = CoxPD(0.01).fit(X, y, strata=words)
-    for strata in (pairs, pd.MultiIndex.from_tuples(pairs)):
+    frame = pd.DataFrame(pairs, columns=["place", "year"])
+    columns = [list(pair) for pair in pairs]
+    objects = np.array(columns, dtype=object)
+    for strata in (pairs, pd.MultiIndex.from_tuples(pairs), frame, objects, columns):
         model = CoxPD(0.01).fit(X, y, strata=strata)
+        assert certify(model, X, y, strata=strata) == certify(expected, X, y, strata=words)
+        (last,) = regularization_path(CoxPD(), X, y, alphas=[0.01], strata=strata).models
+        assert_array_equal(last.coef_, model.coef_)
         assert_array_equal(model.coef_, expected.coef_)
         assert [label for label, _, _ in model.baseline_] == sorted(set(pairs))
         assert_array_equal(
@@ -147,6 +153,22 @@ def test_strata_of_several_columns(rng):
         assert score != model.score(X, y, weights)
         with pytest.raises(ValueError, match=r"strata must hold one of .*got \{\('east', 0\)\}"):
             model.predict_survival_function(X[:2], strata=[("east", 0), ("north", 1)])
+    scores, others = (
+        PathCV(CoxPD(), alphas=[0.01]).fit(X, y, strata=each).cv_results_["mean_test_score"]
+        for each in (frame, words)
+    )
+    assert_array_equal(scores, others)
+    of_one = CoxPD(0.01).fit(X, y, strata=frame[["place"]])
+    assert [label for label, _, _ in of_one.baseline_] == ["north", "south"]
+    numbers = np.array([[place == "north", year] for place, year in pairs], dtype=float)
+    of_numbers = CoxPD(0.01).fit(X, y, strata=numbers)
+    assert_array_equal(of_numbers.coef_, CoxPD(0.01).fit(X, y, strata=numbers @ [2, 1]).coef_)
+    assert [label for label, _, _ in of_numbers.baseline_][:2] == [(0.0, 0.0), (0.0, 1.0)]
+    with pytest.raises(ValueError, match=r"strata must have the shape \(150,\), got \(3,\)"):
+        CoxPD().fit(X, y, strata=numbers[:3])
+    for missing in (None, np.nan):
+        with pytest.raises(ValueError, match="strata must have a label for each sample"):
+            CoxPD().fit(X, y, strata=frame.astype(object).replace({"place": {"north": missing}}))
     with pytest.raises(ValueError, match="strata must have a label for each sample"):
         CoxPD().fit(X, y, strata=[("north", np.nan), *pairs[1:]])
     with pytest.raises(ValueError, match="strata must have a label for each sample"):

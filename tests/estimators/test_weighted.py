@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import Bounds, minimize
+from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SkElasticNet
 from sklearn.linear_model import Lasso, LinearRegression, QuantileRegressor, Ridge
 
@@ -15,6 +16,7 @@ from skpd import (
     LassoPDCertified,
     PdproxRegressor,
     PdproxSVC,
+    RowBlocks,
     certify,
     regularization_path,
 )
@@ -43,6 +45,9 @@ SEPARABLE = [
     Separable(1.0, 0.0, lower=[0.0, -1.0, -np.inf, -2.0], upper=[np.inf, 0.0, 3.0, 1.0]),
     Separable([0.0, 1.0, 0.3, 0.0], 0.5, lower=0.0),
     Separable(0.7, 0.2, upper=[0.4, 0.5, 2.0, np.inf]),
+    Separable(
+        [1.0, 0.0, 0.5, 1.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 0.0, 2.0]
+    ),
 ]
 
 
@@ -136,7 +141,6 @@ def test_what_a_penalty_declares():
         (lambda: WeightedL1([1.0, 2.0]).for_n_features(3), "each of the 3 features, got 2"),
         (lambda: Separable(1.0, lower=0.5), "lower of Separable must be numbers from -inf to 0"),
         (lambda: Separable([1.0, 1.0], [1.0]), "same length, got lengths"),
-        (lambda: Separable(1.0, lower=0.0, upper=0.0), "must differ"),
         (lambda: for_features(L2Norm(), [1.0]), "need a penalty of single coefficients"),
     ],
 )
@@ -160,6 +164,81 @@ def test_random_problems_hold_the_optimum(loss, drawn):
                 problem.fit_intercept,
             )  # fmt: skip
             assert found.certificate.dual - 1e-9 <= value <= found.certificate.primal + 1e-9
+
+
+LEFT_OUT = [1, 4, 6]  # features
+OTHERS = [0, 2, 3, 5, 7]
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, lambda X: RowBlocks([X])])
+@pytest.mark.parametrize("loss", ["squared", "absolute", "huber", "hinge", "logistic"])
+@pytest.mark.parametrize("penalty", ["l1", "l2", "elasticnet"])
+def test_features_of_infinite_weight_are_left_out(penalty, loss, layout, rng):
+    """The optimum is that of the data without them; so are bounds of 0 on both sides."""
+    X, y = regression(rng)
+    of_labels = loss in ("hinge", "logistic")
+    options = {"penalty": penalty, "loss": loss, "tol": 1e-8}
+    options["l1_ratio"] = 0.5 if penalty == "elasticnet" else None
+    model = (PdproxSVC if of_labels else PdproxRegressor)(0.1, **options)
+    target = np.where(y > 1.5, "a", "b") if of_labels else y
+    weights = np.ones(8)
+    weights[OTHERS[0]] = 0.0 if penalty == "l1" else 1.0
+    alone = (
+        clone(model).set_params(penalty_weights=weights[OTHERS]).fit(layout(X[:, OTHERS]), target)
+    )
+    by_bounds = np.where(np.isin(np.arange(8), LEFT_OUT), 0.0, np.inf)
+    infinite = np.where(by_bounds == 0.0, np.inf, weights)
+    for parameters in (
+        {"penalty_weights": infinite},
+        {"penalty_weights": weights, "bounds": (-by_bounds, by_bounds)},
+    ):
+        found = clone(model).set_params(**parameters).fit(layout(X), target)
+        assert found.converged_ and not np.any(np.ravel(found.coef_)[LEFT_OUT])
+        assert_allclose(np.ravel(found.coef_)[OTHERS], np.ravel(alone.coef_), atol=1e-4)
+        bounds, best = found.certificate_, alone.certificate_
+        assert bounds.dual <= best.primal * (1 + 1e-12)
+        assert best.dual <= bounds.primal * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_features_of_infinite_weight_are_left_out_of_paths_and_least_squares(layout, rng):
+    X, y = regression(rng)
+    weights = np.ones(8)
+    weights[LEFT_OUT] = np.inf
+    path = regularization_path(LassoPDCertified(penalty_weights=weights), layout(X), y, alphas=5)
+    alone = regularization_path(LassoPDCertified(), layout(X[:, OTHERS]), y, alphas=5)
+    assert_allclose(path.alphas, alone.alphas)
+    assert not path.coefs[:, LEFT_OUT].any()
+    assert_allclose(path.coefs[:, OTHERS], alone.coefs, atol=1e-3)
+    least = LassoPDCertified(0.0, penalty_weights=weights, tol=1e-12).fit(layout(X), y)
+    assert not least.coef_[LEFT_OUT].any()
+    expected = LinearRegression().fit(X[:, OTHERS], y).coef_
+    assert_allclose(least.coef_[OTHERS], expected, atol=1e-6)
+    with pytest.raises(ValueError, match=r"penalty_weights must be numbers from 0\.0 to inf"):
+        LassoPDCertified(0.0, penalty_weights=-weights).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["pdprox-dual", "pdprox-primal", "cd", "approx"])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_named_solvers_leave_features_of_infinite_weight_out(penalty, solver, rng):
+    X, y = regression(rng)
+    weights = np.ones(8)
+    weights[LEFT_OUT] = np.inf
+    model = PdproxRegressor(0.1, loss="squared", penalty=penalty, tol=1e-3)
+    best = model.fit(X[:, OTHERS], y).certificate_
+    model.set_params(penalty_weights=weights, solver=solver, max_iter=10**4)
+    found = model.fit(X, y)
+    assert found.converged_ and not found.coef_[LEFT_OUT].any()
+    assert found.certificate_.dual <= best.primal and best.dual <= found.certificate_.primal
+
+
+def test_infinite_weights_are_those_of_celer(rng):
+    X, y = regression(rng)
+    weights = np.array([1.0, np.inf, 0.5, 2.0, np.inf, 1.0, 1.0, 1.0])
+    theirs = pytest.importorskip("celer").Lasso(0.1, weights=weights, tol=1e-12).fit(X, y)
+    ours = LassoPDCertified(0.1, penalty_weights=weights, tol=1e-12).fit(X, y)
+    assert_allclose(ours.coef_, theirs.coef_, atol=1e-7)
+    assert certify(theirs, X, y).relative_gap < 1e-9
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -267,7 +346,7 @@ def test_certify_takes_positive(estimator, rng):
 
 def test_the_parameters_of_estimators_are_checked(rng):
     X, y = regression(rng)
-    with pytest.raises(ValueError, match="penalty_weights must be finite numbers from 0"):
+    with pytest.raises(ValueError, match="penalty_weights must be numbers from 0"):
         PdproxRegressor(penalty_weights=[-1.0] * 8).fit(X, y)
     with pytest.raises(ValueError, match=r"penalty_weights, .* each of the 8 features, got 3"):
         PdproxRegressor(penalty_weights=[1.0, 2.0, 0.0]).fit(X, y)

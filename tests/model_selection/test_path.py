@@ -17,6 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from skpd import (
+    DRSVMClassifier,
     GroupLassoSVC,
     LassoPDCertified,
     MatrixCompletionPD,
@@ -161,7 +162,10 @@ def test_errors(rng):
         regularization_path(LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="alphas must be given as values"):
         regularization_path(PdproxSVC(penalty="box"), X, y)
-    for alphas in ([], [0.1, 0.0], [np.nan]):
+    for estimator in (PdproxSVC(), DRSVMClassifier()):
+        with pytest.raises(ValueError, match="0, no penalty, is on the grids of LassoPDCert"):
+            regularization_path(estimator, X, y, alphas=[0.1, 0.0])
+    for alphas in ([], [0.1, -0.1], [np.nan]):
         with pytest.raises(ValueError, match="alphas must hold finite"):
             regularization_path(PdproxSVC(), X, y, alphas=alphas)
     for alphas in (0, True):

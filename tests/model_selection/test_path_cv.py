@@ -469,7 +469,7 @@ def test_estimators_that_have_no_path(estimator, error, message, rng):
 
 
 @pytest.mark.parametrize("parameters, message", [
-    ({"alphas": 0}, "'alphas' parameter"), ({"alphas": [0.1, 0.0]}, "alphas must hold finite"),
+    ({"alphas": 0}, "'alphas' parameter"), ({"alphas": [0.1, -0.1]}, "alphas must hold finite"),
     ({"eps": 1.0}, "'eps' parameter"), ({"rule": "first"}, "'rule' parameter"),
     ({"scoring": "best"}, "'scoring' parameter"), ({"cv": []}, "at least one pair"),
     ({"cv": KFold(1000)}, "n_splits=1000"), ({"n_jobs": True}, "'n_jobs' parameter"),

@@ -66,11 +66,17 @@ def test_weights_and_bounds_of_features():
     for bound in ({"lower": -1.0}, {"upper": 1.0}):
         assert isinstance(R.for_features(R.L1(), [1.0, 2.0], **bound), R.Separable)
     assert isinstance(R.for_features(R.SquaredL2(), [1.0, 2.0]), R.Separable)
+    left_out = R.for_features(R.ElasticNet(0.5), [inf, 2.0], [-1.0, -2.0])
+    assert [term.tolist() for term in left_out.terms] == [
+        [0.5, 1.0], [0.5, 1.0], [0.0, -2.0], [0.0, inf],
+    ]  # fmt: skip
+    assert R.Separable(0.0, 0.0, 0.0, 0.0).value(np.array([0.0, 1.0])) == inf
+    assert R.Separable(0.0, 0.0, 0.0, 0.0).conjugate(np.array([3.0, 1.0]), 0.5) == 0.0
     for wrong in (
-        {"weights": [-1e-9]}, {"weights": [inf]}, {"lower": 1e-9}, {"upper": -1e-9},
-        {"lower": 0.0, "upper": 0.0},
+        {"weights": [-1e-9]}, {"weights": [-inf]}, {"weights": [np.nan]}, {"lower": 1e-9},
+        {"upper": -1e-9},
     ):  # fmt: skip
-        with pytest.raises(ValueError, match=r"penalty_weights|bounds|must differ"):
+        with pytest.raises(ValueError, match=r"penalty_weights|bounds"):
             R.for_features(R.L1(), **wrong)
     with pytest.raises(ValueError, match="need a penalty of single coefficients"):
         R.for_features(R.L2Norm(), [1.0])

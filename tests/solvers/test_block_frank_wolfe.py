@@ -248,7 +248,7 @@ def test_trace_norm_bounds_hold_for_any_step(rng):
         assert model.certificate_.primal >= best.dual
         assert np.linalg.norm(model.coef_, "nuc") <= 0.5 * norm
     single = TraceNormPD(0.1, tol=1e-8).fit(X, Y[:, 0])
-    assert single.coef_.shape == (12,) and isinstance(single.intercept_, float)
+    assert single.coef_.shape == (12,) and isinstance(single.intercept_, np.float64)
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "frank-wolfe", "max_iter": 200}], ids=str)
