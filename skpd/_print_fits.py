@@ -22,7 +22,7 @@ WITH_LOGARITHM = ("GammaPD", "PoissonPD")  # their coefficients change the logar
 def describe(data, estimator, why):
     """A few lines on the data, how they are scaled, and what was decided for them."""
     n_rows, n_columns = data.X.shape
-    line = f"{data.name}: {n_rows} rows, {n_columns} columns"
+    line = f"{data.name}: {n_rows} rows, {n_columns} column{'s' * (n_columns > 1)}"
     if sp.issparse(data.X):
         line += f", {100.0 * data.X.nnz / (n_rows * n_columns):.3g} % of the entries not 0"
     if is_regressor(estimator):

@@ -79,6 +79,8 @@ def read(path, target=None, header=None):
         return prepared(Path(path).name, *read_table(path, header), target)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
+    except ImportError as error:
+        raise ValueError(f"{path}: tables need pandas, Parquet files pyarrow too") from error
     except (EOFError, zlib.error, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -1,6 +1,7 @@
 """The files that ``python -m skpd`` reads."""
 
 import gzip
+import sys
 
 import joblib
 import numpy as np
@@ -146,6 +147,15 @@ def test_a_table_of_lists_is_refused(tmp_path, capsys):
         and error.startswith("python -m skpd: error")
         and error.count("\n") == 1
     )
+
+
+def test_without_pandas(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SystemExit) as caught:
+        main(["table.csv"])
+    error = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert error.endswith("table.csv: tables need pandas, Parquet files pyarrow too\n")
 
 
 def test_question_marks_are_missing(tmp_path):
