@@ -81,13 +81,11 @@ ELSEWHERE = {
     "loss": {name: f"PdproxSVC(loss={name!r})" for name in MARGIN_LOSSES}
     | {name: f"PdproxRegressor(loss={name!r})" for name in RESIDUAL_LOSSES}
     | {"crammer_singer": "MultinomialPD", "softmax": "MultinomialPD", "cox": "CoxPD",
-       "gamma": "GammaPD", "poisson": "PoissonPD", "tweedie": "TweediePD"},
+       "gamma": "GammaPD", "poisson": "PoissonPD", "tweedie": "TweediePD",
+       "negative_binomial": "PoissonPD(dispersion=...)"},
     "penalty": dict.fromkeys(PENALTIES, "PdproxSVC or PdproxRegressor")
     | dict.fromkeys(("l21", "trace"), "MultiTaskPD or MultinomialPD"),
 }  # fmt: skip
-NO_PENALTY = (
-    " For no penalty pass penalty_weights=np.zeros(n_features) or, without it, a small alpha."
-)
 
 
 class ParameterValidation(PickledWithVersion):
@@ -160,7 +158,7 @@ class ParameterValidation(PickledWithVersion):
         if elsewhere and not same:
             hint += f" {elsewhere[0]} has this {parameter}."
         if word == "none" and "l2" in known:
-            hint = NO_PENALTY
+            hint = " For no penalty pass penalty_weights=np.zeros(n_features) or a small alpha."
         if parameter == "kernels":
             hint = f" For a single kernel pass [{name!r}]."
         others = "".join(f" or {make_constraint(c)}" for c in constraints if c not in lists)

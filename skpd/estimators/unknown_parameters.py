@@ -53,12 +53,15 @@ def require_call(form: Signature, owner: str, /, *values: Any, **named: Any) -> 
 
 
 def explained(method: Callable) -> Any:
-    """Let a constructor or `fit` check its arguments by `require_call`."""
+    """Let a constructor or `fit` that fails check its arguments by `require_call`."""
     form, suffix = signature(method), ".fit" if method.__name__ == "fit" else ""
 
     @wraps(method)
     def call(self: Any, *values: Any, **named: Any) -> Any:
-        require_call(form, type(self).__name__ + suffix, self, *values, **named)
-        return method(self, *values, **named)
+        try:
+            return method(self, *values, **named)
+        except TypeError:
+            require_call(form, type(self).__name__ + suffix, self, *values, **named)
+            raise
 
     return call

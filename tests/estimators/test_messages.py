@@ -35,7 +35,7 @@ from skpd import (
     QuantilePD,
     regularization_path,
 )
-from skpd.losses import Hinge
+from skpd.losses import Hinge, Huber
 from skpd.penalties import L1
 
 N = 30
@@ -201,6 +201,8 @@ def test_calls_that_do_not_fit(classes, call, error, message):
         (PdproxRegressor(loss="binomial"),
          "Got 'binomial' instead. PdproxSVC(loss='logistic') has this loss."),
         (PdproxRegressor(loss="softmax"), "Got 'softmax' instead. MultinomialPD has this loss."),
+        (PdproxRegressor(loss="negative_binomial"),
+         "Got 'negative_binomial' instead. PoissonPD(dispersion=...) has this loss."),
         (PdproxSVC(loss="huber"),
          "Got 'huber' instead. PdproxRegressor(loss='huber') has this loss."),
         (PdproxSVC(loss="squared"), "Got 'squared' instead. Did you mean 'squared_hinge'? "
@@ -211,9 +213,9 @@ def test_calls_that_do_not_fit(classes, call, error, message):
          "Got 'linf' instead. PdproxSVC or PdproxRegressor has this penalty."),
         (MultiTaskPD(penalty="nuclear"), "Got 'nuclear' instead. Did you mean 'trace'?"),
         (PdproxRegressor(penalty=None), "Got None instead. For no penalty pass "
-         "penalty_weights=np.zeros(n_features) or, without it, a small alpha."),
+         "penalty_weights=np.zeros(n_features) or a small alpha."),
         (PdproxSVC(penalty="none"), "Got 'none' instead. For no penalty pass "
-         "penalty_weights=np.zeros(n_features) or, without it, a small alpha."),
+         "penalty_weights=np.zeros(n_features) or a small alpha."),
         (PdproxSVC(penalty=3), "'total_variation'} or an object. Got 3 instead."),
         (PdproxSVC(loss=np.ones(3)), "or an object. Got array([1., 1., 1.]) instead."),
         (PdproxRegressor(loss="pinball", quantile=90),
@@ -230,6 +232,15 @@ def test_calls_that_do_not_fit(classes, call, error, message):
 def test_values_of_other_estimators(classes, model, message):
     with pytest.raises(InvalidParameterError, match=f"{re.escape(message)}$"):
         model.fit(*classes)
+
+
+def test_errors_inside_of_a_fit_stay_as_they_are(classes):
+    class Broken(Huber):
+        def value(self, y, z):
+            raise TypeError("from inside")
+
+    with pytest.raises(TypeError, match=r"^from inside$"):
+        PdproxRegressor(loss=Broken(1.0)).fit(*classes)
 
 
 def test_losses_and_penalties_of_another_kind(classes):
