@@ -152,12 +152,12 @@ intersphinx_mapping = {
 
 # Of each section; examples that are not named here come last
 READING_ORDER = [
-    "plot_credit_table.py",
+    "plot_election_survey.py",
     "plot_topic_words.py",
-    "plot_pathways.py",
-    "plot_claims.py",
+    "plot_doctor_visits.py",
+    "plot_food_spending.py",
     "plot_label_noise.py",
-    "plot_film_ratings.py",
+    "plot_missing_pixels.py",
     # more examples
     "plot_first_certificate.py",
     "plot_linear_svc_converged.py",

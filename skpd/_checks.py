@@ -13,9 +13,10 @@ ACCURACY = 1e-9  # allowed error of sums, relative to the sizes of their terms
 
 
 def shown(value: Any) -> str:
-    """The representation of a value in messages, without NumPy's types of numbers."""
-    with np.printoptions(legacy="1.25"):
-        return repr(value)
+    """The representation of a value in messages, shortened and without NumPy's number types."""
+    with np.printoptions(legacy="1.25", threshold=20):
+        text = " ".join(repr(value).split())
+    return text if len(text) <= 160 else f"{text[:80]} ... {text[-20:]}"
 
 
 def require_unmasked(name: str, values: ArrayLike | None) -> None:

@@ -24,6 +24,7 @@ from sklearn.utils._param_validation import (
     InvalidParameterError,
     Options,
     StrOptions,
+    make_constraint,
     validate_parameter_constraints,
 )
 
@@ -107,5 +108,6 @@ __all__ = [
     "Options", "StrOptions", "_VisualBlock", "_check_feature_names", "_check_method_params",
     "_check_sample_weight", "_check_y", "_fit_context", "_get_threadpool_controller",
     "_num_samples", "_openmp_effective_n_threads", "_safe_indexing", "available_if",
+    "make_constraint",
     "validate_parameter_constraints", "with_callbacks",
 ]  # fmt: skip

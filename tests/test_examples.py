@@ -3,6 +3,8 @@
 import ast
 import hashlib
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -36,11 +38,22 @@ def test_a_story_begins_with_a_figure(path):
     assert path.read_text(encoding="utf-8").splitlines().index("plt.show()") < 40
 
 
-def test_a_recipe_is_short():
-    source = (FOLDER / "plot_credit_table.py").read_text(encoding="utf-8")
-    code = source.replace(ast.get_docstring(ast.parse(source), clean=False), "")
-    lines = [line for line in code.splitlines() if line and not line.startswith(("#", '"""'))]
-    assert len(lines) < 40
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)
+def test_a_story_names_data_that_packages_carry(path):
+    description = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert re.search(r"``(sklearn\.datasets|statsmodels\.api\.datasets|scipy)\.\w+", description)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_cell_is_one_thought(path):
+    """A sentence comes before its code, which is short and has an output."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for before, cell in pairwise(cells):
+        if cell["cell_type"] == "code":
+            code = "".join(cell["source"]).splitlines()
+            assert len([line for line in code if line]) <= 30
+            assert before["cell_type"] == "markdown"
+            assert cell["outputs"]
 
 
 def test_each_story_has_a_notebook():

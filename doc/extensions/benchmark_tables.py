@@ -115,7 +115,8 @@ class BenchmarkRows(SphinxDirective):
         """Make the table."""
         relative, path = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(relative)
-        return [table(json.loads(Path(path).read_text(encoding="utf-8"))["rows"])]
+        rows = json.loads(Path(path).read_text(encoding="utf-8"))["rows"]
+        return [table(rows, "benchmark-rows")]
 
 
 def setup(app):

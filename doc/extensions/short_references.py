@@ -8,13 +8,18 @@ parameters, attributes and modules that have no page. In this order
 3. what a docstring inherited from scikit-learn refers to, as labels of its guide, is text.
 
 Every other name is a mistake, of which a nitpicky build warns.
+
+Pages with source code link to what they document by the module of the source. A function that is
+documented under the name of its package has that anchor, too.
 """
 
 import ast
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from docutils.utils import get_source_line
+from sphinx.addnodes import desc_signature
 from sphinx.ext.intersphinx import InventoryAdapter, missing_reference
 
 SOURCES = Path(__file__).parents[2] / "skpd"
@@ -78,7 +83,18 @@ def resolve(app, env, node, contnode):
     return contnode if is_in_the_source(target) else None
 
 
+def add_anchors(app, doctree):
+    """Give each function the anchor of the module in which its source is."""
+    for node in doctree.findall(desc_signature):
+        name, module = node.get("fullname"), node.get("module")
+        function = getattr(import_module(module), name, None) if module else None
+        anchor = f"{getattr(function, '__module__', None)}.{name}"
+        if anchor not in node["ids"] and node.parent["objtype"] == "function":
+            node["ids"].append(anchor)
+
+
 def setup(app):
     """Come after intersphinx, whose priority is the default of 500."""
     app.connect("missing-reference", resolve, priority=900)
+    app.connect("doctree-read", add_anchors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

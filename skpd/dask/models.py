@@ -1,5 +1,6 @@
 """Estimators of the package for Dask collections, whose rows the workers of a cluster hold."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from inspect import get_annotations
 from typing import Any, ClassVar, cast
@@ -97,6 +98,22 @@ class OnDask(PrimalDualEstimator):
 
     # Fits
 
+    def _problems(
+        self, X: Any, y: Any, sample_weight: PerRow, offset: PerRow = None
+    ) -> FormulatedProblems:
+        if is_dask_collection(X):
+            workers = self._workers(X, y, sample_weight, offset)
+            return self._problems_of_workers(workers, y, cast(Array | None, offset))
+        self.__dict__.pop("communication_", None)  # that of an earlier fit
+        in_memory = cast(Any, super())._problems  # of the ordinary estimator
+        return in_memory(X, y, sample_weight, offset)
+
+    @abstractmethod
+    def _problems_of_workers(
+        self, workers: WorkerGroup, y: Any, offset: Array | None
+    ) -> FormulatedProblems:
+        """The problems of a fit to the rows that workers hold."""
+
     def _workers(
         self, X: Collection, y: PerRow, sample_weight: PerRow, offset: PerRow
     ) -> WorkerGroup:
@@ -176,13 +193,9 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
     _max_classes: ClassVar[float] = np.inf  # of data that workers hold
     _checks_classes: ClassVar[bool] = True  # with those that the workers know
 
-    def _problems(
-        self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
+    def _problems_of_workers(
+        self, workers: WorkerGroup, y: Any, offset: Array | None
     ) -> FormulatedProblems:
-        if not is_dask_collection(X):
-            self.__dict__.pop("communication_", None)
-            return super()._problems(X, *cast(InMemory, (y, sample_weight, offset)))
-        workers = self._workers(X, y, sample_weight, offset)
         classes, weights = class_weights(workers)
         check_classification_targets(classes)
         if len(classes) > self._max_classes:
@@ -204,9 +217,9 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         def shards_of(place: int, positive: np.generic) -> DaskShards:
             return DaskShards(workers, RowSpecification(loss, positive, class_weight))
 
-        posed = posed_with(loss, cast(Array | None, offset))
+        posed = posed_with(loss, offset)
         problems = formulate_shards_of_classes(self._specification(), classes, posed, shards_of)
-        return problems_of_classes(workers, cast(ArrayLike, y), problems, classes)
+        return problems_of_classes(workers, y, problems, classes)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         fit = self._with_groups_found()._problems(X, y, sample_weight, offset)
@@ -241,19 +254,13 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
 class RegressorOnDask(OnDask, PrimalDualRegressor):
     """The base class of regressors of one target."""
 
-    def _problems(
-        self, X: Any, y: PerRow, sample_weight: PerRow, offset: PerRow = None
+    def _problems_of_workers(
+        self, workers: WorkerGroup, y: Any, offset: Array | None
     ) -> FormulatedProblems:
-        if not is_dask_collection(X):
-            self.__dict__.pop("communication_", None)
-            return super()._problems(X, *cast(InMemory, (y, sample_weight, offset)))
-        workers = self._workers(X, y, sample_weight, offset)
         workers.ask_anew(RowStore.require_numbers)
         loss = self._get_loss()
         shards = DaskShards(workers, RowSpecification(loss))
-        problem = formulate_shards(
-            self._specification(), shards, posed_with(loss, cast(Array | None, offset))
-        )
+        problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))
         return FormulatedProblems(workers, np.empty(0), [problem])
 
     def predict(self, X: Any, offset: PerRow = None) -> Any:

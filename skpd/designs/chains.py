@@ -35,6 +35,10 @@ class ChainsDesign:
         """The number of entries of the data that a product reads."""
         return self.tokens.n_entries
 
+    def shared_by(self, n_parallel: int) -> "ChainsDesign":
+        """The map with the threads of products divided among ``n_parallel`` users."""
+        return ChainsDesign(self.tokens.base.shared_by(n_parallel), self.n_labels)
+
     def _split(self, vector: Array) -> tuple[Array, Array]:
         """The part of a vector that belongs to the tokens, and that of the transitions."""
         return vector[: -self.n_transitions], vector[-self.n_transitions :]

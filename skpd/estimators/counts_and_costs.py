@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
-from sklearn.utils import check_consistent_length
 
 from .._compat import Interval
 from .._docstrings import documented
 from .._typing import ArrayLike, Constraints, FeatureBounds, Groups, MatrixLike, PerRow
-from ..formulation.validation import checked_weights
+from ..formulation.validation import checked_weights, require_lengths
 from ..losses import Gamma, Poisson, Tweedie
 from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
@@ -60,7 +59,7 @@ class MeanRegressor(SolverParameters, PrimalDualRegressor):
 
     def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
         loss = self._get_loss()
-        check_consistent_length(y, predicted, sample_weight)
+        require_lengths(X=predicted, y=y, sample_weight=sample_weight)
         weights = checked_weights(sample_weight, predicted)
         y, predicted, weights = (x[weights > 0.0] for x in (np.asarray(y), predicted, weights))
         if len(y) > 1 and np.all(y == y[0]):  # as in a fold without claims

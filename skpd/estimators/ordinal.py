@@ -192,7 +192,7 @@ class OrdinalPD(
             if len(np.unique(known)) < known.size or not np.isin(classes, known).all():
                 raise ValueError(
                     "The 'classes' parameter of OrdinalPD must hold every class of y, once and in "
-                    f"order, got {known.tolist()!r} for the classes {classes.tolist()!r}."
+                    f"order, got {np.ravel(order).tolist()} for the classes {classes.tolist()}."
                 )
             return known[np.isin(known, classes)].astype(classes.dtype)
         if len(classes) > 2 and classes.dtype.kind not in "biuf":

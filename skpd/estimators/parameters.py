@@ -21,20 +21,23 @@ from typing import (
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
+from sklearn.base import BaseEstimator
 
-from .._checks import check_array
+from .._checks import check_array, shown
 from .._compat import (
     Interval,
     InvalidParameterError,
     StrOptions,
+    make_constraint,
     validate_parameter_constraints,
 )
 from .._docstrings import documented
 from .._immutable_base import Value
 from .._typing import ArrayLike, ClassWeight, FeatureBounds, Groups, SolverOptions
 from ..penalties import Penalty, for_features
-from .names import PENALTIES
+from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES
 from .representation import PickledWithVersion, Text
+from .unknown_parameters import explained, unknown_parameter
 
 # the constraints of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
@@ -78,23 +81,23 @@ FLAGS = {"boolean", "verbose", bool}  # the constraints that a bool satisfies
 
 # names of other libraries and estimators, with the names here
 ALSO_KNOWN_AS = {
-    "absolute_error": ("absolute",),
-    "elastic_net": ("elasticnet", "elastic_net"),
-    "group_lasso": ("group",),
-    "lasso": ("l1",),
-    "log": ("logistic",),
-    "log_loss": ("logistic", "softmax"),
-    "mae": ("absolute",),
-    "mse": ("squared",),
-    "quantile": ("pinball",),
-    "ridge": ("l2",),
-    "squared_l2": ("l2",),
-    "squared_error": ("squared",),
-    "1se": ("one_standard_error",),
-    "one_se": ("one_standard_error",),
-}
-# losses that only one estimator has
-ELSEWHERE = {"poisson": "PoissonPD", "gamma": "GammaPD", "tweedie": "TweediePD"}
+    "absolute_error": "absolute", "binomial": "logistic", "elastic_net": "elasticnet elastic_net",
+    "gaussian": "squared rbf", "group_lasso": "group", "l1": "absolute", "lasso": "l1",
+    "log": "logistic", "log_loss": "logistic softmax", "ls": "squared", "mae": "absolute",
+    "mse": "squared", "normal": "squared", "nuclear": "trace", "quantile": "pinball",
+    "ridge": "l2", "squared_l2": "l2", "squared_error": "squared",
+    "1se": "one_standard_error", "one_se": "one_standard_error",
+}  # fmt: skip
+# the estimators that have a loss or penalty
+ELSEWHERE = {
+    "loss": {name: f"PdproxSVC(loss={name!r})" for name in MARGIN_LOSSES}
+    | {name: f"PdproxRegressor(loss={name!r})" for name in RESIDUAL_LOSSES}
+    | {"crammer_singer": "MultinomialPD", "softmax": "MultinomialPD", "cox": "CoxPD",
+       "gamma": "GammaPD", "poisson": "PoissonPD", "tweedie": "TweediePD",
+       "negative_binomial": "PoissonPD(dispersion=...)"},
+    "penalty": dict.fromkeys(PENALTIES, "PdproxSVC or PdproxRegressor")
+    | dict.fromkeys(("l21", "trace"), "MultiTaskPD or MultinomialPD"),
+}  # fmt: skip
 
 
 class ParameterValidation(PickledWithVersion):
@@ -112,11 +115,18 @@ class ParameterValidation(PickledWithVersion):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = explained(vars(cls)["fit"])
         cls._find_constraints()
 
     @classmethod
     def _find_constraints(cls) -> None:
-        """Set the constraints of the parameters that the constructor takes."""
+        """Set the constraints of the parameters that the constructor takes.
+
+        The constructor then says of unknown parameters what to pass instead.
+        """
+        if "__init__" in vars(cls):
+            cls.__init__ = explained(cls.__init__)  # type: ignore[method-assign]
         known = dict(SHARED_CONSTRAINTS)
         for base in reversed(cls.__mro__):
             known |= vars(base).get("_own_constraints", {})
@@ -134,29 +144,40 @@ class ParameterValidation(PickledWithVersion):
                     f"The {name!r} parameter must be an object, got the class {value.__name__}: "
                     f"pass {value.__name__}()."
                 )
-            if isinstance(value, str):
+            if isinstance(value, str) or (name in ELSEWHERE and not isinstance(value, Value)):
                 self._require_known(name, value, constraints)
+            if name == "quantile" and isinstance(value, Real) and 1 < float(value) < 100:
+                hint = f"got {value}: pass {float(value) / 100:g}"
+                raise InvalidParameterError(f"The 'quantile' parameter must be in (0, 1), {hint}.")
         with np.printoptions(legacy="1.25"):  # shows numbers without the types of NumPy
             validate_parameter_constraints(
                 self._parameter_constraints, values, caller_name=type(self).__name__
             )
 
-    def _require_known(self, parameter: str, name: str, constraints: Sequence) -> None:
+    def _require_known(self, parameter: str, name: Any, constraints: Sequence) -> None:
         """Raise a ValueError for an unknown name, with the most similar one that is allowed."""
+        word, owners = str(name).lower(), ELSEWHERE.get(parameter, {})
         lists = [constraint for constraint in constraints if isinstance(constraint, StrOptions)]
         known = sorted(option for constraint in lists for option in constraint.options)
-        if not known or name in known:
+        if not known or (isinstance(name, str) and name in known):
             return
-        synonyms = [other for other in ALSO_KNOWN_AS.get(name.lower(), ()) if other in known]
-        longer = [other for other in known if name and other.startswith(name.lower())]
-        similar = synonyms or longer or get_close_matches(name.lower(), known, n=1)
+        names = ALSO_KNOWN_AS.get(word, "").split()
+        same = [other for other in (word, *names) if other in known]
+        longer = [other for other in known if word and other.startswith(word)]
+        similar = same or longer or get_close_matches(word, known, n=1)
         hint = f" Did you mean {similar[0]!r}?" if similar else ""
-        if parameter == "loss" and name in ELSEWHERE:
-            hint = f" {ELSEWHERE[name]} has this loss."
-        others = " or an object" if len(constraints) > len(lists) else ""
+        elsewhere = [owners[other] for other in (word, *names) if other in owners]
+        if elsewhere and not same:
+            hint += f" {elsewhere[0]} has this {parameter}."
+        if word == "none" and "l2" in known:
+            hint = " For no penalty pass penalty_weights=np.zeros(n_features) or a small alpha."
+        if parameter == "kernels":
+            hint = f" For a single kernel pass [{name!r}]."
+        others = "".join(f" or {make_constraint(c)}" for c in constraints if c not in lists)
+        others = " or an object" if owners and others else others
         raise InvalidParameterError(
             f"The {parameter!r} parameter of {type(self).__name__} must be a str among "
-            f"{{{', '.join(map(repr, known))}}}{others}. Got {name!r} instead.{hint}"
+            f"{{{', '.join(map(repr, known))}}}{others}. Got {shown(name)} instead.{hint}"
         )
 
     def set_params(self, **params: Any) -> Self:
@@ -178,11 +199,16 @@ class ParameterValidation(PickledWithVersion):
             If there is no such parameter, or if it belongs to an object that has no parameters.
         """
         of_values: dict[str, dict[str, Any]] = {}
+        values = self.get_params(deep=False)
         for key in list(params):
             name, _, parameter = key.partition("__")
-            holder = params.get(name, self.get_params(deep=False).get(name))
+            if name not in values:
+                raise ValueError(unknown_parameter(type(self).__name__, name, values))
+            holder = params.get(name, values[name])
             if parameter and isinstance(holder, Value):
                 of_values.setdefault(name, {})[parameter] = params.pop(key)
+            elif parameter and not isinstance(holder, BaseEstimator):
+                raise ValueError(f"{name}={holder!r} has no parameters of its own, got {key!r}.")
         super().set_params(**params)
         for name, changes in of_values.items():
             setattr(self, name, getattr(self, name).with_params(**changes))
@@ -275,8 +301,9 @@ def penalty_by_feature(
     elif bounds is not None:
         if len(bounds) != 2:
             raise ValueError(
-                "bounds must be a pair (lower, upper) or an object of scipy.optimize.Bounds, got "
-                f"{bounds!r}."
+                "bounds must be a pair (lower, upper), each a number or an array, or an object of "
+                f"scipy.optimize.Bounds, got {shown(bounds)}. A list with a pair for each feature "
+                "is turned into one by list(zip(*bounds))."
             )
         lower, upper = bounds
     if n_outputs > 1:

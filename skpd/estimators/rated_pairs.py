@@ -4,11 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_consistent_length
 
 from .._checks import require_unmasked, shown
 from .._typing import Array, Indices, MatrixLike, PerRow
-from ..formulation.validation import of_one_type
+from ..formulation.validation import of_one_type, require_lengths
 
 
 class Labels(NamedTuple):
@@ -40,7 +39,7 @@ def pairs_and_ratings(X: MatrixLike, y: PerRow) -> tuple[Labels, tuple, Array]:
         raise ValueError("The ratings must be real numbers, got complex ones.")
     if y.ndim != 1:
         raise ValueError(f"y must have one dimension, got {y.ndim}.")
-    check_consistent_length(of_rows, y)
+    require_lengths(X=of_rows, y=y)
     if not len(y):
         raise ValueError("X must hold at least one pair, got none.")
     labels = Labels(

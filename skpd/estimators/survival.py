@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import require_unmasked
+from .._checks import require_unmasked, shown
 from .._compat import StrOptions
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
-from ..formulation.validation import checked_weights, validated
+from ..formulation.validation import checked_weights, finite_targets, require_lengths, validated
 from ..losses.survival import PartialLikelihood
 from ..penalties import Penalty
 from ..problems import Point, Solution
@@ -286,15 +286,15 @@ def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, np.ndarray]:
                 "y must be a structured array or have two columns, time and event, got the shape "
                 f"{array.shape}."
             )
-        table = check_array(y, dtype=np.float64, input_name="y")
+        table = finite_targets(y, "CoxPD")
         columns = table[:, 0], table[:, 1]
     time: Array = check_array(columns[0], ensure_2d=False, dtype=np.float64, input_name="y")
     if not np.isin(columns[1], (0, 1)).all():
-        raise ValueError("The events in y, its second column, must be 0 or 1.")
+        got = shown(np.unique(columns[1]))
+        raise ValueError(f"The events in y, its second column, must be 0 or 1, got {got}.")
     if np.any(time < 0.0):
         raise ValueError(f"The times in y must be at least 0, got {time.min():.6g}.")
-    if len(time) != n_samples:
-        raise ValueError(f"X has {n_samples} samples, and y has {len(time)}.")
+    require_lengths(X=range(n_samples), y=time)
     return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)
 
 

@@ -195,7 +195,7 @@ def inner_estimators(estimator: BaseEstimator, takes: Callable) -> Iterator[str]
     An attribute with several estimators is represented by the first, itself or, as in
     `CalibratedClassifierCV`, as the ``estimator`` of the object there.
     """
-    for name, value in vars(estimator).items():
+    for name, value in getattr(estimator, "__dict__", {}).items():
         if not name.endswith("_"):
             continue
         if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value):

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass
+from numbers import Real
 from typing import Self
 
 import numpy as np
@@ -203,8 +204,8 @@ def certify(
     estimator, X = final_estimator(estimator, X)
     if y is None and not isinstance(estimator, MatrixCompletionPD):
         raise ValueError("certify requires y to be passed, but the target y is None.")
-    if not tol >= 0.0:
-        raise ValueError(f"tol must be at least 0, got {tol!r}.")
+    if not (isinstance(tol, Real) and tol >= 0.0):
+        raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
     has_fit = hasattr(estimator, "fit")  # results of statsmodels have none
     if strata is not None and not (has_fit and has_fit_parameter(estimator, "strata")):
         raise ValueError(f"strata must be None for {full_name(estimator)}, whose fit has none.")
@@ -313,7 +314,8 @@ def check_linear(estimator: BaseEstimator) -> None:
     of_package = isinstance(estimator, PrimalDualEstimator)
     attribute = estimator._model_attribute if of_package else coef_name(estimator)
     has_coef = hasattr(estimator, attribute)
-    if of_package or attribute == "coef_":  # others are no estimators of scikit-learn's kind
+    # others are no estimators of scikit-learn's kind
+    if hasattr(estimator, "fit") and (of_package or attribute == "coef_"):
         check_is_fitted(estimator, attribute if has_coef or of_package else None)
     if has_coef:
         return

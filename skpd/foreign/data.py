@@ -7,14 +7,15 @@ from functools import cached_property, partial
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import column_or_1d
 
+from .._checks import shown
 from .._typing import Array, ArrayLike, Indices, Matrix, MatrixLike, PerRow
 from ..designs import Design, RowBlocks
 from ..designs.products_with_tables import with_columns
 from ..estimators.classifier import weights_of_classes
 from ..formulation.offsets import offset_columns
-from ..formulation.validation import checked_weights, validated_array
+from ..formulation.validation import checked_weights, require_lengths, validated_array
 from ..losses import Loss
 from ..losses.shifted import separate_offset, with_offset
 from ..penalties import Penalty, for_features
@@ -48,7 +49,7 @@ class Data:
             X = X.gathered_if_small()
         if not isinstance(X, RowBlocks):
             X = validated_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
-        check_consistent_length(X, y, sample_weight)
+        require_lengths(X=X, y=y, sample_weight=sample_weight)
         sample_weight = checked_weights(sample_weight, X)
         (offset,) = offset_columns(offset, X.shape[0], 1)
         name = type(estimator).__name__
@@ -155,8 +156,8 @@ def require_classes(labels_in_y: np.ndarray, classes: np.ndarray, name: str) -> 
     """Raise a ValueError unless the labels in y are those that a model was fitted with."""
     if not np.array_equal(labels_in_y, classes):
         raise ValueError(
-            f"y must hold the classes that {name} was fitted with, {classes!r}, got "
-            f"{labels_in_y!r}."
+            f"y must hold the classes that {name} was fitted with, {shown(classes)}, got "
+            f"{shown(labels_in_y)}."
         )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 from sklearn.utils.validation import assert_all_finite, validate_data
 
-from .._checks import require_unmasked
-from .._compat import _check_sample_weight, _check_y
+from .._checks import require_unmasked, shown
+from .._compat import _check_sample_weight, _check_y, _num_samples
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..designs.products_with_tables import canonical
@@ -47,11 +47,17 @@ def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **optio
     try:
         arrays = validate_data(estimator, X, *map(of_one_type, y), **options)
     except (TypeError, ValueError) as error:
+        if X is None or isinstance(X, str):
+            raise ValueError(f"X must be a table of rows and features, got {shown(X)}.") from error
         words = _columns_of_words(X)
         if not words:
+            if y and getattr(X, "ndim", 0) == 2:
+                require_lengths(X=X, y=y[0])
+            if "could not convert" in str(error) and options.get("y_numeric"):
+                require_numbers("y", y[0])
             raise
         raise ValueError(
-            f"X must hold numbers, but {len(words)} of its columns do not, such as {words[0]!r}. "
+            f"X must hold numbers, but its columns {shown(words)} do not. "
             "Encode them by a OneHotEncoder in a pipeline: make_pipeline(make_column_transformer("
             f"(OneHotEncoder(handle_unknown='ignore'), {words[:3]}), remainder='passthrough'), "
             f"{type(estimator).__name__}())."
@@ -60,14 +66,25 @@ def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **optio
 
 
 def _columns_of_words(X: Any) -> list:
-    """The names of the columns of a data frame that cannot be converted to numbers."""
+    """The names or numbers of the columns of a table that cannot be converted to numbers."""
+    is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OSU"
     columns = []
-    for name in getattr(X, "columns", ()):
+    for name in range(X.shape[1]) if is_array else getattr(X, "columns", ()):
         try:
-            np.asarray(X[name], dtype=np.float64)
-        except (TypeError, ValueError):
+            np.asarray(X[:, name] if is_array else X[name], dtype=np.float64)
+        except ValueError:
             columns.append(name)
+        except TypeError:  # other objects than words
+            columns += [] if is_array else [name]
     return columns
+
+
+def require_lengths(**arrays: Any) -> None:
+    """Raise a ValueError that names the arrays if their lengths differ; None stands for any."""
+    lengths = {name: _num_samples(each) for name, each in arrays.items() if each is not None}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{length} in {name}" for name, length in lengths.items())
+        raise ValueError(f"Found inconsistent numbers of samples: {found}.")
 
 
 def of_one_type(y: ArrayLike | None) -> Any:
@@ -116,7 +133,8 @@ def require_numbers(name: str, values: ArrayLike) -> None:
     """Raise a ValueError that names a parameter unless it has numbers, none of them masked."""
     require_unmasked(name, values)
     try:
-        np.asarray(values, dtype=np.float64)
+        with np.printoptions(legacy="1.25"):  # shows strings without the types of NumPy
+            np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers, but {error}.") from error
 
@@ -124,6 +142,7 @@ def require_numbers(name: str, values: ArrayLike) -> None:
 def finite_targets(y: ArrayLike, estimator_name: str) -> Array:
     """Targets in float64, checked to be finite after None has become NaN."""
     _require_plain("y", y)
+    require_numbers("y", y)
     y = np.require(y, np.float64, ["C", "A"])
     assert_all_finite(y, estimator_name=estimator_name, input_name="y")
     return y
@@ -155,7 +174,7 @@ def _validated_blocks(
         return X
     options = {"multi_output": multi_output, "y_numeric": y_numeric, "estimator": estimator}
     targets = _check_y(of_one_type(y[0]), **options)
-    check_consistent_length(X, targets)
+    require_lengths(X=X, y=targets)
     return X, targets
 
 

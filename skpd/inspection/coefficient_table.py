@@ -66,7 +66,8 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
         import pandas as pd
     except ImportError as error:
         raise ImportError("coef_table needs pandas: pip install pandas") from error
-    check_is_fitted(model)
+    if isinstance(model, BaseEstimator):
+        check_is_fitted(model)
     steps, model = None, getattr(model, "best_estimator_", model)
     if isinstance(model, Pipeline):
         steps, model = model[:-1] if len(model) > 1 else None, model[-1]

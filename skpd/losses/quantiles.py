@@ -105,8 +105,8 @@ class NonCrossingPinball(CoupledResidualLoss):
         increasing = len(values) and np.all(np.diff(values, prepend=0.0, append=1.0) > 0.0)
         if values.ndim > 1 or not increasing:
             raise ValueError(
-                "quantiles must be strictly increasing numbers in (0, 1), got "
-                f"{shown(self.quantiles)}."
+                "quantiles must be strictly increasing numbers in (0, 1), such as 0.9 for the "
+                f"percentile 90, got {shown(self.quantiles)}."
             )
         object.__setattr__(self, "quantiles", tuple(values.tolist()))
         object.__setattr__(self, "n_outputs", len(values))

@@ -15,6 +15,7 @@ from .._typing import Array, ArrayLike, MatrixLike
 from .._warn import warn
 from ..certificates import Certificates
 from ..estimators.base import PrimalDualEstimator
+from ..estimators.unknown_parameters import require_call
 from ..formulation.alphas import alpha_values
 from ..formulation.following import point_of
 from ..formulation.formulate import FormulatedProblems
@@ -132,7 +133,7 @@ def regularization_path(
     >>> len(found.alphas), found.index_at(0.05)
     (5, 3)
     """
-    steps, estimator = split_pipeline(clone(estimator))
+    steps, estimator = (clone(part, safe=False) for part in split_pipeline(estimator))
     if steps is not None:
         X = steps.fit_transform(X, y)
     fit = problems_of_path(estimator, X, y, **metadata)
@@ -240,7 +241,7 @@ def problems_of_path(
 
     ``estimator`` is a clone whose own alpha has no effect. Metadata may be None.
     """
-    signature(estimator.fit).bind(X, y, **metadata)  # a TypeError for unknown metadata
+    require_call(signature(estimator.fit), f"{type(estimator).__name__}.fit", X, y, **metadata)
     estimator._checked_offset(metadata.get("offset"))
     of_rows = metadata.keys() & signature(estimator._problems).parameters.keys()
     rows = {"sample_weight": None} | {name: metadata[name] for name in of_rows}

@@ -94,7 +94,7 @@ class _Weighted(_Partitioned):
             ):
                 raise ValueError(
                     f"The weights of groups must be {partition.n_groups} finite numbers of at "
-                    f"least 0, one for each group, got {shown(self.weights)}."
+                    f"least 0, one for each group (group_weights), got {shown(self.weights)}."
                 )
         object.__setattr__(bound, "_weights", weights)
         vars(bound).pop("free_features", None)  # cached for another number of features

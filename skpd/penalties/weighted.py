@@ -128,7 +128,7 @@ def for_features(
     """
     if penalty.structure is not Structure.SEPARABLE:
         raise ValueError(
-            "Weights and bounds of features need a penalty of single coefficients (L1, "
+            "penalty_weights and bounds need a penalty of single coefficients (L1, "
             f"ElasticNet, SquaredL2, NonNegativeL1, Box, WeightedL1, Separable), got {penalty!r}."
         )
     l1, l2, own_lower, own_upper = penalty.terms

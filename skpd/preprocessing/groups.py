@@ -105,6 +105,8 @@ def feature_groups(transformer: BaseEstimator, X: MatrixLike | None = None) -> n
     >>> feature_groups(transformer.fit(X))
     array(['x0', 'x1', 'x1', 'x1'], dtype='<U2')
     """
+    if not hasattr(transformer, "transform"):
+        raise TypeError(f"feature_groups takes a fitted transformer, got {transformer!r}.")
     check_is_fitted(transformer)
     return sources_of(transformer, X).labels()
 

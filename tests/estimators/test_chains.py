@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
-from skpd import ChainCRF, ChainM3N
+from skpd import ChainCRF, ChainM3N, PathCV
 from skpd.designs import Design
 from skpd.designs.chains import ChainsDesign
 from tests.oracles.chain_labelings import (
@@ -213,3 +214,14 @@ def test_squares_of_features_that_overflow(rng):
         warnings.simplefilter("ignore")
         model = ChainCRF(alpha=1.0).fit(X, [["a", "b", "a", "b", "b"]] * 6)
     assert np.isfinite(model.coef_).all() and np.isfinite(model.transitions_).all()
+
+
+def test_alpha_chosen_along_the_path():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(12)]
+    y = [(tokens[:, 0] > 0.0).astype(int) for tokens in X]
+    alphas = [0.1, 0.01]
+    search = PathCV(ChainCRF(), alphas=alphas, cv=3).fit(X, y)
+    grid = GridSearchCV(ChainCRF(), {"alpha": alphas}, cv=3).fit(X, y)
+    for name in ("mean_test_score", "std_test_score"):
+        np.testing.assert_allclose(search.cv_results_[name], grid.cv_results_[name])

@@ -246,7 +246,7 @@ def test_what_is_refused(rng):
             CoxPD().fit(X, y, strata=np.array([missing, *["a"] * (N - 1)], dtype=object))
     with pytest.raises(ValueError, match="strata must have labels of one type"):
         CoxPD().fit(X, y, strata=np.array([1, *["a"] * (N - 1)], dtype=object))
-    with pytest.raises(ValueError, match="X has 150 samples, and y has 149"):
+    with pytest.raises(ValueError, match="of samples: 150 in X, 149 in y"):
         CoxPD().fit(X, y[1:])
 
 

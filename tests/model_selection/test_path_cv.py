@@ -402,7 +402,7 @@ def test_metadata_is_routed(rng):
     groups, weights = np.repeat(np.arange(9), 10), rng.random(90)
     with pytest.raises(ValueError, match="enable_metadata_routing"):
         PathCV(LassoPDCertified(), **SHORT).fit(X, y, strata=groups)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'strata'"):
+    with pytest.raises(TypeError, match="LassoPDCertified.fit has no parameter 'strata'"):
         regularization_path(LassoPDCertified(), X, y, strata=groups)
     with config_context(enable_metadata_routing=True):
         for of_fit, of_score in ((True, False), (False, True), (True, True)):
@@ -458,7 +458,7 @@ def test_parameters_of_the_estimator_and_copies():
     (make_pipeline(StandardScaler(), LogisticRegression()), TypeError, "one of skpd's"),
     (TraceNormPD(radius=1.0), ValueError, "leave the radius out"),
     (MatrixCompletionPD(), ValueError, "factors of different ranks"),
-    (LassoPDCertifiedCV(), ValueError, "Invalid parameter 'alpha'"),
+    (LassoPDCertifiedCV(), ValueError, "no parameter 'alpha'. Did you mean 'alphas'"),
     (PdproxRegressor(penalty="box"), ValueError, "alphas must be given as values"),
     (LassoPDCertified(tol=-1.0), ValueError, "'tol' parameter of LassoPDCertified"),
 ], ids=str)  # fmt: skip

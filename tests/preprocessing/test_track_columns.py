@@ -277,5 +277,6 @@ def test_steps_must_be_transformers():
 
 def test_words_in_a_frame_ask_for_an_encoder(table):
     X, y = table
-    with pytest.raises(ValueError, match=r"2 of its columns do not, such as 'job'.*OneHotEncoder"):
+    message = r"its columns \['job', '.*'\] do not\. Encode them by a OneHotEncoder"
+    with pytest.raises(ValueError, match=message):
         PdproxRegressor().fit(X.fillna(0.0), y == "yes")

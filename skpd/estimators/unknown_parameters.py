@@ -1,0 +1,67 @@
+"""What to pass instead of a parameter that an estimator does not have, such as one of a peer."""
+
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Signature, signature
+from typing import Any
+
+# Parameters of other libraries, one of skpd's, and the advice for what has the latter ("": for
+# all). The first row that applies counts; only constructors have tol.
+ADVICE = (
+    ("C", "metric", "choose alpha by cross-validation, as no formula gives it from C"),
+    ("C", "alpha", "pass alpha=1 / (C * n_samples)"),
+    ("nu", "alpha", "choose alpha by cross-validation, as no formula gives it from nu"),
+    ("l1 l2", "l1_ratio", "pass alpha=l1 + l2 and l1_ratio=l1 / (l1 + l2)"),
+    ("lambda lambda_ lam l1 l2 penalizer reg_param reg_alpha reg_lambda", "alpha",
+     "pass alpha={name} if the losses are averaged there, alpha={name} / n_samples if summed"),
+    ("P1 P2 weights", "penalty_weights", "pass penalty_weights, a number for each feature"),
+    ("duration_col event_col", "strata", "pass times and events as two columns y, not in X"),
+    ("exposure", "", "pass offset=np.log(exposure) to fit"),
+    ("offset sample_weight strata", "tol", "pass it to fit"),
+    ("family", "", "choose the class: LogisticPD, PoissonPD, GammaPD, TweediePD, ElasticNetPD"),
+    ("link", "", "leave it out, as PoissonPD, GammaPD and TweediePD have a log link"),
+    ("normalize", "", "scale the features by make_pipeline(StandardScaler(), {owner}())"),
+    ("positive", "bounds", "pass bounds=(0, np.inf)"),
+    ("n_alphas", "", "pass alphas=n_alphas"),
+    ("alphas Cs", "alpha", "fit PathCV({owner}()), which chooses alpha"),
+    ("dual intercept_scaling precompute selection", "", "leave it out, as no solver needs it"),
+)  # fmt: skip
+
+
+def unknown_parameter(owner: str, name: str, known: Collection[str]) -> str:
+    """The message for a parameter that is not among the known ones of a class or method."""
+    for names, ours, advice in ADVICE:
+        if name in names.split() and ours in {"", *known}:
+            return f"{owner} has no parameter {name!r}: {advice.format(name=name, owner=owner)}."
+    similar = get_close_matches(name, known, n=1)
+    hint = f"Did you mean {similar[0]!r}?" if similar else f"It has {', '.join(known)}."
+    return f"{owner} has no parameter {name!r}. {hint}"
+
+
+def require_call(form: Signature, owner: str, /, *values: Any, **named: Any) -> None:
+    """Raise a TypeError, which says what to pass instead, unless a signature takes arguments."""
+    try:
+        form.bind(*values, **named)
+    except TypeError as error:
+        known = [name for name in form.parameters if name != "self"]
+        unknown = [name for name in named if name not in known]
+        message = (
+            unknown_parameter(owner, unknown[0], known) if unknown else f"{owner}(): {error}."
+        )
+        raise TypeError(message) from None
+
+
+def explained(method: Callable) -> Any:
+    """Let a constructor or `fit` that fails check its arguments by `require_call`."""
+    form, suffix = signature(method), ".fit" if method.__name__ == "fit" else ""
+
+    @wraps(method)
+    def call(self: Any, *values: Any, **named: Any) -> Any:
+        try:
+            return method(self, *values, **named)
+        except TypeError:
+            require_call(form, type(self).__name__ + suffix, self, *values, **named)
+            raise
+
+    return call
