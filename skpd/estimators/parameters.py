@@ -37,7 +37,7 @@ from .._typing import ArrayLike, ClassWeight, FeatureBounds, Groups, SolverOptio
 from ..penalties import Penalty, for_features
 from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES
 from .representation import PickledWithVersion, Text
-from .unknown_parameters import explained, unknown_parameter
+from .unknown_parameters import explain, unknown_parameter
 
 # the constraints of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
@@ -115,8 +115,7 @@ class ParameterValidation(PickledWithVersion):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "fit" in vars(cls):
-            cls.fit = explained(vars(cls)["fit"])
+        explain(cls, "fit")
         cls._find_constraints()
 
     @classmethod
@@ -125,8 +124,7 @@ class ParameterValidation(PickledWithVersion):
 
         The constructor then says of unknown parameters what to pass instead.
         """
-        if "__init__" in vars(cls):
-            cls.__init__ = explained(cls.__init__)  # type: ignore[method-assign]
+        explain(cls, "__init__")
         known = dict(SHARED_CONSTRAINTS)
         for base in reversed(cls.__mro__):
             known |= vars(base).get("_own_constraints", {})
