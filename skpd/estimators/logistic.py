@@ -52,9 +52,9 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
     {groups_of_names}
     {penalty_weights_and_bounds}
     {constraints}
-    {class_weight}
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}
+    {class_weight}
     {warm_start_random_state_and_verbose}
 
     Attributes

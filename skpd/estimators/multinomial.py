@@ -40,9 +40,9 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
             Penalty, default="l2"
         {matrix_penalties}
     {l1_ratio_of_matrix_penalties}
-    {class_weight}
     {solver_and_solver_options}
     {tol_max_iter_and_fit_intercept}
+    {class_weight}
     {warm_start_random_state_and_verbose}
 
     Attributes
