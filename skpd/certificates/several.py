@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -80,10 +80,6 @@ class Certificates(Certificate, Sequence[Certificate]):
         """The certificates without what has the size of the coefficients or of the rows."""
         return Certificates.of([certificate.without_arrays() for certificate in self.each])
 
-    @overload
-    def __getitem__(self, index: int) -> Certificate: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Certificate, ...]: ...
     def __getitem__(self, index: Any) -> Any:
         return self.each[index]
 

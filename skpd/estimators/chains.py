@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import require_unmasked
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow, SolverOptions
+from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FormulatedProblems
@@ -22,7 +22,7 @@ from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
 from ..problems.structured_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator, fit_method
-from .parameters import WarmStartParameters, declared, shared
+from .parameters import WarmStartParameters, WithOptions, declared, shared
 
 
 class ChainAttributes:
@@ -208,7 +208,7 @@ class ChainCRF(_ChainEstimator):
 
 
 @declared
-class ChainM3N(_ChainEstimator):
+class ChainM3N(WithOptions, _ChainEstimator):
     """Max-margin Markov network for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, a convex bound on the mean number
@@ -264,7 +264,6 @@ class ChainM3N(_ChainEstimator):
 
     alpha: float = 1e-2
     solver: Literal["auto", "agm"] = "auto"
-    solver_options: SolverOptions | None = None
 
 
 # Sequences of tokens, which are stacked to one array

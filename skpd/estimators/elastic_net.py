@@ -7,12 +7,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike, FeatureBounds, SolverOptions
+from .._typing import ArrayLike, FeatureBounds
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .lasso import LassoLike
 from .names import elastic_net
-from .parameters import ClassifierParameters, FitParameters, declared, penalty_by_feature
+from .parameters import (
+    ClassifierParameters,
+    FitParameters,
+    WithOptions,
+    declared,
+    penalty_by_feature,
+)
 from .svm import MarginClassifier
 
 PENALISED = ("auto", "agm", "cd", "approx")
@@ -66,7 +72,7 @@ class _ElasticNetModel(PrimalDualEstimator):
 
 
 @declared
-class ElasticNetPD(FitParameters, _ElasticNetModel, LassoLike):
+class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises, with the weighted mean over the samples,
@@ -141,11 +147,12 @@ class ElasticNetPD(FitParameters, _ElasticNetModel, LassoLike):
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
     solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
-    solver_options: SolverOptions | None = None
 
 
 @declared
-class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClassifier):
+class ElasticNetPDClassifier(
+    ClassifierParameters, WithOptions, _ElasticNetModel, MarginClassifier
+):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha l1_ratio ||w||_1 + alpha (1 - l1_ratio)
@@ -211,4 +218,3 @@ class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClass
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
     solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
-    solver_options: SolverOptions | None = None

@@ -10,16 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import (
-    Array,
-    Attributes,
-    ClassWeight,
-    Indices,
-    Matrix,
-    MatrixLike,
-    PerRow,
-    SolverOptions,
-)
+from .._typing import Array, Attributes, ClassWeight, Indices, Matrix, MatrixLike, PerRow
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
 from ..formulation.messages import Wording
@@ -32,7 +23,7 @@ from ..solvers import Monitor
 from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
 from .names import ResidualLossName
-from .parameters import IterationLimit, StoppingParameters, shared
+from .parameters import IterationLimit, StoppingParameters, WithOptions, shared
 from .regression import ResidualLossParameters, WithResidualLoss
 from .svm import MarginClassifier
 
@@ -166,7 +157,15 @@ class KernelModel(PrimalDualEstimator):
 
 
 @shared
-class KernelClassifier(StoppingParameters, IterationLimit, KernelModel, MarginClassifier):
+class KernelParameters(StoppingParameters, IterationLimit, WithOptions):
+    """How a kernel machine is fitted."""
+
+    solver: Literal["auto", "pdprox-dual", "pdprox-primal"] = "auto"
+    fit_intercept: bool = True
+
+
+@shared
+class KernelClassifier(KernelParameters, KernelModel, MarginClassifier):
     """Base class of classifiers with kernels, one-vs-rest for more than two classes.
 
     All classes share the matrices and their factors.
@@ -174,20 +173,12 @@ class KernelClassifier(StoppingParameters, IterationLimit, KernelModel, MarginCl
 
     _takes_blocks: ClassVar[bool] = False
 
-    fit_intercept: bool = True
     class_weight: ClassWeight = None
     n_jobs: int | None = None
-    solver: Literal["auto", "pdprox-dual", "pdprox-primal"] = "auto"
-    solver_options: SolverOptions | None = None
 
 
 @shared
-class KernelRegressor(
-    ResidualLossParameters, StoppingParameters, IterationLimit, KernelModel, WithResidualLoss
-):
+class KernelRegressor(ResidualLossParameters, KernelParameters, KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
 
     loss: ResidualLossName | ResidualLoss = "absolute"
-    fit_intercept: bool = True
-    solver: Literal["auto", "pdprox-dual", "pdprox-primal"] = "auto"
-    solver_options: SolverOptions | None = None

@@ -9,13 +9,13 @@ import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow, SolverOptions
+from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow
 from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .base import PrimalDualEstimator
-from .parameters import FitParameters, declared, penalty_by_feature
+from .parameters import FitParameters, WithOptions, declared, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
@@ -153,7 +153,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
 
 
 @declared
-class LassoPDCertified(FitParameters, LassoLike):
+class LassoPDCertified(FitParameters, WithOptions, LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
     Minimises scikit-learn's objective ::
@@ -215,7 +215,6 @@ class LassoPDCertified(FitParameters, LassoLike):
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
     solver: Literal["auto", "cd", "approx"] = "auto"
-    solver_options: SolverOptions | None = None
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
 from .._compat import StrOptions, _check_feature_names
-from .._typing import Array, Attributes, MatrixLike, PerRow, SolverOptions
+from .._typing import Array, Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -24,7 +24,7 @@ from ..problems.free_groups import FreeGroups
 from .base import fit_method
 from .names import LOSSES
 from .output_parameters import check_labels
-from .parameters import WarmStartParameters, declared
+from .parameters import WarmStartParameters, WithOptions, declared
 from .rated_pairs import indices_of, pairs_and_ratings, two_columns
 from .regressor import PrimalDualRegressor
 
@@ -46,7 +46,9 @@ class CompletionAttributes:
 
 
 @declared
-class MatrixCompletionPD(CompletionAttributes, WarmStartParameters, PrimalDualRegressor):
+class MatrixCompletionPD(
+    CompletionAttributes, WarmStartParameters, WithOptions, PrimalDualRegressor
+):
     """Ratings of pairs by a matrix of low rank, fitted with a certificate.
 
     Minimises over matrices M and biases a, b the weighted mean over the ratings y of pairs (i, j)
@@ -160,7 +162,6 @@ class MatrixCompletionPD(CompletionAttributes, WarmStartParameters, PrimalDualRe
     loss: Literal["squared", "absolute", "huber", "hinge"] | Loss = "squared"
     biases: bool = True
     solver: Literal["auto", "pdprox-dual"] = "auto"
-    solver_options: SolverOptions | None = None
     max_iter: int = 5_000
 
     def __sklearn_tags__(self):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow, SolverOptions
+from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
@@ -24,7 +24,7 @@ from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
 from .names import PenaltyName
-from .parameters import WarmStartParameters, declared
+from .parameters import WarmStartParameters, WithOptions, declared
 from .predictions import linear_predictions
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
@@ -56,7 +56,9 @@ class MetricAttributes:
 
 
 @declared
-class MetricSVC(MetricAttributes, WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
+class MetricSVC(
+    MetricAttributes, WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEstimator
+):
     """Linear classifier that optimises F1, or another metric of all predictions, certified.
 
     This is the SVMperf of Joachims (2005). Minimises, over the coefficients w and the n training
@@ -175,7 +177,6 @@ class MetricSVC(MetricAttributes, WarmStartParameters, ClassifierMixin, PrimalDu
     l1_ratio: float | None = None
     groups: Groups = None
     solver: Literal["auto", "agm"] = "auto"
-    solver_options: SolverOptions | None = None
     max_iter: int = 10_000
     fit_intercept: bool = True
 

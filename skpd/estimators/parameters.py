@@ -7,17 +7,7 @@ from functools import reduce
 from inspect import get_annotations, signature
 from numbers import Integral, Real
 from operator import or_
-from types import UnionType
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    Union,
-    dataclass_transform,
-    get_args,
-    get_origin,
-)
+from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
@@ -225,7 +215,7 @@ def _without_names(hint: Any) -> Any:
     """A type with str in place of the names that a parameter takes, for short signatures."""
     if get_origin(hint) is Literal:
         return str
-    if get_origin(hint) in (Union, UnionType):
+    if get_origin(hint) is Union:
         return reduce(or_, map(_without_names, get_args(hint)))
     return hint
 
@@ -314,11 +304,17 @@ def penalty_by_feature(
 
 
 @shared
-class WithSolver:
+class WithOptions:
+    """The options of a solver, for classes with solvers of their own."""
+
+    solver_options: SolverOptions | None = None
+
+
+@shared
+class WithSolver(WithOptions):
     """The choice of a solver."""
 
     solver: Literal["auto", "pdprox-dual", "pdprox-primal", "cd", "approx"] = "auto"
-    solver_options: SolverOptions | None = None
 
 
 @shared

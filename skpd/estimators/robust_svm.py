@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, Options, StrOptions
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow, SolverOptions
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
 from ..formulation.solve_problems import dual_coef_of, solve_problem
@@ -22,7 +22,7 @@ from ..problems import Point, Problem, Solution
 from ..problems.robust import RobustTerms, plain_problem, robust_problem, terms_of
 from .base import _DATA
 from .classifier import PrimalDualClassifier
-from .parameters import ClassifierParameters, declared
+from .parameters import ClassifierParameters, WithOptions, declared
 from .worst_case_distribution import shifted_rows, steepest_direction, worst_masses
 
 
@@ -33,7 +33,7 @@ class RobustAttributes:
 
 
 @declared
-class DRSVMClassifier(RobustAttributes, ClassifierParameters, PrimalDualClassifier):
+class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
     Minimises the worst mean hinge loss over all distributions within a Wasserstein distance of
@@ -158,7 +158,6 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, PrimalDualClassifi
     norm: float = 2
     alpha: float = 0.0
     solver: Literal["auto", "isg", "ippa", "hybrid"] = "auto"
-    solver_options: SolverOptions | None = None
     tol: float = 1e-5
 
     def _get_loss(self) -> Hinge:

@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike, Attributes, MatrixLike, PerRow, SolverOptions
+from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
 from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
 from .output_parameters import OUTPUT_LOSSES, OutputLossName, check_labels, checked_loss
-from .parameters import WarmStartParameters, declared
+from .parameters import WarmStartParameters, WithOptions, declared
 from .regressor import PrimalDualRegressor
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-8  # singular values below this share of the largest are not cou
 
 
 @declared
-class TraceNormPD(WarmStartParameters, PrimalDualRegressor):
+class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
     """Many outputs with a bound or a penalty on the trace norm, fitted with a certificate.
 
     Minimises the weighted mean over the samples of the sum of the losses of their outputs plus
@@ -103,7 +103,6 @@ class TraceNormPD(WarmStartParameters, PrimalDualRegressor):
     radius: float | None = 1.0
     loss: OutputLossName | Loss = "squared"
     solver: Literal["auto", "frank-wolfe"] = "auto"
-    solver_options: SolverOptions | None = None
     fit_intercept: bool = True
     max_iter: int = 5_000
 

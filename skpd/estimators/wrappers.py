@@ -1,5 +1,8 @@
 """Estimators inside others: what a search takes from its best one, and the parts of wrappers."""
 
+# the last step has the bodies of the methods
+# mypy: disable-error-code="empty-body"
+
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
@@ -69,7 +72,6 @@ class BestEstimator:
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Class labels or targets.
         """
-        raise NotImplementedError
 
     @of_last_step
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
@@ -77,7 +79,6 @@ class BestEstimator:
 
         {scores_of_rows}
         """
-        raise NotImplementedError
 
     @of_last_step
     def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
@@ -85,7 +86,6 @@ class BestEstimator:
 
         {probabilities_of_rows}
         """
-        raise NotImplementedError
 
     @of_last_step
     def predict_log_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
@@ -93,7 +93,6 @@ class BestEstimator:
 
         {log_probabilities_of_rows}
         """
-        raise NotImplementedError
 
     @of_last_step
     def predict_survival_function(
@@ -104,7 +103,6 @@ class BestEstimator:
 
         {survival_of_rows}
         """
-        raise NotImplementedError
 
     @available_if(partial(_last_has, name="regressor"))
     def regressor(self, quantile: float) -> BaseEstimator:

@@ -17,7 +17,7 @@ from .._compat import CallbackSupportMixin, Interval
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, Metadata, PerRow
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator, fit_method
-from ..estimators.parameters import IterationLimit, StoppingParameters, shared
+from ..estimators.parameters import IterationLimit, StoppingParameters, WithOptions, shared
 from ..estimators.regressor import PrimalDualRegressor
 from ..formulation.alphas import alpha_values, at_alpha
 from ..formulation.formulate import require_unit
@@ -82,7 +82,7 @@ class PathSelection(CallbackSupportMixin, Generic[Paths]):
 
 
 @shared
-class CrossValidationParameters(StoppingParameters, IterationLimit):
+class CrossValidationParameters(StoppingParameters, IterationLimit, WithOptions):
     """The grid of alphas and the folds, and how the models of a path are fitted."""
 
     eps: float = 1e-3
