@@ -70,14 +70,10 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
         Options of a named solver: ``preset``, the name of an experiment of the paper,
         ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``, ``shuffle``;
         "isg" and "hybrid": ``batch_size``; "hybrid": ``switch``.
-    tol : float, default=1e-5
-        Stop when the certified relative gap is at most this: the model then leaves at most
-        the share ``tol`` of what any model could improve on the best constant prediction. Where
-        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it. A
-        digit more costs "auto" a Newton step or two. The incremental methods also stop where
-        their steps have become short.
+    {tol}
     max_iter : int, default=50_000
-        Iterations at most: Newton steps for "auto", epochs for the others.
+        Iterations at most: Newton steps for "auto", epochs for the others, which also stop where
+        their steps have become short.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised. The paper has none.
     {class_weight}
@@ -151,7 +147,6 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
     kappa: float = 1.0
     norm: float = 2
     alpha: float = 0.0
-    tol: float = 1e-5
 
     def _get_loss(self) -> Hinge:
         return Hinge()
