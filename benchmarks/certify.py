@@ -365,9 +365,10 @@ def excesses(estimator, X, y, sample_weight, optimum=None, **options):
         warnings.simplefilter("ignore")
         certificates = certify(estimator, X, y, sample_weight, **options)
     found = []
-    certificates = certificates if isinstance(certificates, list) else [certificates]
     statements = stated(estimator, X, y, sample_weight)
-    for certificate, (programme, arguments, rows) in zip(certificates, statements, strict=True):
+    for certificate, (programme, arguments, rows) in zip(
+        certificates.each, statements, strict=True
+    ):
         value = (optimum or _optimum)(programme, arguments)
         value /= rows.sum()  # from scikit-learn's units
         known = 0.0 < certificate.relative_gap < np.inf

@@ -71,8 +71,7 @@ def fit(case, tol, limit):
     result["constant"] = len(others) < len(said)
     if not hasattr(estimator, "certificate_"):
         return result
-    found = estimator.certificate_
-    certificates = found if isinstance(found, list) else [found]
+    certificates = estimator.certificate_.each
     return {
         **result,
         "seconds": min(seconds, default=limit),

@@ -93,8 +93,6 @@ def relative(difference, value):
 def judged(case, model):
     """What is wrong with a certificate, as pairs of a name and a size."""
     certificate = model.certificate_
-    if isinstance(certificate, list):
-        (certificate,) = certificate
     value, missed, size = case.objective(model)
     if not mpmath.isfinite(value):
         return [("not finite", str(value))]

@@ -124,6 +124,7 @@ numpydoc_xref_aliases = {
     "ndarray": "numpy.ndarray",
     "RandomState": "numpy.random.RandomState",
     "Certificate": "skpd.Certificate",
+    "Certificates": "skpd.Certificates",
     "RigorousCertificate": "skpd.RigorousCertificate",
     "Loss": "skpd.losses.Loss",
     "MarginLoss": "skpd.losses.MarginLoss",

@@ -1,7 +1,7 @@
 """scikit-learn estimators for regularised linear models, each fit with a certificate."""
 
 from ._version import VERSION, show_versions
-from .certificates import Certificate
+from .certificates import Certificate, Certificates
 from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
 from .estimators.boosting import LPBoostClassifier
@@ -40,6 +40,7 @@ from .preprocessing.standard_scaler import BlockScaler
 __all__ = [
     "BlockScaler",
     "Certificate",
+    "Certificates",
     "ChainCRF",
     "ChainM3N",
     "CoxPD",

@@ -4,11 +4,9 @@ Each name says beside it what it is for. Callbacks came with scikit-learn 1.9; b
 have no `set_callbacks`, and their fits report to nobody.
 """
 
+from collections.abc import Callable
 from contextlib import contextmanager
-from typing import Any
-
-# `fit` validates parameters once, not again in estimators inside of estimators
-from sklearn.base import _fit_context
+from typing import TYPE_CHECKING, Any, TypeVar
 
 # all searches over parameters, whose best estimator is looked into
 from sklearn.model_selection._search import BaseSearchCV
@@ -46,7 +44,7 @@ from sklearn.utils.validation import (
 )
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
     from sklearn.utils.validation import _check_sample_weight
 except ImportError:  # before scikit-learn 1.9
     from sklearn.utils.validation import _check_sample_weight as _check_any_sample_weight
@@ -82,15 +80,34 @@ except ImportError:  # before scikit-learn 1.9
         def _init_callback_context(self, **_: Any) -> _NoCallbacks:
             return _NoCallbacks()
 
-    def with_callbacks(method: Any) -> Any:
-        """The method itself."""
-        return method
+
+if TYPE_CHECKING:
+    # decorators of scikit-learn, which has no types, as type checkers must see them
+    Method = TypeVar("Method", bound=Callable)
+
+    def _fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]: ...
+    def available_if(check: Callable[[Any], object]) -> Callable[[Method], Method]: ...
+    def with_callbacks(method: Method) -> Method: ...
+
+else:
+    # `fit` validates parameters once, not again in estimators inside of estimators
+    from sklearn.base import _fit_context
+    from sklearn.utils.metaestimators import available_if
+
+    try:
+        from sklearn.callback import with_callbacks
+    except ImportError:
+
+        def with_callbacks(method):
+            """The method itself."""
+            return method
 
 
 __all__ = [
     "BaseSearchCV", "CallbackSupportMixin", "HasMethods", "Interval", "InvalidParameterError",
     "Options", "StrOptions", "_VisualBlock", "_check_feature_names", "_check_method_params",
     "_check_sample_weight", "_check_y", "_fit_context", "_get_threadpool_controller",
-    "_num_samples", "_openmp_effective_n_threads", "_safe_indexing", "make_constraint",
+    "_num_samples", "_openmp_effective_n_threads", "_safe_indexing", "available_if",
+    "make_constraint",
     "validate_parameter_constraints", "with_callbacks",
 ]  # fmt: skip

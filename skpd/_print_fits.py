@@ -38,7 +38,7 @@ def report(fit, options):
     """What a fit has found, how sure that is, and whether all is well."""
     estimator, problems, clear = fit.pipeline[-1], list(fit.warnings), fit.score
     name, constant = type(estimator).__name__, f"the best constant has {fit.best_constant:.3g}"
-    certificate = max(np.atleast_1d(estimator.certificate_), key=attrgetter("relative_gap"))
+    certificate = max(estimator.certificate_.each, key=attrgetter("relative_gap"))
     score = ("D2" if name in WITH_D2 else "R2") if is_regressor(estimator) else "accuracy"
     chosen = "the best of --cv" if options.cv else "--cv chooses it by the data"
     lines = [

@@ -1,7 +1,7 @@
 """Types used in signatures."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
     Constraints = LinearConstraint | Sequence[LinearConstraint] | None
     SolverOptions = dict[str, bool | float | str | None]
+    # of features, in a format of `skpd.penalties.GroupL2`
+    Groups = Literal["auto"] | int | ArrayLike | dict | None
 else:
 
     class ArrayLike:
@@ -37,8 +39,9 @@ else:
     ArrayLike.__module__ = "numpy.typing"
     Matrix = MatrixLike = ArrayLike
     Constraints, SolverOptions = LinearConstraint | list | tuple | None, dict
+    Groups = int | ArrayLike | dict | None
 
-Groups = int | ArrayLike | dict | None  # of features, in a format of `skpd.penalties.GroupL2`
+ClassWeight = dict | Literal["balanced"] | None
 FeatureBounds = Bounds | tuple | list | None  # (lower, upper)
 Metadata = dict[str, ArrayLike]  # what a method takes beside X and y, such as sample_weight
 # the values of fitted attributes by name

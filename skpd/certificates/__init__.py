@@ -54,9 +54,11 @@ from .bounds import (
 from .certificate import Certificate, DualBound
 from .digits import proven_digits
 from .relative_gaps import largest_gap, relative_gap
+from .several import Certificates
 
 __all__ = [
     "Certificate",
+    "Certificates",
     "DualBound",
     "bound_below",
     "certificate_of",

@@ -91,6 +91,8 @@ class Certificate:
     coef_shape : tuple of int
         The shape of ``proven_zero``; (0,) for models without coefficients of features, such as
         kernel machines, and for certificates without ``implied_bounds``.
+    each : tuple of Certificate
+        The certificates of the problems: only this one, or those of `Certificates`.
 
     Examples
     --------
@@ -113,6 +115,10 @@ class Certificate:
     row_bounds: RowBounds = field(default=NOTHING, compare=False)
     left_out: tuple[int, ...] = ()
     reference: str = "constant"
+
+    @property
+    def each(self) -> "tuple[Certificate, ...]":
+        return (self,)
 
     @property
     def coefficient_bounds(self) -> Array:

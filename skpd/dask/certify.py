@@ -46,7 +46,7 @@ def certify(
     alpha: float | None = None,
     fit_intercept: bool | None = None,
     offset: PerRow = None,
-) -> Certificate | list[Certificate]:
+) -> Certificate:
     """Certify how far a fitted linear model is from optimal, on data that workers hold.
 
     This function does for Dask collections what `skpd.certify` does for data in memory. The model
@@ -74,7 +74,7 @@ def certify(
 
     Returns
     -------
-    certificate : Certificate, or list of them
+    certificate : Certificate
         See `skpd.certify`.
 
     Raises

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -35,8 +35,10 @@ from .parameters import penalty_by_feature
 MAPPED = 1 << 30  # an array that is mapped from a file of as many bytes (1 GB) is read in blocks
 LARGE = 1 << 20  # an array of as many entries is not read only to see that they are finite
 
+Method = TypeVar("Method", bound=Callable)
 
-def fit_method(method: Callable) -> Any:
+
+def fit_method(method: Method) -> Method:
     """Decorate a method that fits: it then validates parameters and informs callbacks."""
     return documented(_fit_context(prefer_skip_nested_validation=True)(with_callbacks(method)))
 

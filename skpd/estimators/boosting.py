@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -28,8 +28,17 @@ LEAST_ENTROPY = 1e-8
 SEEDS = 2**31 - 1  # the bound of the seeds of weak learners, as in scikit-learn's ensembles
 
 
+class BoostingAttributes:
+    """The fitted attributes of `LPBoostClassifier`, which would be parameters in its class."""
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+
 @declared
-class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin, BaseEstimator):
+class LPBoostClassifier(
+    BoostingAttributes, StoppingParameters, ParameterValidation, ClassifierMixin, BaseEstimator
+):
     """Boosting of decision stumps for the best soft margin, with a certificate over all of them.
 
     Chooses a mixture a of hypotheses h with the values -1 and 1, and maximises the mean of the
@@ -157,7 +166,7 @@ class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin
     _: KW_ONLY
     nu: float = 0.1
     entropy: float = 0.0
-    solver: str = "auto"
+    solver: Literal["auto", "highs", "agm"] = "auto"
     max_iter: int = 1000
 
     def __sklearn_tags__(self):

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import require_unmasked
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
+from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow, SolverOptions
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FormulatedProblems
@@ -22,19 +22,26 @@ from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
 from ..problems.structured_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator, fit_method
-from .parameters import WarmStartParameters, WithSolver, declared, shared
+from .parameters import WarmStartParameters, declared, shared
+
+
+class ChainAttributes:
+    """The fitted attributes of chain models, which would be parameters in their class."""
+
+    classes_: np.ndarray
+    transitions_: Array
+    alpha: float
 
 
 @shared
-class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
+class _ChainEstimator(ChainAttributes, WarmStartParameters, PrimalDualEstimator, BaseEstimator):
     """Base class of models of chains of labels."""
 
     _loss: ClassVar[type[ChainLogLoss] | type[ChainLoss]]
     _own_constraints: ClassVar[dict] = {"penalty": [StrOptions({"l2", "l1", "group"})]}
     fit_intercept = False
 
-    alpha: float
-    penalty: str = "l2"
+    penalty: Literal["l2", "l1", "group"] = "l2"
     max_iter: int = 10_000
 
     def _get_penalty(self) -> Penalty:
@@ -43,7 +50,7 @@ class _ChainEstimator(WarmStartParameters, PrimalDualEstimator, BaseEstimator):
         return L1() if self.penalty == "l1" else SquaredL2()
 
     @fit_method
-    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:
+    def fit(self, X: Sequence[Matrix], y: Sequence[ArrayLike]) -> Self:  # type: ignore[override]
         """Fit the model and certify it.
 
         Parameters
@@ -201,7 +208,7 @@ class ChainCRF(_ChainEstimator):
 
 
 @declared
-class ChainM3N(WithSolver, _ChainEstimator):
+class ChainM3N(_ChainEstimator):
     """Max-margin Markov network for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, a convex bound on the mean number
@@ -256,6 +263,8 @@ class ChainM3N(WithSolver, _ChainEstimator):
     _own_constraints: ClassVar[dict] = {"solver": [StrOptions({"auto", "agm"})]}
 
     alpha: float = 1e-2
+    solver: Literal["auto", "agm"] = "auto"
+    solver_options: SolverOptions | None = None
 
 
 # Sequences of tokens, which are stacked to one array

@@ -9,9 +9,9 @@ from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._compat import available_if
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
@@ -48,6 +48,8 @@ def _has_probabilities(estimator: BaseEstimator) -> bool:
 
 class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimator):
     """Base class of classifiers, one-vs-rest for more than two classes."""
+
+    classes_: np.ndarray
 
     @abstractmethod
     def _get_loss(self) -> Loss:

@@ -4,9 +4,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import available_if
 from .._typing import Array, Matrix, MatrixLike, PerRow
 from ..formulation.offsets import with_offsets
 from ..formulation.validation import _DATA, validated
@@ -20,7 +20,7 @@ def _has_coefficients(model: "LinearCoefficients") -> bool:
 class LinearCoefficients:
     """Mixin of models with the attributes ``coef_``, ``intercept_`` and ``dual_coef_``."""
 
-    coef_: Matrix
+    coef_: Array  # sparse after `sparsify`
     intercept_: Array
     dual_coef_: Array
 

@@ -10,23 +10,28 @@ from sklearn.metrics import d2_tweedie_score
 
 from .._compat import Interval
 from .._docstrings import documented
-from .._typing import ArrayLike, Constraints, MatrixLike, PerRow
+from .._typing import ArrayLike, Constraints, FeatureBounds, Groups, MatrixLike, PerRow
 from ..formulation.validation import checked_weights, require_lengths
 from ..losses import Gamma, Poisson, Tweedie
 from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
-from .parameters import PenaltyParameters, SolverParameters, declared, shared
+from .names import PenaltyName
+from .parameters import SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 
 @shared
-class MeanRegressor(PenaltyParameters, SolverParameters, PrimalDualRegressor):
+class MeanRegressor(SolverParameters, PrimalDualRegressor):
     """Base class of regressors whose predictions are exp(x.w + b), the mean of y."""
 
     _takes_blocks: ClassVar[bool] = True
     _predicts_means: ClassVar[bool] = True
 
-    penalty: str | Penalty = "l2"
+    penalty: PenaltyName | Penalty = "l2"
+    l1_ratio: float | None = None
+    groups: Groups = None
+    penalty_weights: ArrayLike | None = None
+    bounds: FeatureBounds = None
     constraints: Constraints = None
 
     @abstractmethod

@@ -2,18 +2,17 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike, FeatureBounds
-from ..losses import MarginLoss
+from .._typing import ArrayLike, FeatureBounds, SolverOptions
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .lasso import LassoLike
 from .names import elastic_net
-from .parameters import ClassifierParameters, SolverParameters, declared, penalty_by_feature
+from .parameters import ClassifierParameters, FitParameters, declared, penalty_by_feature
 from .svm import MarginClassifier
 
 PENALISED = ("auto", "agm", "cd", "approx")
@@ -67,7 +66,7 @@ class _ElasticNetModel(PrimalDualEstimator):
 
 
 @declared
-class ElasticNetPD(SolverParameters, _ElasticNetModel, LassoLike):
+class ElasticNetPD(FitParameters, _ElasticNetModel, LassoLike):
     """Elastic net regression, penalised or over an l1 ball, fitted with a certificate.
 
     Minimises, with the weighted mean over the samples,
@@ -141,6 +140,8 @@ class ElasticNetPD(SolverParameters, _ElasticNetModel, LassoLike):
     l1_radius: float | None = None
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
+    solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
+    solver_options: SolverOptions | None = None
 
 
 @declared
@@ -209,4 +210,5 @@ class ElasticNetPDClassifier(ClassifierParameters, _ElasticNetModel, MarginClass
     l1_radius: float | None = None
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
-    loss: str | MarginLoss = "hinge"
+    solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
+    solver_options: SolverOptions | None = None

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 from threading import Event
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from .._compat import CallbackSupportMixin, StrOptions
 from .._typing import Array, Attributes, PerRow, SolverOptions
 from .._warn import warn
-from ..certificates import Certificate
+from ..certificates import Certificate, Certificates
 from ..formulation import messages, progress
 from ..formulation.constraints import multipliers_of
 from ..formulation.following import follow
@@ -40,16 +40,19 @@ Value = TypeVar("Value")
 class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation):
     """Base class that solves the problems of a fit and sets the attributes from the solutions."""
 
-    certificate_: Certificate | list[Certificate]
+    certificate_: Certificate
     duality_gap_: float
     relative_gap_: float
     gap_history_: np.ndarray | list[np.ndarray]
+    solver_: str | list[str]
     n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     converged_: bool
     constraint_multipliers_: Array
 
     # the values of these parameters for estimators without them
-    solver: str = "auto"
+    solver: Any = "auto"  # one of the names that an estimator has
     solver_options: SolverOptions | None = None
     fit_intercept: bool = True
     warm_start: bool = False
@@ -232,7 +235,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             for ending, solution in zip(endings, solutions, strict=True):
                 progress.last_line(f"[{type(self).__name__}]{ending}", solution)
         certificates = [solution.certificate for solution in solutions]
-        self.certificate_ = one_or_all(certificates)
+        self.certificate_ = Certificates.of(certificates)
         self.gap_history_ = one_or_all([solution.history for solution in solutions])
         self.solver_ = one_or_all([solution.method for solution in solutions])
         self.duality_gap_ = max(certificate.gap for certificate in certificates)

@@ -3,14 +3,15 @@
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from .._typing import ArrayLike, Groups
+from .._typing import Array, ArrayLike, Groups
 from ..formulation.overlapping import Copies, copies_of
 from ..losses import ResidualLoss
 from ..penalties import GroupL2, NonNegativeGroupL2, Penalty
 from ..preprocessing.groups import weights_of_groups
 from .base import PrimalDualEstimator
-from .parameters import ClassifierParameters, SolverParameters, declared
-from .regression import WithResidualLoss
+from .names import ResidualLossName
+from .parameters import ClassifierParameters, SolverParameters, WithSolver, declared
+from .regression import ResidualLossParameters, WithResidualLoss
 from .svm import MarginClassifier
 
 
@@ -23,6 +24,7 @@ class WithGroups(PrimalDualEstimator):
 
     group_weights: ArrayLike | None
     positive: bool = False
+    latent_coef_: Array
 
     @property
     def _groups(self) -> Groups:
@@ -42,7 +44,7 @@ class WithGroups(PrimalDualEstimator):
 
 
 @declared
-class GroupLassoSVC(ClassifierParameters, WithGroups, MarginClassifier):
+class GroupLassoSVC(ClassifierParameters, WithSolver, WithGroups, MarginClassifier):
     """Linear classifier with a group lasso penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times
@@ -104,7 +106,7 @@ class GroupLassoSVC(ClassifierParameters, WithGroups, MarginClassifier):
 
 
 @declared
-class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
+class GroupLassoPD(ResidualLossParameters, SolverParameters, WithGroups, WithResidualLoss):
     """Linear regression with a group lasso penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times
@@ -169,4 +171,4 @@ class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
     groups: Groups = None
     group_weights: ArrayLike | None = None
     positive: bool = False
-    loss: str | ResidualLoss = "squared"
+    loss: ResidualLossName | ResidualLoss = "squared"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -14,6 +14,11 @@ from ..penalties import Penalty, SquaredL2
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
 from .parameters import declared, shared
+
+KernelName = Literal[
+    "additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "precomputed",
+    "rbf", "sigmoid",
+]  # fmt: skip
 
 
 @shared
@@ -28,8 +33,8 @@ class _OneKernel(KernelModel):
         "kernel_params": [dict, None],
     }
 
-    kernel: str | Callable[..., Matrix] = "rbf"
-    gamma: str | float = "scale"
+    kernel: KernelName | Callable[..., Matrix] = "rbf"
+    gamma: Literal["scale", "auto"] | float = "scale"
     degree: float = 3
     coef0: float = 0.0
     kernel_params: dict[str, float] | None = None

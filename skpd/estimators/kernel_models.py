@@ -3,27 +3,37 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import Array, Attributes, Indices, Matrix, MatrixLike, PerRow
+from .._typing import (
+    Array,
+    Attributes,
+    ClassWeight,
+    Indices,
+    Matrix,
+    MatrixLike,
+    PerRow,
+    SolverOptions,
+)
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
 from ..formulation.messages import Wording
 from ..formulation.validation import validated
-from ..losses import Loss
+from ..losses import Loss, ResidualLoss
 from ..penalties import Penalty
 from ..problems import Problem
 from ..problems.kernel import KernelMachine, kernel_machines
 from ..solvers import Monitor
 from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
-from .parameters import StoppingParameters, WithSolver, shared
-from .regression import WithResidualLoss
+from .names import ResidualLossName
+from .parameters import IterationLimit, StoppingParameters, shared
+from .regression import ResidualLossParameters, WithResidualLoss
 from .svm import MarginClassifier
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
@@ -162,7 +172,7 @@ class KernelModel(PrimalDualEstimator):
 
 
 @shared
-class KernelClassifier(StoppingParameters, WithSolver, KernelModel, MarginClassifier):
+class KernelClassifier(StoppingParameters, IterationLimit, KernelModel, MarginClassifier):
     """Base class of classifiers with kernels, one-vs-rest for more than two classes.
 
     All classes share the matrices and their factors.
@@ -171,12 +181,19 @@ class KernelClassifier(StoppingParameters, WithSolver, KernelModel, MarginClassi
     _takes_blocks: ClassVar[bool] = False
 
     fit_intercept: bool = True
-    class_weight: dict | str | None = None
+    class_weight: ClassWeight = None
     n_jobs: int | None = None
+    solver: Literal["auto", "pdprox-dual", "pdprox-primal"] = "auto"
+    solver_options: SolverOptions | None = None
 
 
 @shared
-class KernelRegressor(StoppingParameters, WithSolver, KernelModel, WithResidualLoss):
+class KernelRegressor(
+    ResidualLossParameters, StoppingParameters, IterationLimit, KernelModel, WithResidualLoss
+):
     """Base class of regressors with kernels, for one target."""
 
+    loss: ResidualLossName | ResidualLoss = "absolute"
     fit_intercept: bool = True
+    solver: Literal["auto", "pdprox-dual", "pdprox-primal"] = "auto"
+    solver_options: SolverOptions | None = None

@@ -2,20 +2,20 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow
+from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow, SolverOptions
 from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .base import PrimalDualEstimator
-from .parameters import SolverParameters, declared, penalty_by_feature
+from .parameters import FitParameters, declared, penalty_by_feature
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
@@ -24,14 +24,13 @@ SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 class LassoAttributes(PrimalDualEstimator):
     """Mixin with fitted attributes and paths under their names in scikit-learn."""
 
-    certificate_: Certificate | list[Certificate]
+    certificate_: Certificate
 
     @property
     def dual_gap_(self) -> Numbers:
         """Alias of ``duality_gap_``; with several targets an array of shape (n_targets,)."""
-        if isinstance(self.certificate_, list):
-            return np.array([certificate.gap for certificate in self.certificate_])
-        return self.certificate_.gap
+        gaps = [certificate.gap for certificate in self.certificate_.each]
+        return np.array(gaps) if len(gaps) > 1 else gaps[0]
 
     @property
     def sparse_coef_(self) -> sp.csr_array:
@@ -131,7 +130,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
 
     @documented
-    def fit(
+    def fit(  # type: ignore[override]
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, check_input: bool = True,
         offset: PerRow = None,
     ) -> Self:  # fmt: skip
@@ -154,7 +153,7 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
 
 
 @declared
-class LassoPDCertified(SolverParameters, LassoLike):
+class LassoPDCertified(FitParameters, LassoLike):
     """The lasso with a certificate: least squares with an l1 penalty.
 
     Minimises scikit-learn's objective ::
@@ -215,6 +214,8 @@ class LassoPDCertified(SolverParameters, LassoLike):
     positive: bool = False
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
+    solver: Literal["auto", "cd", "approx"] = "auto"
+    solver_options: SolverOptions | None = None
 
     def _get_penalty(self) -> Penalty:
         penalty = NonNegativeL1() if self.positive else L1()

@@ -1,14 +1,23 @@
 """Logistic regression of two classes or more."""
 
 from dataclasses import KW_ONLY
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Constraints, FeatureBounds, Groups, MatrixLike, PerRow
+from .._typing import (
+    Array,
+    ArrayLike,
+    ClassWeight,
+    Constraints,
+    FeatureBounds,
+    Groups,
+    MatrixLike,
+    PerRow,
+)
 from ..formulation.formulate import formulate_classes
 from ..losses import Logistic, Softmax
 from ..penalties import Penalty
@@ -100,13 +109,13 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    penalty: str | Penalty = "l2"
+    penalty: Literal["elasticnet", "group", "l1", "l2", "sparse_group"] | Penalty = "l2"
     l1_ratio: float | None = None
     groups: Groups = None
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
     constraints: Constraints = None
-    class_weight: dict | str | None = None
+    class_weight: ClassWeight = None
 
     def _get_loss(self) -> Logistic:
         """The loss of two classes; more classes have the softmax."""

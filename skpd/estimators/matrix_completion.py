@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
 from .._compat import StrOptions, _check_feature_names
-from .._typing import Attributes, MatrixLike, PerRow
+from .._typing import Array, Attributes, MatrixLike, PerRow, SolverOptions
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -24,15 +24,29 @@ from ..problems.free_groups import FreeGroups
 from .base import fit_method
 from .names import LOSSES
 from .output_parameters import check_labels
-from .parameters import WarmStartParameters, WithSolver, declared
+from .parameters import WarmStartParameters, declared
 from .rated_pairs import indices_of, pairs_and_ratings, two_columns
 from .regressor import PrimalDualRegressor
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 
 
+class CompletionAttributes:
+    """The fitted attributes of `MatrixCompletionPD`, which would be parameters in its class."""
+
+    row_factors_: Array
+    column_factors_: Array
+    row_biases_: Array
+    column_biases_: Array
+    row_labels_: np.ndarray
+    column_labels_: np.ndarray
+    thresholds_: Array
+    levels_: Array
+    rank_: int
+
+
 @declared
-class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
+class MatrixCompletionPD(CompletionAttributes, WarmStartParameters, PrimalDualRegressor):
     """Ratings of pairs by a matrix of low rank, fitted with a certificate.
 
     Minimises over matrices M and biases a, b the weighted mean over the ratings y of pairs (i, j)
@@ -143,8 +157,10 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
 
     alpha: float = 1e-4
     _: KW_ONLY
-    loss: str | Loss = "squared"
+    loss: Literal["squared", "absolute", "huber", "hinge"] | Loss = "squared"
     biases: bool = True
+    solver: Literal["auto", "pdprox-dual"] = "auto"
+    solver_options: SolverOptions | None = None
     max_iter: int = 5_000
 
     def __sklearn_tags__(self):
@@ -160,7 +176,9 @@ class MatrixCompletionPD(WarmStartParameters, WithSolver, PrimalDualRegressor):
         )
 
     @fit_method
-    def fit(self, X: MatrixLike, y: PerRow = None, sample_weight: PerRow = None) -> Self:
+    def fit(  # type: ignore[override]
+        self, X: MatrixLike, y: PerRow = None, sample_weight: PerRow = None
+    ) -> Self:
         """Fit the model and certify it.
 
         Parameters

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow, SolverOptions
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
@@ -23,7 +23,8 @@ from ..problems.structured_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
 from .classifier import checked_classes
-from .parameters import SolverParameters, declared
+from .names import PenaltyName
+from .parameters import WarmStartParameters, declared
 from .predictions import linear_predictions
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
@@ -47,8 +48,15 @@ class _Training:
         return float(0.5 * (scores[self.n_positive - 1] + scores[self.n_positive]))
 
 
+class MetricAttributes:
+    """The fitted attributes of `MetricSVC`, which would be parameters in its class."""
+
+    classes_: np.ndarray
+    threshold_: float
+
+
 @declared
-class MetricSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
+class MetricSVC(MetricAttributes, WarmStartParameters, ClassifierMixin, PrimalDualEstimator):
     """Linear classifier that optimises F1, or another metric of all predictions, certified.
 
     This is the SVMperf of Joachims (2005). Minimises, over the coefficients w and the n training
@@ -160,12 +168,14 @@ class MetricSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    metric: str = "f1"
+    metric: Literal["f1", "fbeta", "precision_at_k", "recall_at_k", "roc_auc"] = "f1"
     beta: float | None = None
     k: float | None = None
-    penalty: str | Penalty = "l2"
+    penalty: PenaltyName | Penalty = "l2"
     l1_ratio: float | None = None
     groups: Groups = None
+    solver: Literal["auto", "agm"] = "auto"
+    solver_options: SolverOptions | None = None
     max_iter: int = 10_000
     fit_intercept: bool = True
 
@@ -175,7 +185,7 @@ class MetricSVC(SolverParameters, ClassifierMixin, PrimalDualEstimator):
         return tags
 
     @fit_method
-    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Fit the classifier and certify it.
 
         {X_of_fit}

@@ -23,6 +23,8 @@ from .lasso import LassoAttributes
 from .output_parameters import (
     OUTPUT_LOSSES,
     OUTPUT_PENALTIES,
+    OutputLossName,
+    OutputPenaltyName,
     check_labels,
     checked_loss,
     output_penalty,
@@ -33,62 +35,10 @@ from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 
 
-@declared
-class MultiTaskPD(SolverParameters, LassoAttributes, PrimalDualRegressor):
-    """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
+class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
+    """Base class of models of several outputs or tasks."""
 
-    Minimises over W and b the weighted mean over the samples of the sum of the losses of their
-    outputs, plus ``alpha`` times the penalty of W, whose rows belong to the features. With the
-    squared loss and the l2,1 norm this is the objective of `MultiTaskLasso`, and with an
-    ``l1_ratio`` that of `MultiTaskElasticNet`.
-
-    Parameters
-    ----------
-    alpha : float, default=1.0
-        Weight of the penalty, greater than 0; as in `MultiTaskLasso`.
-    {loss_of_outputs}
-    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
-            Penalty, default="l21"
-        {matrix_penalties}
-    {l1_ratio_of_matrix_penalties}
-    tasks : int or str, default=None
-        The column of X, by its index or name, that holds the task of each sample: then y has
-        one dimension, and every task has coefficients and an intercept of its own; the column is
-        counted in ``n_features_in_``. By default every sample has a target for each output.
-    {solver_and_solver_options}
-    {tol_max_iter_and_fit_intercept}
-    {warm_start_random_state_and_verbose}
-
-    Attributes
-    ----------
-    {linear_model_of_outputs}
-    {certificate}
-    {solver_and_convergence}
-
-    {warns}
-
-    See Also
-    --------
-    MultiTaskPDCV : Models of several outputs with ``alpha`` chosen by cross-validation.
-    MultinomialPD : Classifier with a vector of coefficients for each class.
-
-    References
-    ----------
-    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
-    optimization. Machine Learning 98, 2015, sections 3 and 5.2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skpd import MultiTaskPD
-    >>> rng = np.random.default_rng(0)
-    >>> X, W = rng.normal(size=(100, 20)), np.zeros((20, 3))
-    >>> W[:4] = rng.normal(size=(4, 3))
-    >>> Y = X @ W + rng.laplace(size=(100, 3))
-    >>> model = MultiTaskPD(alpha=0.3, loss="absolute").fit(X, Y)
-    >>> np.flatnonzero(model.coef_.any(axis=0))
-    array([0, 1, 2, 3])
-    """
+    tasks_: np.ndarray
 
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
@@ -98,12 +48,10 @@ class MultiTaskPD(SolverParameters, LassoAttributes, PrimalDualRegressor):
         "tasks": [Integral, str, None],
     }
 
-    alpha: float = 1.0
-    _: KW_ONLY
-    loss: str | Loss = "squared"
-    penalty: str | Penalty = "l21"
-    l1_ratio: float = 1.0
-    tasks: int | str | None = None
+    loss: OutputLossName | Loss
+    penalty: OutputPenaltyName | Penalty
+    l1_ratio: float
+    tasks: int | str | None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -226,3 +174,68 @@ class MultiTaskPD(SolverParameters, LassoAttributes, PrimalDualRegressor):
             row = slice(k, k + 1)
             z[rows] = linear_predictions(X[rows], self.coef_[row], self.intercept_[row])[:, 0]
         return z
+
+
+@declared
+class MultiTaskPD(SolverParameters, MultiTaskModel):
+    """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
+
+    Minimises over W and b the weighted mean over the samples of the sum of the losses of their
+    outputs, plus ``alpha`` times the penalty of W, whose rows belong to the features. With the
+    squared loss and the l2,1 norm this is the objective of `MultiTaskLasso`, and with an
+    ``l1_ratio`` that of `MultiTaskElasticNet`.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Weight of the penalty, greater than 0; as in `MultiTaskLasso`.
+    {loss_of_outputs}
+    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
+            Penalty, default="l21"
+        {matrix_penalties}
+    {l1_ratio_of_matrix_penalties}
+    tasks : int or str, default=None
+        The column of X, by its index or name, that holds the task of each sample: then y has
+        one dimension, and every task has coefficients and an intercept of its own; the column is
+        counted in ``n_features_in_``. By default every sample has a target for each output.
+    {solver_and_solver_options}
+    {tol_max_iter_and_fit_intercept}
+    {warm_start_random_state_and_verbose}
+
+    Attributes
+    ----------
+    {linear_model_of_outputs}
+    {certificate}
+    {solver_and_convergence}
+
+    {warns}
+
+    See Also
+    --------
+    MultiTaskPDCV : Models of several outputs with ``alpha`` chosen by cross-validation.
+    MultinomialPD : Classifier with a vector of coefficients for each class.
+
+    References
+    ----------
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015, sections 3 and 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd import MultiTaskPD
+    >>> rng = np.random.default_rng(0)
+    >>> X, W = rng.normal(size=(100, 20)), np.zeros((20, 3))
+    >>> W[:4] = rng.normal(size=(4, 3))
+    >>> Y = X @ W + rng.laplace(size=(100, 3))
+    >>> model = MultiTaskPD(alpha=0.3, loss="absolute").fit(X, Y)
+    >>> np.flatnonzero(model.coef_.any(axis=0))
+    array([0, 1, 2, 3])
+    """
+
+    alpha: float = 1.0
+    _: KW_ONLY
+    loss: OutputLossName | Loss = "squared"
+    penalty: OutputPenaltyName | Penalty = "l21"
+    l1_ratio: float = 1.0
+    tasks: int | str | None = None

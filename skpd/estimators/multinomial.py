@@ -2,18 +2,18 @@
 
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from scipy.special import log_softmax
 
 from .._compat import Interval, StrOptions
 from .._docstrings import documented
-from .._typing import Array, MatrixLike, PerRow
+from .._typing import Array, ClassWeight, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
-from .output_parameters import OUTPUT_PENALTIES, output_penalty
+from .output_parameters import OUTPUT_PENALTIES, OutputPenaltyName, output_penalty
 from .parameters import SolverParameters, declared
 
 LOSSES: dict[str, type[LabelLoss]] = {"softmax": Softmax, "crammer_singer": CrammerSinger}
@@ -94,10 +94,10 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    loss: str = "softmax"
-    penalty: str | Penalty = "l2"
+    loss: Literal["softmax", "crammer_singer"] = "softmax"
+    penalty: OutputPenaltyName | Penalty = "l2"
     l1_ratio: float = 1.0
-    class_weight: dict | str | None = None
+    class_weight: ClassWeight = None
 
     _takes_offset: ClassVar[bool] = False
 

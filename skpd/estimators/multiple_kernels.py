@@ -1,7 +1,7 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -20,13 +20,17 @@ Metric = str | Callable[..., Matrix]
 KernelEntry = Metric | tuple[Metric, dict[str, float]]  # of the parameter ``kernels``
 
 
-@shared
-class SeveralKernels(KernelModel):
-    """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
+class KernelWeights(KernelModel):
+    """Base class with fitted attributes, which would be parameters in a class of parameters."""
 
     kernel_weights_: Array
     _kernels: list[Kernel]
     _scales: Array
+
+
+@shared
+class SeveralKernels(KernelWeights):
+    """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
 
     _own_constraints: ClassVar[dict] = {
         "kernels": [StrOptions({"precomputed"}), list, tuple],
@@ -34,8 +38,8 @@ class SeveralKernels(KernelModel):
         "scale_kernels": ["boolean"],
     }
 
-    kernels: str | Sequence[KernelEntry] = ("linear", "rbf")
-    penalty: str = "sum"
+    kernels: Literal["precomputed"] | Sequence[KernelEntry] = ("linear", "rbf")
+    penalty: Literal["sum", "half_square"] = "sum"
     scale_kernels: bool = True
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from inspect import signature
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from .. import losses, penalties
 from .._immutable_base import Value
@@ -11,6 +11,19 @@ from ..losses import MarginLoss, ResidualLoss
 from ..penalties import Penalty
 
 Named = TypeVar("Named", bound=Value)  # a loss or a penalty
+
+# the keys of the tables below, for editors
+MarginLossName = Literal[
+    "generalized_hinge", "hinge", "logistic", "modified_huber", "smoothed_hinge", "squared_hinge"
+]
+ResidualLossName = Literal[
+    "absolute", "epsilon_insensitive", "huber", "pinball", "squared", "squared_epsilon_insensitive"
+]
+PenaltyName = Literal[
+    "box", "elastic_net_ball", "elasticnet", "exclusive", "fused_lasso", "group", "l1", "l1_ball",
+    "l1inf", "l2", "l2_norm", "linf", "nonnegative_l1", "sparse_group", "squared_groups",
+    "total_variation",
+]  # fmt: skip
 
 MARGIN_LOSSES: dict[str, Callable[..., MarginLoss]] = {
     "generalized_hinge": losses.GeneralizedHinge,

@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.metaestimators import available_if
 
-from .._compat import StrOptions
+from .._compat import StrOptions, available_if
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from .._warn import warn
@@ -27,7 +26,8 @@ from ..problems.structured_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
-from .parameters import PenaltyParameters, WarmStartParameters, declared
+from .names import PenaltyName
+from .parameters import IterationLimit, PenaltyParameters, WarmStartParameters, declared
 from .predictions import ScoredPredictions
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
@@ -39,10 +39,19 @@ def _is_logistic(estimator: BaseEstimator) -> bool:
     raise AttributeError("OrdinalPD predicts probabilities with loss='logistic' only.")
 
 
+class OrdinalAttributes:
+    """The fitted attributes of `OrdinalPD`, which would be parameters in its class."""
+
+    classes_: np.ndarray
+    order_: np.ndarray
+    thresholds_: Array
+
+
 @declared
 class OrdinalPD(
-    PenaltyParameters, WarmStartParameters, ScoredPredictions, ClassifierMixin, PrimalDualEstimator
-):
+    OrdinalAttributes, PenaltyParameters, WarmStartParameters, IterationLimit, ScoredPredictions,
+    ClassifierMixin, PrimalDualEstimator,
+):  # fmt: skip
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
 
     Minimises, over the coefficients and the thresholds t, the weighted mean over the samples of
@@ -124,8 +133,8 @@ class OrdinalPD(
     alpha: float = 1e-3
     _: KW_ONLY
     classes: ArrayLike | None = None
-    loss: str = "logistic"
-    penalty: str | Penalty = "l2"
+    loss: Literal["logistic", "hinge"] = "logistic"
+    penalty: PenaltyName | Penalty = "l2"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

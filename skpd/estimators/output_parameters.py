@@ -1,6 +1,7 @@
 """Penalties, losses, coefficients and columns of tasks for estimators of several outputs."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -9,6 +10,13 @@ from .._compat import _safe_indexing
 from .._typing import Array, Matrix
 from ..losses import Loss
 from ..penalties import Penalty
+
+# the keys of the tables below, for editors
+OutputLossName = Literal[
+    "absolute", "epsilon_insensitive", "hinge", "huber", "l2_norm", "logistic", "pinball",
+    "smoothed_hinge", "squared", "squared_hinge",
+]  # fmt: skip
+OutputPenaltyName = Literal["exclusive", "l1", "l1inf", "l2", "l21", "squared_groups", "trace"]
 
 # functions that make a loss from the number of outputs
 OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {

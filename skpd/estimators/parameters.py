@@ -3,9 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
+from functools import reduce
 from inspect import get_annotations, signature
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, dataclass_transform
+from operator import or_
+from types import UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
@@ -21,11 +33,11 @@ from .._compat import (
 )
 from .._docstrings import documented
 from .._immutable_base import Value
-from .._typing import ArrayLike, FeatureBounds, Groups, SolverOptions
+from .._typing import ArrayLike, ClassWeight, FeatureBounds, Groups, SolverOptions
 from ..penalties import Penalty, for_features
 from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES
 from .representation import PickledWithVersion, Text
-from .unknown_parameters import explained, unknown_parameter
+from .unknown_parameters import explain, unknown_parameter
 
 # the constraints of parameters that mean the same in several estimators
 SHARED_CONSTRAINTS: dict[str, list] = {
@@ -103,8 +115,7 @@ class ParameterValidation(PickledWithVersion):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "fit" in vars(cls):
-            cls.fit = explained(vars(cls)["fit"])
+        explain(cls, "fit")
         cls._find_constraints()
 
     @classmethod
@@ -113,8 +124,7 @@ class ParameterValidation(PickledWithVersion):
 
         The constructor then says of unknown parameters what to pass instead.
         """
-        if "__init__" in vars(cls):
-            cls.__init__ = explained(cls.__init__)  # type: ignore[method-assign]
+        explain(cls, "__init__")
         known = dict(SHARED_CONSTRAINTS)
         for base in reversed(cls.__mro__):
             known |= vars(base).get("_own_constraints", {})
@@ -204,15 +214,20 @@ class ParameterValidation(PickledWithVersion):
 
 
 def _shared_of(kind: type) -> dict[str, type]:
-    """The annotations of the parameters that the bases of a class share, the last base's first.
-
-    Those in `SHARED_ORDER` follow in that order.
-    """
+    """The annotations of the parameters that the bases of a class share, the last base's first."""
     hints: dict[str, type] = {}
     for base in reversed(kind.__bases__):
         hints |= getattr(base, "_shared_parameters", {})
-    others = {name: hint for name, hint in hints.items() if name not in SHARED_ORDER}
-    return others | {name: hints[name] for name in SHARED_ORDER if name in hints}
+    return hints
+
+
+def _without_names(hint: Any) -> Any:
+    """A type with str in place of the names that a parameter takes, for short signatures."""
+    if get_origin(hint) is Literal:
+        return str
+    if get_origin(hint) in (Union, UnionType):
+        return reduce(or_, map(_without_names, get_args(hint)))
+    return hint
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
@@ -223,7 +238,7 @@ def shared(kind: Any) -> Any:
     """
     hints = {name: hint for name, hint in get_annotations(kind).items() if name in vars(kind)}
     values = {name: hint for name, hint in hints.items() if not name.startswith("_")}
-    kind._shared_parameters = _shared_of(kind) | values
+    kind._shared_parameters = values | _shared_of(kind)
     return kind
 
 
@@ -235,11 +250,16 @@ def declared(kind: Any) -> Any:
     and does nothing but keep them. The docstring gets the entries that it shares with others
     (`skpd._docstrings.documented`).
     """
-    text, hints, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
-    first = {name: hints[name] for name in hints if name not in inherited} | {"_": KW_ONLY}
-    kind.__annotations__ = first | inherited | {n: hints[n] for n in inherited if n in hints}
+    text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
+    in_order = SHARED_ORDER if inherited else ()
+    later = inherited | {name: own[name] for name in own if name in {*inherited, *in_order}}
+    first = {name: own[name] for name in own if name not in later} | {"_": KW_ONLY}
+    last = {name: later.pop(name) for name in in_order if name in later}
+    kind.__annotations__ = first | later | last
     kind._shared_parameters = {}  # a derived class declares all of its own
     kind = dataclass(eq=False, repr=False)(kind)
+    shown = {name: _without_names(hint) for name, hint in kind.__init__.__annotations__.items()}
+    kind.__init__.__annotations__ = shown
     kind.__doc__ = text  # None under ``python -OO``, where dataclass writes one
     # Others would take the fields for all that an estimator holds, as dask does where it makes the
     # name of a task from one, and a derived class would have them beside its own.
@@ -271,7 +291,8 @@ def penalty_by_feature(
         weights = np.where(np.isinf(weights), weights, 0.0)
     if weights is None and bounds is None:
         return penalty
-    lower, upper = -np.inf, np.inf
+    lower: Any = -np.inf
+    upper: Any = np.inf
     if isinstance(bounds, Bounds):
         # SciPy makes arrays of one number out of numbers
         lower, upper = (x.item() if np.size(x) == 1 else x for x in (bounds.lb, bounds.ub))
@@ -301,15 +322,14 @@ def _for_outputs(numbers: ArrayLike, n_outputs: int) -> ArrayLike:
 class WithSolver:
     """The choice of a solver."""
 
-    solver: str = "auto"
+    solver: Literal["auto", "pdprox-dual", "pdprox-primal", "cd", "approx"] = "auto"
     solver_options: SolverOptions | None = None
 
 
 @shared
 class PenaltyParameters:
-    """The penalty, with weights and bounds of features or groups."""
+    """Parameters of the penalty, with weights and bounds of features or groups."""
 
-    penalty: str | Penalty = "l1"
     l1_ratio: float | None = None
     groups: Groups = None
     penalty_weights: ArrayLike | None = None
@@ -321,9 +341,15 @@ class StoppingParameters:
     """When a fit stops, what it draws and what it prints."""
 
     tol: float = 1e-4
-    max_iter: int = 50_000
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
+
+
+@shared
+class IterationLimit:
+    """The number of iterations at most, for classes without another default."""
+
+    max_iter: int = 50_000
 
 
 @shared
@@ -334,7 +360,7 @@ class WarmStartParameters(StoppingParameters):
 
 
 @shared
-class FitParameters(WarmStartParameters):
+class FitParameters(WarmStartParameters, IterationLimit):
     """How a problem with an intercept is fitted."""
 
     fit_intercept: bool = True
@@ -346,8 +372,8 @@ class SolverParameters(FitParameters, WithSolver):
 
 
 @shared
-class ClassifierParameters(SolverParameters):
-    """The choice of a solver, and how it fits a problem for each class."""
+class ClassifierParameters(FitParameters):
+    """How a problem with an intercept is fitted for each class."""
 
-    class_weight: dict | str | None = None
+    class_weight: ClassWeight = None
     n_jobs: int | None = None

@@ -13,14 +13,14 @@ from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..formulation.formulate import formulate_outputs
 from ..losses import NonCrossingPinball
 from ..penalties import Penalty
-from .output_parameters import OUTPUT_PENALTIES, output_penalty
-from .parameters import WarmStartParameters, WithSolver, declared
+from .output_parameters import OUTPUT_PENALTIES, OutputPenaltyName, output_penalty
+from .parameters import IterationLimit, WarmStartParameters, WithSolver, declared
 from .regression import PdproxRegressor
 from .regressor import PrimalDualRegressor
 
 
 @declared
-class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
+class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegressor):
     """Several quantiles that do not cross on the training data, fitted at once and certified.
 
     Minimises over W and b, with z_ik = x_i.w_k + b_k, the weighted mean over the samples of
@@ -111,7 +111,7 @@ class QuantilePD(WarmStartParameters, WithSolver, PrimalDualRegressor):
     quantiles: ArrayLike = (0.1, 0.5, 0.9)
     _: KW_ONLY
     alpha: float = 1e-3
-    penalty: str | Penalty = "l1"
+    penalty: OutputPenaltyName | Penalty = "l1"
 
     def _get_loss(self) -> NonCrossingPinball:
         return NonCrossingPinball(self.quantiles)

@@ -7,21 +7,29 @@ from .._compat import StrOptions
 from .._typing import ArrayLike, Constraints, FeatureBounds, Groups
 from ..losses import ResidualLoss
 from ..penalties import Penalty
-from .names import RESIDUAL_LOSSES, chosen
+from .names import RESIDUAL_LOSSES, PenaltyName, ResidualLossName, chosen
 from .parameters import SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 
 @shared
+class ResidualLossParameters:
+    """The parameters of the losses that have a name."""
+
+    quantile: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+
+
 class WithResidualLoss(PrimalDualRegressor):
     """Base class of regressors with a loss, by its name and parameters or an object."""
 
     _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss]}
 
-    loss: str | ResidualLoss = "absolute"
-    quantile: float | None = None
-    epsilon: float | None = None
-    delta: float | None = None
+    loss: ResidualLossName | ResidualLoss
+    quantile: float | None
+    epsilon: float | None
+    delta: float | None
 
     def _get_loss(self) -> ResidualLoss:
         parameters = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
@@ -29,7 +37,7 @@ class WithResidualLoss(PrimalDualRegressor):
 
 
 @declared
-class PdproxRegressor(SolverParameters, WithResidualLoss):
+class PdproxRegressor(ResidualLossParameters, SolverParameters, WithResidualLoss):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
@@ -89,9 +97,10 @@ class PdproxRegressor(SolverParameters, WithResidualLoss):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    penalty: str | Penalty = "l1"
+    penalty: PenaltyName | Penalty = "l1"
     l1_ratio: float | None = None
     groups: Groups = None
     penalty_weights: ArrayLike | None = None
     bounds: FeatureBounds = None
     constraints: Constraints = None
+    loss: ResidualLossName | ResidualLoss = "absolute"

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from .._version import VERSION, documentation
 from .._warn import warn
-from ..certificates import Certificate
+from ..certificates import Certificate, Certificates
 
 
 class Text:
@@ -43,9 +43,10 @@ class ShownEstimator(BaseEstimator):
         shown = super()._get_fitted_attr_html(doc_link)
         for name, entry in shown.items():
             value = entry["value"]
-            lines = [_in_words(each) for each in (value if isinstance(value, list) else [value])]
+            several = isinstance(value, list | Certificates)
+            lines = [_in_words(each) for each in (value if several else [value])]
             if lines and None not in lines:
-                text = lines if isinstance(value, list) else lines[0]
+                text = lines if several else lines[0]
                 kind = entry["type_name"]
                 shown[name] = {"type_name": kind, "value": np.array(text, dtype=object)}
         return shown

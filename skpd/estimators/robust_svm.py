@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, Options, StrOptions
 from .._floats import EPSILON
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow, SolverOptions
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, positive_classes, shares_of
 from ..formulation.solve_problems import dual_coef_of, solve_problem
@@ -33,8 +33,14 @@ from .worst_case_distribution import shifted_rows, steepest_direction, worst_mas
 SPREADS = 4.0
 
 
+class RobustAttributes:
+    """The fitted attributes of `DRSVMClassifier`, which would be parameters in its class."""
+
+    radius_: Array
+
+
 @declared
-class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
+class DRSVMClassifier(RobustAttributes, ClassifierParameters, PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
     Minimises the worst mean hinge loss over all distributions within a Wasserstein distance of
@@ -157,9 +163,11 @@ class DRSVMClassifier(ClassifierParameters, PrimalDualClassifier):
 
     epsilon: float = 0.01
     _: KW_ONLY
-    kappa: float | str = "scale"
+    kappa: float | Literal["scale"] = "scale"
     norm: float = 2
     alpha: float = 0.0
+    solver: Literal["auto", "isg", "ippa", "hybrid"] = "auto"
+    solver_options: SolverOptions | None = None
 
     def _get_loss(self) -> Hinge:
         return Hinge()

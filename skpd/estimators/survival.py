@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils import check_array
@@ -17,17 +17,27 @@ from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, finite_targets, require_lengths, validated
 from ..losses.survival import PartialLikelihood
+from ..penalties import Penalty
 from ..problems import Point, Solution
 from ..problems.problem import Problem
 from ..problems.structured_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance_index import concordance
-from .parameters import PenaltyParameters, WarmStartParameters, declared
+from .names import PenaltyName
+from .parameters import IterationLimit, PenaltyParameters, WarmStartParameters, declared
 from .regressor import PrimalDualRegressor
 
 
+class CoxAttributes:
+    """The fitted attributes of `CoxPD`, which would be parameters in its class."""
+
+    baseline_: list[tuple[object, Array, Array]]
+
+
 @declared
-class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
+class CoxPD(
+    CoxAttributes, PenaltyParameters, WarmStartParameters, IterationLimit, PrimalDualRegressor
+):
     """Cox's proportional hazards for censored times, with any penalty and a certificate.
 
     The hazard of a sample is a function of time, which all samples of a stratum share, times
@@ -104,7 +114,8 @@ class CoxPD(PenaltyParameters, WarmStartParameters, PrimalDualRegressor):
 
     alpha: float = 1e-2
     _: KW_ONLY
-    ties: str = "efron"
+    ties: Literal["efron", "breslow"] = "efron"
+    penalty: PenaltyName | Penalty = "l1"
 
     @fit_method
     def fit(

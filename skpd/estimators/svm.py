@@ -11,8 +11,8 @@ from .._typing import ArrayLike, Constraints, FeatureBounds, Groups
 from ..losses import MarginLoss
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
-from .names import MARGIN_LOSSES, chosen
-from .parameters import ClassifierParameters, declared, shared
+from .names import MARGIN_LOSSES, MarginLossName, PenaltyName, chosen
+from .parameters import ClassifierParameters, WithSolver, declared, shared
 
 
 @shared
@@ -22,14 +22,14 @@ class MarginClassifier(PrimalDualClassifier):
     _takes_blocks: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss]}
 
-    loss: str | MarginLoss = "hinge"
+    loss: MarginLossName | MarginLoss = "hinge"
 
     def _get_loss(self) -> MarginLoss:
         return chosen("loss", self.loss, MARGIN_LOSSES)
 
 
 @declared
-class PdproxSVC(ClassifierParameters, MarginClassifier):
+class PdproxSVC(ClassifierParameters, WithSolver, MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty. More than
@@ -113,7 +113,7 @@ class PdproxSVC(ClassifierParameters, MarginClassifier):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    penalty: str | Penalty = "l1"
+    penalty: PenaltyName | Penalty = "l1"
     l1_ratio: float | None = None
     groups: Groups = None
     penalty_weights: ArrayLike | None = None

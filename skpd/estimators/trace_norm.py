@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import ArrayLike, Attributes, MatrixLike, PerRow, SolverOptions
 from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
-from .output_parameters import OUTPUT_LOSSES, check_labels, checked_loss
-from .parameters import SolverParameters, declared
+from .output_parameters import OUTPUT_LOSSES, OutputLossName, check_labels, checked_loss
+from .parameters import WarmStartParameters, declared
 from .regressor import PrimalDualRegressor
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-8  # singular values below this share of the largest are not cou
 
 
 @declared
-class TraceNormPD(SolverParameters, PrimalDualRegressor):
+class TraceNormPD(WarmStartParameters, PrimalDualRegressor):
     """Many outputs with a bound or a penalty on the trace norm, fitted with a certificate.
 
     Minimises the weighted mean over the samples of the sum of the losses of their outputs plus
@@ -101,7 +101,10 @@ class TraceNormPD(SolverParameters, PrimalDualRegressor):
     alpha: float = 1e-3
     _: KW_ONLY
     radius: float | None = 1.0
-    loss: str | Loss = "squared"
+    loss: OutputLossName | Loss = "squared"
+    solver: Literal["auto", "frank-wolfe"] = "auto"
+    solver_options: SolverOptions | None = None
+    fit_intercept: bool = True
     max_iter: int = 5_000
 
     def _require_path(self) -> None:

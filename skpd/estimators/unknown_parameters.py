@@ -52,6 +52,15 @@ def require_call(form: Signature, owner: str, /, *values: Any, **named: Any) -> 
         raise TypeError(message) from None
 
 
+def explain(kind: type, name: str) -> None:
+    """Let a constructor or `fit`, if a class defines it, explain unknown arguments.
+
+    It is set by name, as editors would take an assignment for the definition of the method.
+    """
+    if name in vars(kind):
+        setattr(kind, name, explained(vars(kind)[name]))
+
+
 def explained(method: Callable) -> Any:
     """Let a constructor or `fit` that fails check its arguments by `require_call`."""
     form, suffix = signature(method), ".fit" if method.__name__ == "fit" else ""

@@ -4,16 +4,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import BaseSearchCV, _VisualBlock
+from .._compat import BaseSearchCV, _VisualBlock, available_if
 from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 
@@ -34,14 +33,15 @@ def of_last_step(method: Method) -> Method:
         last, X = final_estimator(self, X)
         return getattr(last, method.__name__)(X, *others, **named)
 
-    return available_if(partial(_last_has, name=method.__name__))(documented(of_best))
+    has_method = partial(_last_has, name=method.__name__)
+    return available_if(has_method)(documented(cast(Method, of_best)))
 
 
 class BestEstimator:
     """Mixin that predicts by ``best_estimator_``, a fitted clone of ``estimator``."""
 
     estimator: BaseEstimator
-    best_estimator_: BaseEstimator
+    best_estimator_: Any  # of the type of ``estimator``
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a best estimator; an interrupted fit may have set other attributes."""
@@ -55,7 +55,7 @@ class BestEstimator:
         return _VisualBlock("parallel", [shown], names=titles, name_details=[str(shown)])
 
     @of_last_step
-    def predict(self, X: MatrixLike, offset: PerRow = None) -> Any:
+    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict by the best estimator.
 
         Parameters
@@ -69,37 +69,42 @@ class BestEstimator:
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Class labels or targets.
         """
+        raise NotImplementedError
 
     @of_last_step
-    def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Any:
+    def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The scores of the classes by the best estimator.
 
         {scores_of_rows}
         """
+        raise NotImplementedError
 
     @of_last_step
-    def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Any:
+    def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict probabilities of the classes by the best estimator.
 
         {probabilities_of_rows}
         """
+        raise NotImplementedError
 
     @of_last_step
-    def predict_log_proba(self, X: MatrixLike, offset: PerRow = None) -> Any:
+    def predict_log_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict logarithms of the probabilities of the classes by the best estimator.
 
         {log_probabilities_of_rows}
         """
+        raise NotImplementedError
 
     @of_last_step
     def predict_survival_function(
         self, X: MatrixLike, times: ArrayLike | None = None, offset: PerRow = None,
         strata: PerRow = None,
-    ) -> Any:  # fmt: skip
+    ) -> Array:  # fmt: skip
         """Predict the probabilities of no event until given times by the best estimator.
 
         {survival_of_rows}
         """
+        raise NotImplementedError
 
     @available_if(partial(_last_has, name="regressor"))
     def regressor(self, quantile: float) -> BaseEstimator:

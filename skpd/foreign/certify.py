@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import dataclass
 from numbers import Real
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from .._compat import BaseSearchCV, _check_feature_names
 from .._typing import ArrayLike, MatrixLike, PerRow
 from .._warn import warn
-from ..certificates import Certificate
+from ..certificates import Certificate, Certificates
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.matrix_completion import MatrixCompletionPD
 from ..estimators.wrappers import final_estimator, full_name, inner_estimators
@@ -43,7 +43,7 @@ def certify(
     fit_intercept: bool | None = None,
     offset: PerRow = None,
     strata: PerRow = None,
-) -> Certificate | list[Certificate]:
+) -> Certificate:
     """Certify how far a fitted linear model of any library is from optimal.
 
     The objective that the estimator's parameters and the data define is evaluated at ``coef_`` and
@@ -112,12 +112,13 @@ def certify(
 
     Returns
     -------
-    certificate : Certificate, or list of them
-        A list with a certificate for each class of a one-vs-rest classifier with more than two
-        classes, for each of several targets, for each of the ``alphas_`` of a
-        `CoxnetSurvivalAnalysis`, or for each pair of classes of an `SVC`, in the order of its
-        ``coef_`` and with S (see Notes) the sum over the rows of the two classes. A multinomial
-        model has one certificate. With ``rigorous`` they are of the class `RigorousCertificate`.
+    certificate : Certificate
+        Several are a `Certificates`, a sequence with the attributes of the worst: for each class
+        of a one-vs-rest classifier with more than two classes, for each of several targets, for
+        each of the ``alphas_`` of a `CoxnetSurvivalAnalysis`, or for each pair of classes of an
+        `SVC`, in the order of its ``coef_`` and with S (see Notes) the sum over the rows of the
+        two classes. A multinomial model has one certificate. With ``rigorous`` each is of the
+        class `RigorousCertificate`.
 
     Raises
     ------
@@ -245,7 +246,7 @@ def fits_of(
 
 def certified(
     models: list[LinearFit], *, rigorous: bool, tol: float, max_iter: int
-) -> Certificate | list[Certificate]:
+) -> Certificate:
     """The certificates of fits, with a warning where the lower bound is not within ``tol``."""
     # numbers that overflow become infinite, with which a certificate is valid but not tight
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -260,7 +261,7 @@ def certified(
             f"(now {max_iter}) or tol, or bring the features to a common scale.",
             ConvergenceWarning,
         )
-    return certificates[0] if len(certificates) == 1 else list(certificates)
+    return Certificates.of(certificates)
 
 
 @dataclass(frozen=True)
@@ -346,7 +347,7 @@ def unknown_objective(estimator: BaseEstimator) -> str:
 def _one_vs_rest(
     estimator: OneVsRestClassifier, X: MatrixLike, y: ArrayLike, sample_weight: PerRow,
     *, offset: PerRow, rigorous: bool, tol: float, max_iter: int,
-) -> Certificate | list[Certificate]:  # fmt: skip
+) -> Certificate:  # fmt: skip
     """The certificates of the classes' own estimators."""
     check_is_fitted(estimator)
     indicators = np.asarray(estimator.label_binarizer_.transform(y).toarray())
@@ -356,5 +357,5 @@ def _one_vs_rest(
             binary, X, indicators[:, k], sample_weight, offset=offset, rigorous=rigorous, tol=tol,
             max_iter=max_iter,
         )  # fmt: skip
-        certificates.append(cast(Certificate, certificate))
-    return certificates[0] if len(certificates) == 1 else certificates
+        certificates.append(certificate)
+    return Certificates.of(certificates)

@@ -16,6 +16,7 @@ subtracting their means; for lifelines these over the root of n - 1, the standar
 
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -29,8 +30,9 @@ from .linear_fit import LinearFit
 
 
 def _fits(
-    data: Data, coefs: Array, penalty: Penalty, alphas: Sequence[float], ties: str
-) -> list[LinearFit]:
+    data: Data, coefs: Array, penalty: Penalty, alphas: Sequence[float],
+    ties: Literal["efron", "breslow"],
+) -> list[LinearFit]:  # fmt: skip
     """The fits of L(X w) plus alpha times the penalty, one for each alpha."""
     rows = data.sample_weight, data.offset, data.strata
     model = CoxPD(penalty=penalty, ties=ties)

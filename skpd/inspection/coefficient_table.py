@@ -78,11 +78,10 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
         )
     coef = np.atleast_2d(model._dense_coef)
     n_outputs, n_features = coef.shape
-    certificates = np.atleast_1d(np.asarray(model.certificate_, dtype=object))
     lower: Numbers
     upper: Numbers
-    lower, upper = np.reshape([c.coefficient_bounds for c in certificates], (-1, 2)).T
-    zeros: Mask = np.ravel([c.proven_zero for c in certificates])
+    lower, upper = np.reshape(model.certificate_.coefficient_bounds, (-1, 2)).T
+    zeros: Mask = np.ravel(model.certificate_.proven_zero)
     if len(zeros) != coef.size:  # groups that overlap, whose bounds are those of shares
         lower, upper, zeros = -np.inf, np.inf, np.zeros(coef.size, dtype=bool)
     columns = {"coef": np.ravel(coef), "lower": lower, "upper": upper, "proven_zero": zeros}

@@ -17,7 +17,7 @@ from .._compat import CallbackSupportMixin, Interval
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, Metadata, PerRow
 from ..certificates import Certificate
 from ..estimators.base import PrimalDualEstimator, fit_method
-from ..estimators.parameters import StoppingParameters, WithSolver, shared
+from ..estimators.parameters import IterationLimit, StoppingParameters, shared
 from ..estimators.regressor import PrimalDualRegressor
 from ..formulation.alphas import alpha_values, at_alpha
 from ..formulation.formulate import require_unit
@@ -82,7 +82,7 @@ class PathSelection(CallbackSupportMixin, Generic[Paths]):
 
 
 @shared
-class CrossValidationParameters(StoppingParameters, WithSolver):
+class CrossValidationParameters(StoppingParameters, IterationLimit):
     """The grid of alphas and the folds, and how the models of a path are fitted."""
 
     eps: float = 1e-3
@@ -133,8 +133,10 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
 
     alpha: ClassVar[float] = 1.0  # that of the problem before alphas are chosen
     alpha_: float
+    l1_ratio_: float
     alphas_: Array
     mse_path_: Array
+    loss_path_: Array
     certificates_: list[list[list[Certificate]]]
 
     alphas: int | ArrayLike

@@ -1,10 +1,10 @@
 """The lasso and the elastic net with alpha and l1_ratio chosen by cross-validation."""
 
 from dataclasses import KW_ONLY
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from .._compat import StrOptions
-from .._typing import ArrayLike
+from .._typing import ArrayLike, SolverOptions
 from ..estimators.elastic_net import PENALISED, ElasticNetPD
 from ..estimators.lasso import SOLVERS, LassoAttributes, LassoPDCertified
 from ..estimators.names import elastic_net
@@ -80,6 +80,8 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
 
     _: KW_ONLY
     positive: bool = False
+    solver: Literal["auto", "cd", "approx"] = "auto"
+    solver_options: SolverOptions | None = None
 
     def _penalty_of(self, l1_ratio: float, n_features: int, n_outputs: int) -> Penalty:
         return NonNegativeL1() if self.positive else L1()
@@ -156,6 +158,8 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
     _: KW_ONLY
     l1_ratio: float | ArrayLike = 0.5
     positive: bool = False
+    solver: Literal["auto", "agm", "cd", "approx"] = "auto"
+    solver_options: SolverOptions | None = None
 
     def _penalty_of(self, l1_ratio: float, n_features: int, n_outputs: int) -> Penalty:
         return elastic_net(l1_ratio, self.positive)

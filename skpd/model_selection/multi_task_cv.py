@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 from .._typing import Array, ArrayLike, Indices, Matrix, Metadata
-from ..estimators.multi_task import MultiTaskPD
-from ..estimators.output_parameters import output_penalty
-from ..estimators.parameters import declared
+from ..estimators.multi_task import MultiTaskModel, MultiTaskPD
+from ..estimators.output_parameters import OutputLossName, OutputPenaltyName, output_penalty
+from ..estimators.parameters import WithSolver, declared
 from ..losses import Loss
 from ..penalties import Penalty
 from ..problems import Problem
@@ -20,7 +20,7 @@ from .fold_paths import Fold, checked_folds
 
 
 @declared
-class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD):
+class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, MultiTaskModel):
     """`MultiTaskPD` with alpha, and l1_ratio, chosen by cross-validation along paths.
 
     For every l1_ratio and fold a path of models is fitted, each started from the one before; the
@@ -112,8 +112,8 @@ class MultiTaskPDCV(CrossValidationParameters, PathCrossValidation, MultiTaskPD)
     _of_data: ClassVar[set] = {*PathCrossValidation._of_data, "tasks_"}
 
     _: KW_ONLY
-    loss: str | Loss = "squared"
-    penalty: str | Penalty = "l21"
+    loss: OutputLossName | Loss = "squared"
+    penalty: OutputPenaltyName | Penalty = "l21"
     l1_ratio: float | ArrayLike = 1.0  # type: ignore[assignment]
     tasks: int | str | None = None
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array, ArrayLike, MatrixLike
 from .._warn import warn
+from ..certificates import Certificates
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.unknown_parameters import require_call
 from ..formulation.alphas import alpha_values
@@ -281,7 +282,7 @@ def _gathered(
         alphas=alphas[: len(rows)],
         coefs=table(coef_of, np.float64, *coef_shape),
         intercepts=table(lambda solution: solution.intercept, np.float64, *intercept_shape),
-        certificates=table(lambda solution: solution.certificate, object).tolist(),
+        certificates=[Certificates.of([solution.certificate for solution in row]) for row in rows],
         converged=table(lambda solution: solution.converged, np.bool_),
         n_iters=table(lambda solution: solution.n_iter, np.int64),
         models=[

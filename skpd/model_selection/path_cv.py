@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import KW_ONLY
 from inspect import signature
 from numbers import Real
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,7 +24,7 @@ from .._compat import (
     _num_samples,
     with_callbacks,
 )
-from .._typing import ArrayLike, MatrixLike, Metadata, PerRow
+from .._typing import Array, ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
 from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
@@ -192,7 +192,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
     certified: float | None = None
     cv: Splits = None
     scoring: str | Callable | None = None
-    rule: str = "best"
+    rule: Literal["best", "one_standard_error"] = "best"
     n_jobs: int | None = None
 
     def __sklearn_tags__(self):
@@ -270,8 +270,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         paths = self._select(folds, task, fit_on_all_data)
         # the gaps of a certified path are compared with ``certified``
         gaps = paths.gaps if self.certified is None else []
-        last = model.certificate_
-        gaps += [c.relative_gap for c in (last if isinstance(last, list) else [last])]
+        gaps += [certificate.relative_gap for certificate in model.certificate_.each]
         name, fits = type(self).__name__, "fits to the folds and to all data"
         warn_of_unfinished(name, model, gaps, fits)
         warn_of_end(name, self.alphas, self.alphas_, paths.values, self.best_index_)
@@ -283,7 +282,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         model = split_pipeline(self.estimator)[1]
         score = bounds_of_score(model, self.scoring)
         certified = follow_certified(folds, float(self.certified), score)
-        self.alpha_ranges_ = np.reshape(certified.ranges, (-1, 2))
+        self.alpha_ranges_: Array = np.reshape(certified.ranges, (-1, 2))
         lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
         self.may_be_best_ = may_be_best(lower, upper)
         n_alphas, missed = len(certified.alphas), certified.missed
@@ -311,7 +310,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         of_model = consumed(model, "fit")
         return Samples(X, y, of_steps, of_model, routed.scorer.score), routed.splitter.split
 
-    def _scored_folds(self, samples, split, model, X, scorer) -> ScoredFolds:
+    def _scored_folds(self, samples, split, model, X, scorer: Callable[..., float]) -> ScoredFolds:
         """The folds and the alphas, with X as the model in a pipeline receives it."""
         _, y, problems, *_ = problems_of_path(model, X, samples.y, **samples.of_model)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 
+from .._compat import available_if
 from .._typing import Array, Indices, MatrixLike, PerRow
+from ..certificates import Certificate
 from ..formulation.offsets import without_none
 from ..inspection.displays import pyplot
 
@@ -23,8 +24,9 @@ class RegularizationPath:
     """The models of a path, from the largest alpha to the smallest.
 
     Where more than two classes are handled one-vs-rest, the arrays have an axis of classes
-    after that of the alphas, and the lists of certificates hold lists. For `MultiTaskPD` and
-    `MultinomialPD` the coefficients and intercepts have an axis of outputs or classes.
+    after that of the alphas, and every one of the certificates is a `Certificates`. For
+    `MultiTaskPD` and `MultinomialPD` the coefficients and intercepts have an axis of outputs or
+    classes.
 
     Attributes
     ----------
@@ -62,10 +64,10 @@ class RegularizationPath:
     alphas: Array
     coefs: Array
     intercepts: Array
-    certificates: list
+    certificates: list[Certificate]
     converged: np.ndarray
     n_iters: Indices
-    models: list
+    models: list[Any]  # of the estimator's type
     steps: Pipeline | None = None
     parameter: str = "alpha"
     covered: Array | None = None

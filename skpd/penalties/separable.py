@@ -6,9 +6,9 @@ from typing import Self
 
 import numpy as np
 from scipy.optimize import brentq
-from sklearn.utils.metaestimators import available_if
 
 from .. import kernels
+from .._compat import available_if
 from .._floats import EPSILON
 from .._typing import Array, Mask, Numbers
 from .base import FreeFeatures, Penalty, Structure, cached_attribute
