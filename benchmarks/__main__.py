@@ -23,6 +23,7 @@ NAMES = {
     "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",
     "generalized": "counts, costs, times and orders beside other packages",
     "gap_proofs": "what a gap says of predictions, decisions, rows and paths, beside optima",
+    "kappa": "the default cost of a flipped label, by accuracy on twelve data sets",
     "kernels": "kernel machines beside scikit-learn's SVC, and three kernels on digits",
     "lasso_tests": "scikit-learn's own tests of Lasso and ElasticNet on the classes here",
     "likelihoods": "random fits of counts, costs, times and ordered classes beside Clarabel",

@@ -47,6 +47,7 @@ from skpd.penalties import (
     L1Ball,
     L2Norm,
     LInf,
+    NonNegativeGroupL2,
     NonNegativeL1,
     PowerOfNorm,
     Separable,
@@ -158,7 +159,8 @@ def bounded(rng, d):
 
 
 def grouped(rng, d):
-    return GroupL2(groups=2, weights=some_free(rng, d // 2))
+    kind = GroupL2 if rng.random() < 0.5 else NonNegativeGroupL2
+    return kind(groups=2, weights=some_free(rng, d // 2))
 
 
 BY_FEATURE = [weighted_l1, bounded, grouped]

@@ -77,7 +77,9 @@ class Candidates:
             [regularization_path(model, X, y, **grid) for model, grid in models],
         )
         pairs = [(model, f) for (model, _), f in zip(models, self.paths, strict=True)]
-        kappas = [np.full(len(f.alphas), getattr(model, "kappa", np.inf)) for model, f in pairs]
+        kappas = [
+            np.full(len(f.alphas), getattr(f.models[0], "kappa_", np.inf)) for f in self.paths
+        ]
         self.kappa, self.strength = np.hstack(kappas), np.hstack([f.alphas for f in self.paths])
         self.norms = np.linalg.norm(np.vstack([f.coefs for f in self.paths]), axis=-1).ravel()
         self.folds, self.held_out = [], np.zeros((repeats, len(y), len(self.kappa)))
@@ -150,7 +152,9 @@ def cell(X, y, rows, noise, seed):
     robust = [clone(model).set_params(kappa=kappa) for kappa in kappas]
     grid = [{"alphas": of["epsilon"]} for of in grid]
     add("robust", list(zip(robust, grid, strict=True)), repeats=3)
-    add("kappa = 1", [(model, {"alphas": 12, "eps": 1e-3})])
+    for kappa in (1.0, "scale"):
+        model = clone(model).set_params(kappa=kappa)
+        add(f"kappa = {kappa}", [(model, {"alphas": 12, "eps": 1e-3})])
     epsilon = np.clip(errors * kappas[-1], 1e-6, 1e9)
     add("errors x kappa", [(robust[-1], {"alphas": [epsilon]})])
     return results

@@ -30,6 +30,7 @@ ENOUGH = 10.0  # seconds of all fits of a cell
 NAMES = ("PdproxSVC", "GroupLassoSVC", "DRSVMClassifier", "ElasticNetPD", "LassoPDCertified")
 SHARES = {"DRSVMClassifier": 0.1}  # of the largest alpha; a third elsewhere
 GROUP = 5  # consecutive features
+OPTIONS = {"GroupLassoSVC": {"groups": GROUP}, "DRSVMClassifier": {"kappa": 1.0}}
 
 
 def rows_of(n, d, seed=0):
@@ -55,8 +56,7 @@ def measured(name, n, d):
     import skpd
 
     X, y = rows_of(n, d)
-    options = {"groups": GROUP} if name == "GroupLassoSVC" else {}
-    model = getattr(skpd, name)(**options)
+    model = getattr(skpd, name)(**OPTIONS.get(name, {}))
     if name not in ("ElasticNetPD", "LassoPDCertified"):
         y = np.where(y > 0.0, 1, 0)
     problem = model._problems(X, y, None)[2][0]

@@ -33,7 +33,7 @@ def ten_entries(n, d=2_000, seed=0):
 
 
 def robust(tol, X, y, *, norm, epsilon):
-    return skpd.DRSVMClassifier(epsilon, norm=norm, tol=tol).fit(X, y)
+    return skpd.DRSVMClassifier(epsilon, kappa=1.0, norm=norm, tol=tol).fit(X, y)
 
 
 def certain(X, y, *, epsilon):

@@ -26,16 +26,7 @@ from .models import (
 )
 
 __all__ = [
-    "Communication",
-    "ElasticNetPD",
-    "ElasticNetPDClassifier",
-    "GammaPD",
-    "GroupLassoSVC",
-    "LassoPDCertified",
-    "LogisticPD",
-    "PdproxRegressor",
-    "PdproxSVC",
-    "PoissonPD",
-    "TweediePD",
+    "Communication", "ElasticNetPD", "ElasticNetPDClassifier", "GammaPD", "GroupLassoSVC",
+    "LassoPDCertified", "LogisticPD", "PdproxRegressor", "PdproxSVC", "PoissonPD", "TweediePD",
     "certify",
-]
+]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import ClassVar
 from .._typing import Array, ArrayLike, Groups
 from ..formulation.overlapping import Copies, copies_of
 from ..losses import ResidualLoss
-from ..penalties import GroupL2, Penalty
+from ..penalties import GroupL2, NonNegativeGroupL2, Penalty
 from ..preprocessing.groups import weights_of_groups
 from .base import PrimalDualEstimator
 from .names import ResidualLossName
@@ -23,6 +23,7 @@ class WithGroups(PrimalDualEstimator):
     _own_constraints: ClassVar[dict] = {"group_weights": ["array-like", dict, None]}
 
     group_weights: ArrayLike | None
+    positive: bool = False
     latent_coef_: Array
 
     @property
@@ -39,7 +40,7 @@ class WithGroups(PrimalDualEstimator):
         groups = self._groups if copies is None else copies.groups
         named = self.groups if isinstance(self.groups, dict) else groups
         weights = weights_of_groups(self.group_weights, named, self._columns_of_groups)
-        return GroupL2(groups, weights)
+        return (NonNegativeGroupL2 if self.positive else GroupL2)(groups, weights)
 
 
 @declared
@@ -118,6 +119,9 @@ class GroupLassoPD(ResidualLossParameters, SolverParameters, WithGroups, WithRes
         Weight of the penalty (the papers' lambda), greater than 0. As in `Lasso` it
         multiplies the penalty beside the *mean* loss.
     {groups_and_group_weights}
+    positive : bool, default=False
+        Whether the coefficients must not be negative. Such models are fitted without working
+        sets of groups, and take longer for many features.
     loss : str or ResidualLoss, default="squared"
         {names_of_residual_losses}
     {parameters_of_residual_losses}
@@ -166,4 +170,5 @@ class GroupLassoPD(ResidualLossParameters, SolverParameters, WithGroups, WithRes
     _: KW_ONLY
     groups: Groups = None
     group_weights: ArrayLike | None = None
+    positive: bool = False
     loss: ResidualLossName | ResidualLoss = "squared"

@@ -73,6 +73,12 @@ class KernelModel(PrimalDualEstimator):
             "one for each alpha."
         )
 
+    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
+        raise ValueError(
+            f"certify takes models of features, got {type(self).__name__}: the certificate of a "
+            "fit with kernels is its certificate_."
+        )
+
     def _get_penalty(self) -> Penalty:
         return self._penalty_of(np.zeros(1, dtype=np.int64))
 

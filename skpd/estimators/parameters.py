@@ -294,10 +294,15 @@ def penalty_by_feature(
                 "is turned into one by list(zip(*bounds))."
             )
         lower, upper = bounds
-    if n_outputs > 1:
-        numbers: tuple[Any, ...] = (weights, lower, upper)
-        weights, lower, upper = (np.repeat(x, n_outputs) if np.ndim(x) else x for x in numbers)
-    return for_features(penalty, weights, lower, upper)
+    if weights is not None:
+        weights = _for_outputs(weights, n_outputs)
+    limits = _for_outputs(lower, n_outputs), _for_outputs(upper, n_outputs)
+    return for_features(penalty, weights, *limits)
+
+
+def _for_outputs(numbers: ArrayLike, n_outputs: int) -> ArrayLike:
+    """One number for all features as it is, or a number for each coefficient of each feature."""
+    return numbers if n_outputs == 1 or np.ndim(numbers) == 0 else np.repeat(numbers, n_outputs)
 
 
 # Parameters that estimators share; constructors take them in `SHARED_ORDER`

@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 from .._typing import Array
 from ..estimators.names import elastic_net
 from ..losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
-from ..penalties import L1, GroupL2, Penalty, SquaredL2, WeightedL1
+from ..penalties import L1, GroupL2, NonNegativeGroupL2, Penalty, SquaredL2, WeightedL1
 from .data import Data, Objective, fits, signed
 from .families import ELASTIC_NET, LASSO, Family, alpha, classes, inverse_C, targets
 from .linear_fit import LinearFit
@@ -36,10 +36,9 @@ from .survival import COX
 
 
 def _group_penalty(estimator: BaseEstimator) -> Penalty:
-    _refuse_signs(estimator, "GroupLasso")
     groups = _index_lists(estimator.groups, np.size(estimator.coef_))
     weights = getattr(estimator, "weights", None)
-    return GroupL2(groups, np.ones(len(groups)) if weights is None else weights)
+    return _groups_of(estimator)(groups, np.ones(len(groups)) if weights is None else weights)
 
 
 def _index_lists(groups: int | Sequence[int] | Sequence[Array], n_features: int) -> list[Array]:
@@ -54,12 +53,8 @@ def _index_lists(groups: int | Sequence[int] | Sequence[Array], n_features: int)
     return [np.asarray(group) for group in groups]
 
 
-def _refuse_signs(of: BaseEstimator, name: str) -> None:
-    if getattr(of, "positive", False):
-        raise ValueError(
-            f"certify knows {name} with positive=False alone, got positive={of.positive!r}: "
-            "groups of coefficients of one sign are none of skpd.penalties."
-        )
+def _groups_of(part: BaseEstimator) -> type[GroupL2]:
+    return NonNegativeGroupL2 if getattr(part, "positive", False) else GroupL2
 
 
 # Generalised linear models of skglm have a datafit and a penalty. The tables have those that
@@ -86,9 +81,8 @@ PAIRS = {"QuadraticMultiTask": "L2_1", "QuadraticSVC": "IndicatorBox"}  # allowe
 
 
 def _weighted_groups(penalty: BaseEstimator) -> Penalty:
-    _refuse_signs(penalty, "WeightedGroupL2")
     groups = np.split(np.asarray(penalty.grp_indices), np.asarray(penalty.grp_ptr)[1:-1])
-    return GroupL2(groups, np.array(penalty.weights))
+    return _groups_of(penalty)(groups, np.array(penalty.weights))
 
 
 def _generalised(estimator: BaseEstimator, data: Data) -> list[LinearFit]:

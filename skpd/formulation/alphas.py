@@ -37,7 +37,8 @@ def alpha_values(
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     zero = zero and problems[0].penalty.structure is Structure.SEPARABLE
     if not (len(values) > 0 and np.isfinite(values).all() and values[-1] >= 0.0):
-        raise ValueError(f"alphas must hold finite numbers greater than 0, got {alphas!r}.")
+        allowed = "of at least 0" if zero else "greater than 0"
+        raise ValueError(f"alphas must hold finite numbers {allowed}, got {alphas!r}.")
     if values[-1] == 0.0 and not zero:
         raise ValueError(
             f"alphas must hold finite numbers greater than 0, got {alphas!r}: 0, no penalty, is "

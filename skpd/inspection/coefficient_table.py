@@ -71,7 +71,7 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
     steps, model = None, getattr(model, "best_estimator_", model)
     if isinstance(model, Pipeline):
         steps, model = model[:-1] if len(model) > 1 else None, model[-1]
-    if not (isinstance(model, PrimalDualEstimator) and hasattr(model, "coef_")):
+    if not (isinstance(model, PrimalDualEstimator) and model._model_attribute == "coef_"):
         raise TypeError(
             "model must be an estimator of skpd with coef_, a pipeline that ends in one, or a "
             f"search with best_estimator_, got {model!r}."

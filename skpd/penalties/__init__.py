@@ -18,7 +18,7 @@ from .factored import FactoredTraceNorm
 from .functions_of_norms import FunctionOfNorm
 from .further_group_penalties import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .generalized import GeneralizedLasso, GraphTotalVariation
-from .group_lasso import GroupL2, SparseGroup
+from .group_lasso import GroupL2, NonNegativeGroupL2, SparseGroup
 from .increasing_functions import IncreasingFunction, PowerOfNorm
 from .norms import L2Norm, LInf
 from .separable import SeparablePenalty
@@ -45,6 +45,7 @@ __all__ = [
     "L1Ball",
     "L2Norm",
     "LInf",
+    "NonNegativeGroupL2",
     "NonNegativeL1",
     "Norm",
     "NormEpigraph",

@@ -207,13 +207,84 @@ class GroupL2(_Grouped):
         bound = self._for_length_of(v)
         return bound._largest_quotient(bound._partition.norms(v))
 
-    def with_coefficient(self, n_features: int, weight: float) -> "GroupL2":
+    def with_coefficient(self, n_features: int, weight: float) -> "GroupL2 | None":
         bound = self.for_n_features(n_features)
         labels = np.append(bound.labels, bound.partition.n_groups)
         # labels are taken in the order in which they first appear
         _, first = np.unique(labels, return_index=True)
         weights = np.append(bound._weights, weight)
         return GroupL2(labels, weights=weights[np.argsort(first)])
+
+
+@dataclass(frozen=True, eq=False)
+class NonNegativeGroupL2(GroupL2):
+    """Group lasso penalty under the constraint w >= 0.
+
+    This function is a gauge, a norm restricted to w >= 0, as `NonNegativeL1` is: its polar is that
+    of `GroupL2` at the positive parts.
+
+    Parameters
+    ----------
+    groups : int, array-like of shape (n_features,) or list
+        See `GroupL2`.
+    weights : array-like of shape (n_groups,), default=None
+        See `GroupL2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skpd.penalties import NonNegativeGroupL2
+    >>> penalty = NonNegativeGroupL2(groups=3, weights=[1.0]).for_n_features(3)
+    >>> penalty.prox(np.array([3.0, 4.0, -5.0]), 1.0)
+    array([2.4, 3.2, 0. ])
+    """
+
+    structure = Structure.NOT_SEPARABLE  # as the working sets of groups know no bounds
+    even = False
+    is_finite = False
+
+    @cached_attribute
+    def free_features(self) -> FreeFeatures:
+        free = super().free_features
+        return free._replace(lower=np.zeros(len(free.columns)))
+
+    def value(self, w: Array) -> float:
+        return super().value(w) if np.all(w >= 0.0) else np.inf
+
+    def feasible(self, w: Array) -> Array:
+        return np.maximum(w, 0.0)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        return super().prox(self.feasible(w), step)
+
+    def dual_norm(self, v: Array) -> float:
+        return super().dual_norm(np.maximum(v, 0.0))
+
+    def worst_case(self, v: Array, error: Array) -> Array:
+        return v + error
+
+    def _one_sided(self, slopes: Slopes) -> Slopes:
+        """Slopes without signs that give the same bounds on w >= 0."""
+        largest = np.maximum(slopes.v + slopes.error, 0.0)
+        return Slopes(largest, np.zeros_like(largest), slopes.alpha)
+
+    def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
+        symmetric = super().intervals(self._one_sided(slopes), bound, radius)
+        return np.maximum(cast(Array, symmetric), 0.0)
+
+    def zeros(self, slopes: Slopes) -> Mask | None:
+        return super().zeros(self._one_sided(slopes))
+
+    def smooth_directions(self, w: Array) -> SmoothDirections | None:
+        of_groups = cast(SmoothDirections, super().smooth_directions(w))
+        return of_coordinates(w > 0.0, of_groups.subgradient)
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        super().add_cones(cones, alpha)
+        cones.add_separable(lower=0.0)
+
+    def with_coefficient(self, n_features: int, weight: float) -> None:
+        return None  # the last coefficient would be negative too
 
 
 @dataclass(frozen=True, eq=False)

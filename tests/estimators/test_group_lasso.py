@@ -9,7 +9,15 @@ from sklearn.linear_model import QuantileRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import GroupLassoPD, LassoPDCertified, PathCV, RowBlocks, certify
+from skpd import (
+    GroupLassoPD,
+    LassoPDCertified,
+    PathCV,
+    RowBlocks,
+    certify,
+    regularization_path,
+)
+from tests.oracles.reference import conic_programme
 
 GROUPS = {"person": [0, 1], "body": [2, 3], "blood": [4, 5, 6, 7, 8, 9]}
 
@@ -104,3 +112,41 @@ def test_blocks_paths_and_single_precision(diabetes):
     assert single.coef_.dtype == np.float32
     search = PathCV(GroupLassoPD(groups=GROUPS), alphas=8, cv=4).fit(X, y)
     assert 0.4 < search.best_score_ < 0.55
+
+
+def test_groups_of_coefficients_that_are_not_negative_are_those_of_skglm(diabetes):
+    """By WeightedGroupL2(2.0, sqrt(sizes), positive=True) of skglm 0.5 and its GroupBCD."""
+    X, y = diabetes
+    expected = [
+        0.0, 0.0, 26.32783338, 12.92175671, 0.0, 0.0, 0.0, 5.48888086, 17.3416344, 3.02377192,
+    ]  # fmt: skip
+    for layout in (np.asarray, sp.csr_array, lambda X: RowBlocks([X])):
+        model = GroupLassoPD(2.0, groups=GROUPS, positive=True, tol=1e-10).fit(layout(X), y)
+        assert model.converged_
+        assert_allclose(model.coef_, expected, atol=1e-4)
+        assert_allclose(model.intercept_, 152.13348416)
+    assert certify(model, X, y).relative_gap <= 1e-10
+    bounds = model.certificate_.coefficient_bounds
+    assert np.all(bounds[:, 0] <= model.coef_) and np.all(model.coef_ <= bounds[:, 1])
+    assert np.all(bounds[:, 0] >= 0.0)
+    path = regularization_path(model, X, y, alphas=[20.0, 2.0])
+    assert_allclose(path.coefs[1], expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "huber", "squared"])
+@pytest.mark.parametrize("weights", [[1.0, 2.0, 1.0], [0.0, 1.0, 0.5]])
+def test_groups_of_coefficients_that_are_not_negative_by_cones(weights, loss, diabetes):
+    X, y = diabetes[0][:80], diabetes[1][:80] / 50.0
+    model = GroupLassoPD(
+        0.02, groups=GROUPS, group_weights=weights, positive=True, loss=loss, tol=1e-7
+    ).fit(X, y)
+    assert model.converged_ and model.coef_.min() == 0.0 < model.coef_.max()
+    penalty = model._get_penalty().for_n_features(10)
+    value = conic_programme(X, y, np.full(80, 1 / 80), model._get_loss(), penalty, 0.02, True)
+    unit = (model.certificate_.primal - model.certificate_.dual) / model.relative_gap_
+    assert model.certificate_.dual <= value + 1e-8 * unit
+    assert model.certificate_.primal >= value - 1e-8 * unit
+    for solver in ("pdprox-dual", "pdprox-primal"):
+        model.set_params(solver=solver, tol=1e-2, max_iter=10**5).fit(X, y)
+        assert model.converged_ and model.coef_.min() >= 0.0
+        assert model.certificate_.dual <= value + 1e-8 * unit

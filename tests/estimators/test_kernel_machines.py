@@ -22,6 +22,8 @@ from skpd import (
     MKLClassifier,
     PdproxRegressor,
     PdproxSVC,
+    certify,
+    coef_table,
     regularization_path,
 )
 from skpd.certificates import certify_point, dual_bound, primal_objective
@@ -449,6 +451,10 @@ def test_linear_coefficients_and_support_are_those_of_svc_and_svr(container, moo
     ).fit(container(X), y)
     assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
     assert_array_equal(ours.n_support_, theirs.n_support_)
+    with pytest.raises(ValueError, match="KernelPdproxRegressor: the certificate of a fit with"):
+        certify(ours, X, y)
+    with pytest.raises(TypeError, match="model must be an estimator of skpd with coef_"):
+        coef_table(ours)
     assert not hasattr(KernelPdproxRegressor().fit(X, y), "coef_")
     assert not hasattr(KernelPdproxSVC(kernel="linear"), "coef_")  # as it is not fitted
 

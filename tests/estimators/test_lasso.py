@@ -372,8 +372,8 @@ def test_cross_validation_options(rng):
         LassoPDCertifiedCV(cv=[(np.arange(3), np.arange(3, 60))]).fit(
             X, y, sample_weight=np.arange(60) > 5
         )
-    with pytest.raises(ValueError, match="greater than 0"):
-        LassoPDCertifiedCV(alphas=[0.1, 0.0]).fit(X, y)
+    with pytest.raises(ValueError, match="of at least 0, got"):
+        LassoPDCertifiedCV(alphas=[0.1, -0.1]).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"LassoPDCertifiedCV did not.*10 of 15") as caught:
         LassoPDCertifiedCV(alphas=alphas, solver="cd", tol=1e-9, max_iter=2, random_state=0).fit(
             X, y

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.special import xlogy
 from sklearn.base import BaseEstimator
 
-from skpd import certify
+from skpd import GroupLassoPD, certify
 from skpd.foreign.celer_skglm import CELER, DATAFITS, PENALTIES, SKGLM
 
 GROUPS = [[0, 3], [1, 2, 4], [5, 6, 7]]
@@ -197,15 +197,30 @@ def test_generalised_models_by_formula(data, rng):
     assert_allclose(certify(tasks, X, Y).primal, objective, rtol=1e-12)
 
 
+def test_groups_of_coefficients_that_are_not_negative(data, rng):
+    X, y, w = *data[:2], np.abs(rng.normal(size=FEATURES))
+    penalty = part(
+        "WeightedGroupL2", alpha=0.1, weights=BY_GROUP, positive=True,
+        grp_ptr=np.array([0, 2, 5, 8]), grp_indices=np.concatenate(GROUPS),
+    )  # fmt: skip
+    found = certify(generalised(part("QuadraticGroup"), penalty, w, 0.3), X, y)
+    objective = np.mean((y - X @ w - 0.3) ** 2) / 2 + 0.1 * group_norms(w, BY_GROUP)
+    assert_allclose(found.primal, objective, rtol=1e-12)
+    best = GroupLassoPD(0.1, groups=GROUPS, group_weights=BY_GROUP, positive=True).fit(X, y)
+    assert 0.0 < found.dual <= best.certificate_.primal < objective
+    model = stand_in(
+        "skglm", "GroupLasso", alpha=0.1, groups=GROUPS, weights=BY_GROUP, positive=True, coef_=w,
+        intercept_=0.3, fit_intercept=True,
+    )  # fmt: skip
+    assert_allclose(certify(model, X, y).primal, objective, rtol=1e-12)
+
+
 def test_what_is_not_known_is_named(data):
     X, y, w = *data[:2], np.zeros(FEATURES)
     with pytest.raises(ValueError, match=r"datafit of Quadratic, .* got Cox with L1"):
         certify(generalised(part("Cox"), part("L1", alpha=0.1), w), X, y)
     with pytest.raises(ValueError, match=r"penalty of L1, .* got Quadratic with MCPenalty"):
         certify(generalised(part("Quadratic"), part("MCPenalty", alpha=0.1), w), X, y)
-    model = stand_in("skglm", "GroupLasso", alpha=0.1, groups=4, positive=True, coef_=w)
-    with pytest.raises(ValueError, match="GroupLasso with positive=False alone"):
-        certify(model, X, y)
     with pytest.raises(TypeError, match=r"does not know what skglm.inside.MCPRegression"):
         certify(stand_in("skglm", "MCPRegression", alpha=0.1, coef_=w), X, y)
     with pytest.raises(

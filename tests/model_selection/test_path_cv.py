@@ -402,7 +402,7 @@ def test_metadata_is_routed(rng):
     groups, weights = np.repeat(np.arange(9), 10), rng.random(90)
     with pytest.raises(ValueError, match="enable_metadata_routing"):
         PathCV(LassoPDCertified(), **SHORT).fit(X, y, strata=groups)
-    with pytest.raises(TypeError, match="LassoPDCertified.fit has no parameter 'strata'"):
+    with pytest.raises(TypeError, match=r"LassoPDCertified\.fit has no parameter 'strata'"):
         regularization_path(LassoPDCertified(), X, y, strata=groups)
     with config_context(enable_metadata_routing=True):
         for of_fit, of_score in ((True, False), (False, True), (True, True)):

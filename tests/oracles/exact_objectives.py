@@ -329,6 +329,7 @@ VALUES = {
     "WeightedL1": lambda penalty, w: mpmath.fdot(exact(penalty.weights), [abs(v) for v in w]),
     "Separable": _separable,
     "GroupL2": _groups,
+    "NonNegativeGroupL2": _groups,
     "SparseGroup": _sparse_group,
     "SquaredGroupL2": lambda penalty, w: _groups(penalty, w, weighted=False) ** 2,
     "GroupLInf": _group_linf,
@@ -357,7 +358,7 @@ def missed_by(penalty, w):
         lower, upper = (np.broadcast_to(x, len(w)) for x in (penalty.lower, penalty.upper))
         sides = [(mpf(a) - v, v - mpf(b)) for a, v, b in zip(lower, w, upper, strict=True)]
         return max([mpf(0), *itertools.chain(*sides)])
-    if name == "NonNegativeL1":
+    if name in ("NonNegativeL1", "NonNegativeGroupL2"):
         return max([mpf(0), *(-v for v in w)])
     if name == "L1Ball":
         return max(mpf(0), _l1(w) - mpf(penalty.radius))

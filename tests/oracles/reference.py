@@ -186,6 +186,7 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constrain
             penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.sum_squares(w) / 2
         ),
         "GroupL2": lambda: groups(penalty),
+        "NonNegativeGroupL2": lambda: groups(penalty),
         "SquaredGroupL2": lambda: cp.square(groups(penalty, weighted=False)),
         "FunctionOfNorm": of_norm,
         "WeightedL1": lambda: penalty.weights @ cp.abs(w),
@@ -214,6 +215,7 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constrain
             for j in np.flatnonzero(np.isfinite(bounds))
         ],
         "NonNegativeL1": lambda: [w >= 0],
+        "NonNegativeGroupL2": lambda: [w >= 0],
     }.get(kind, list)()
     if constraint is not None:
         at = constraint.A @ w

@@ -18,11 +18,16 @@ NORMS = [
     R.SparseGroup(UNEQUAL, l1_ratio=0.3),
     R.SparseGroup(UNEQUAL, weights=[0.0, 0.5], l1_ratio=0.3),
     R.SparseGroup(UNEQUAL, weights=[0.0, 2.0], l1_ratio=0.0),
+    R.NonNegativeGroupL2(PAIRS),
+    R.NonNegativeGroupL2(UNEQUAL, weights=[0.5, 0.0]),
     R.GroupLInf(UNEQUAL),
     R.GroupLInf(PAIRS, weights=[0.5, 0.0]),
     R.WeightedL1([0.5, 0.0, 2.0, 1.0]),
     R.Separable([0.5, 0.0, 2.0, 1.0], 0.0, [0.0, -1.0, -np.inf, 0.0]),
     R.Separable([0.5, 0.0, 2.0, 1.0], 0.0, -np.inf, [0.0, np.inf, np.inf, 0.0]),
+    R.Separable(
+        [0.5, 0.0, 2.0, 0.0], 0.0, [0.0, 0.0, -np.inf, -np.inf], [0.0, 0.0, np.inf, np.inf]
+    ),
     R.NormEpigraph(1),
     R.NormEpigraph(2),
     R.NormEpigraph(np.inf),

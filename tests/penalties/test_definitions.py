@@ -55,7 +55,13 @@ def test_values_are_infinite_outside_of_the_domain_alone(penalty, rng):
     values = [penalty.value(60.0 * rng.normal(size=N)) for _ in range(10)]
     assert penalty.is_finite == (inf not in values)
     for w in np.vstack([rng.normal(size=(20, N)), np.diag(rng.normal(size=N))]):
-        if type(penalty).__name__ in ("Box", "Separable", "NonNegativeL1", "L1Ball"):
+        if type(penalty).__name__ in (
+            "Box",
+            "Separable",
+            "NonNegativeL1",
+            "NonNegativeGroupL2",
+            "L1Ball",
+        ):
             outside = missed_by(penalty, exact(w)) > 0
             assert outside == (penalty.value(w) == inf)
         nearest = penalty.feasible(w)
@@ -73,6 +79,7 @@ def test_values_are_infinite_outside_of_the_domain_alone(penalty, rng):
         (R.NormEpigraph(1), [1.0, -2.0, 3.0]),
         (R.NormEpigraph(np.inf), [1.0, -2.0, 2.0]),
         (R.NonNegativeL1(), [0.0, 2.0]),
+        (R.NonNegativeGroupL2(2).for_n_features(2), [0.0, 2.0]),
     ],
     ids=str,
 )
@@ -208,7 +215,8 @@ SYMMETRIC = (
 CHAINS = R.TotalVariation, R.FusedLasso, R.GeneralizedLasso, R.GraphTotalVariation
 WITH_CONES = (
     R.L1, R.NonNegativeL1, R.SquaredL2, R.ElasticNet, R.Box, R.WeightedL1, R.Separable, R.L2Norm,
-    R.LInf, R.GroupL2, R.SparseGroup, R.L1Ball, R.SquaredL2OnL1Ball, R.ElasticNetBall, *CHAINS,
+    R.LInf, R.GroupL2, R.NonNegativeGroupL2, R.SparseGroup, R.L1Ball, R.SquaredL2OnL1Ball,
+    R.ElasticNetBall, *CHAINS,
 )  # fmt: skip
 WITH_CONES_OF_OUTPUTS = R.GroupLInf, R.GroupL1Squared, R.SquaredGroupL2, R.GroupElasticNet
 QUADRATIC = R.SquaredL2, R.GroupL1Squared, R.SquaredGroupL2
