@@ -7,12 +7,17 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 
 import skpd
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "doc"))
+import shared_docstrings
 
 NOT_IMPORTED = ("__main__", "_kernels") + (() if find_spec("distributed") else ("skpd.dask",))
 MODULES = ["skpd"] + [
@@ -95,3 +100,31 @@ print({package}.PdproxSVC.__doc__)
 """
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert process.stdout.split() == ["None"], process.stderr
+
+
+def test_shared_docstrings_are_current():
+    changed = shared_docstrings.main(write=False)
+    assert changed == [], "run python doc/shared_docstrings.py"
+
+
+def test_shared_docstrings_replace_what_was_edited():
+    table = tomllib.loads(shared_docstrings.TABLE.read_text(encoding="utf-8"))
+    table["tol"]["text"] = "tol : float, default=1.0\n    Another text."
+    source = (shared_docstrings.ROOT / "skpd/estimators/svm.py").read_text(encoding="utf-8")
+    shared = {"PdproxSVC": shared_docstrings.texts(table)["estimators.svm.PdproxSVC"]}
+    text = shared_docstrings.updated(source, shared)
+    assert "    tol : float, default=1.0\n        Another text.\n    max_iter : int" in text
+    assert shared_docstrings.updated(text, shared) == text
+    assert text.count("\n") < source.count("\n")
+
+
+def test_shared_docstrings_name_what_is_missing():
+    shared = {"PdproxSVC": {("Parameters", "temperature"): (["temperature : float"], False)}}
+    source = (shared_docstrings.ROOT / "skpd/estimators/svm.py").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"PdproxSVC has no \[\('Parameters', 'temperature'\)\]"):
+        shared_docstrings.updated(source, shared)
+
+
+def test_no_docstring_has_a_place_holder():
+    for path in sorted((shared_docstrings.ROOT / "skpd").rglob("*.py")):
+        assert not re.search(r"^ *\{\w+\}$", path.read_text(encoding="utf-8"), re.MULTILINE), path

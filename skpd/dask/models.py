@@ -312,11 +312,31 @@ def mean_of(values: da.Array, weights: da.Array | None) -> da.Array:
 class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
     """`skpd.PdproxSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import PdproxSVC
     >>> model = PdproxSVC(0.01).fit(X, X[:, 0] > 0.0)
     >>> model.certificate_.relative_gap <= model.tol
@@ -330,11 +350,31 @@ class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
 class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
     """`skpd.GroupLassoSVC` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import GroupLassoSVC
     >>> model = GroupLassoSVC(0.01, groups=2).fit(X, X[:, 0] > 0.0)
     >>> model.certificate_.relative_gap <= model.tol
@@ -348,11 +388,31 @@ class GroupLassoSVC(ClassifierOnDask, group_lasso.GroupLassoSVC):
 class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifier):
     """`skpd.ElasticNetPDClassifier` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import ElasticNetPDClassifier
     >>> model = ElasticNetPDClassifier(0.01).fit(X, X[:, 0] > 0.0)
     >>> model.certificate_.relative_gap <= model.tol
@@ -366,11 +426,31 @@ class ElasticNetPDClassifier(ClassifierOnDask, elastic_net.ElasticNetPDClassifie
 class LogisticPD(ClassifierOnDask, logistic.LogisticPD):
     """`skpd.LogisticPD` of two classes for arrays and dataframes of Dask, held by workers.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import LogisticPD
     >>> model = LogisticPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] > 0.0)
     >>> model.certificate_.relative_gap <= model.tol
@@ -385,11 +465,31 @@ class LogisticPD(ClassifierOnDask, logistic.LogisticPD):
 class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
     """`skpd.PdproxRegressor` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import PdproxRegressor
     >>> model = PdproxRegressor(0.01).fit(X, X[:, 0])
     >>> model.certificate_.relative_gap <= model.tol
@@ -403,11 +503,31 @@ class PdproxRegressor(RegressorOnDask, regression.PdproxRegressor):
 class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
     """`skpd.LassoPDCertified` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import LassoPDCertified
     >>> model = LassoPDCertified(0.01).fit(X, X[:, 0])
     >>> model.certificate_.relative_gap <= model.tol
@@ -421,11 +541,31 @@ class LassoPDCertified(RegressorOnDask, lasso.LassoPDCertified):
 class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     """`skpd.ElasticNetPD` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import ElasticNetPD
     >>> model = ElasticNetPD(0.01).fit(X, X[:, 0])
     >>> model.certificate_.relative_gap <= model.tol
@@ -439,11 +579,31 @@ class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
 class PoissonPD(MeansOnDask, counts_and_costs.PoissonPD):
     """`skpd.PoissonPD` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import PoissonPD
     >>> model = PoissonPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] ** 2)
     >>> model.certificate_.relative_gap <= model.tol
@@ -457,11 +617,31 @@ class PoissonPD(MeansOnDask, counts_and_costs.PoissonPD):
 class GammaPD(MeansOnDask, counts_and_costs.GammaPD):
     """`skpd.GammaPD` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import GammaPD
     >>> model = GammaPD(alpha=0.01, penalty="l2").fit(X, X[:, 0] ** 2 + 1.0)
     >>> model.certificate_.relative_gap <= model.tol
@@ -475,11 +655,31 @@ class GammaPD(MeansOnDask, counts_and_costs.GammaPD):
 class TweediePD(MeansOnDask, counts_and_costs.TweediePD):
     """`skpd.TweediePD` for arrays and dataframes of Dask, whose rows workers hold.
 
-    {sections_on_dask}
+    Parameters, attributes, errors and warnings are those of the estimator for data in memory,
+    with the additions below. X is chunked by rows, in arrays or CSR matrices, and so are y and
+    the weights. Data in memory, such as the folds of a grid search, are fitted as by that
+    estimator, without workers.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The client whose workers hold the rows. By default the current client, or, if there is
+        none, the client of a new local cluster, with a warning.
+
+    Attributes
+    ----------
+    communication_ : Communication
+        Rounds, bytes and seconds of the communication with the workers, and the number of
+        workers that were lost. There is none after a fit to data in memory.
+    dual_coef_ : dask.array.Array
+        The dual point, chunked as the rows are; an array for data in memory.
 
     Examples
     --------
-    {example_on_dask}
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=None)
+    >>> X = da.random.default_rng(0).normal(size=(1000, 6), chunks=(250, 6))
     >>> from skpd.dask import TweediePD
     >>> model = TweediePD(alpha=0.01, power=1.5, penalty="l2").fit(X, X[:, 0] ** 2)
     >>> model.certificate_.relative_gap <= model.tol

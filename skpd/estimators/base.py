@@ -9,7 +9,6 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._compat import _fit_context, with_callbacks
-from .._docstrings import documented
 from .._typing import (
     Array,
     ArrayLike,
@@ -40,7 +39,7 @@ Method = TypeVar("Method", bound=Callable)
 
 def fit_method(method: Method) -> Method:
     """Decorate a method that fits: it then validates parameters and informs callbacks."""
-    return documented(_fit_context(prefer_skip_nested_validation=True)(with_callbacks(method)))
+    return _fit_context(prefer_skip_nested_validation=True)(with_callbacks(method))
 
 
 class PrimalDualEstimator(SolvedModel):
@@ -75,14 +74,35 @@ class PrimalDualEstimator(SolvedModel):
     ) -> Self:
         """Fit the model and certify it.
 
-        {X_of_fit}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets; in two dimensions only for models of several targets. For classifiers labels
             of classes, at least two of which need samples of positive weight.
-        {sample_weight_of_fit}
-        {offset_of_fit}
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row. With negative ones the objective is not convex, so
+            that nothing could be proven of it.
+        offset : float or array-like of shape (n_samples,), default=None
+            Numbers that are added to the predictions x.w + b, such as the logarithm of an exposure
+            for a model of counts; for more than two classes of shape (n_samples, n_classes); one
+            number is that of all rows. Predictions for rows that have an offset must be given it
+            too.
 
-        {results_of_fit}
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         fit = self._problems(X, y, sample_weight, self._checked_offset(offset))
         return self._fit(fit, sample_weight)

@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._compat import HasMethods, Interval, StrOptions, _fit_context
-from .._docstrings import documented
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
 from .._warn import warn
@@ -174,7 +173,6 @@ class LPBoostClassifier(
         tags.classifier_tags.multi_class = False
         return tags
 
-    @documented
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None) -> Self:
         """Fit the mixture and certify it.
@@ -185,7 +183,10 @@ class LPBoostClassifier(
             Training data, taken in float64.
         y : array-like of shape (n_samples,)
             Labels of two classes.
-        {sample_weight_of_fit}
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row. With negative ones the objective is not convex, so
+            that nothing could be proven of it.
 
         Returns
         -------

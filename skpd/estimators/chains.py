@@ -61,7 +61,17 @@ class _ChainEstimator(ChainAttributes, WarmStartParameters, PrimalDualEstimator,
             The labels of the tokens of each sequence, at least two different ones, of any type
             that can be hashed.
 
-        {results_of_fit}
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         return self._fit(self._problems(X, y, None))
 
@@ -151,10 +161,66 @@ class ChainCRF(_ChainEstimator):
 
     with the score sum_t x[t].W[:, y[t]] + sum_t T[y[t], y[t + 1]] of a labeling.
 
-    {parameters_of_chains}
-    {stopping_of_chains}
+    Parameters
+    ----------
+    alpha : float, default=1e-2
+        Weight of the penalty, greater than 0.
+    penalty : {"l2", "l1", "group"}, default="l2"
+        Half the squared norm of all weights, including those of the transitions; the sum of
+        their sizes; or the sum of the Euclidean norms of groups, times the square root of the
+        number of labels: the weights of a feature for all labels, and the transitions from a
+        label.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most
+        the share ``tol`` of what any model could improve on the model 0.
+    max_iter : int, default=10_000
+        Iterations at most.
+    warm_start : bool, default=False
+        Start from the last fit's coefficients where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        Not used.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
-    {attributes_of_chains}
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+        The weights of the features for each label, in the precision of X.
+    transitions_ : ndarray of shape (n_labels, n_labels)
+        The weights of a label, by rows, before another.
+    intercept_ : ndarray of shape (n_labels,)
+        0: all weights are penalised. A constant feature adds intercepts that are penalised.
+    classes_ : ndarray of shape (n_labels,)
+        The labels.
+    dual_coef_ : ndarray of shape (n_tokens * n_labels + n_labels ** 2,)
+        The dual solution: for each token and label the probability of this label in a mixture
+        of labelings, less 1 for the true label; and such differences for the transitions, as
+        means over all neighbours.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the model 0, compared with ``tol``.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str
+        The method that finished. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -220,16 +286,72 @@ class ChainM3N(WithOptions, _ChainEstimator):
     with the score sum_t x[t].W[:, y[t]] + sum_t T[y[t], y[t + 1]] of a labeling and h the number
     of tokens with another label, which is not divided by the length of the sequence.
 
-    {parameters_of_chains}
+    Parameters
+    ----------
+    alpha : float, default=1e-2
+        Weight of the penalty, greater than 0.
+    penalty : {"l2", "l1", "group"}, default="l2"
+        Half the squared norm of all weights, including those of the transitions; the sum of
+        their sizes; or the sum of the Euclidean norms of groups, times the square root of the
+        number of labels: the weights of a feature for all labels, and the transitions from a
+        label.
     solver : {"auto", "agm"}, default="auto"
         "agm" is the method of Zhang et al.: accelerated gradients on the maximum over labelings,
         smoothed by the sum-product algorithm, (46).
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
         ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`.
-    {stopping_of_chains}
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most
+        the share ``tol`` of what any model could improve on the model 0.
+    max_iter : int, default=10_000
+        Iterations at most.
+    warm_start : bool, default=False
+        Start from the last fit's coefficients where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        Not used.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
-    {attributes_of_chains}
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_labels, n_features)
+        The weights of the features for each label, in the precision of X.
+    transitions_ : ndarray of shape (n_labels, n_labels)
+        The weights of a label, by rows, before another.
+    intercept_ : ndarray of shape (n_labels,)
+        0: all weights are penalised. A constant feature adds intercepts that are penalised.
+    classes_ : ndarray of shape (n_labels,)
+        The labels.
+    dual_coef_ : ndarray of shape (n_tokens * n_labels + n_labels ** 2,)
+        The dual solution: for each token and label the probability of this label in a mixture
+        of labelings, less 1 for the true label; and such differences for the transitions, as
+        means over all neighbours.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the model 0, compared with ``tol``.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str
+        The method that finished. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------

@@ -12,7 +12,6 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import available_if
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import (
@@ -111,45 +110,76 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
         specification = self._specification()
         return formulate_shards_of_classes(specification, classes, loss, shards_of)
 
-    @documented
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Signed distances to the hyperplanes, up to the norm of the coefficients.
 
-        {scores_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where ``classes_[1]`` is predicted.
         """
         scores = self._scores(X, offset)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    @documented
     def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict class labels.
 
-        {labels_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
         """
         scores = self.decision_function(X, offset)
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[chosen]
 
     @available_if(_has_probabilities)
-    @documented
     def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict probabilities of the classes, for the logistic loss or the softmax.
 
         For more than two classes handled one-vs-rest, the probabilities of the single classes are
         divided by their sum.
 
-        {probabilities_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The classes are in the order of ``classes_``.
         """
         return np.exp(self._log_probabilities(X, offset))
 
     @available_if(_has_probabilities)
-    @documented
     def predict_log_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict logarithms of the probabilities of the classes.
 
         The logarithms are finite where the results of `predict_proba` underflow.
 
-        {log_probabilities_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            The classes are in the order of ``classes_``.
         """
         return self._log_probabilities(X, offset)
 

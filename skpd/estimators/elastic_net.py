@@ -94,17 +94,81 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
         ``positive``, ``penalty_weights`` or ``bounds``.
-    {penalty_weights_and_bounds}
-    {solver_and_solver_options_of_elastic_net}
-    {tol_max_iter_and_fit_intercept}
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is
+        multiplied, for penalties of single coefficients. Features with a weight of 0 are not
+        penalised; with an infinite weight they are left out, with a coefficient of 0.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
+        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+    solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
+        the accelerated gradient method of Zhang et al., see `skpd.solvers.published.agm.agm`.
+        "cd" and "approx" are the coordinate methods of `LassoPDCertified`, without an
+        ``l1_radius``. "pdbfw" is primal-dual block Frank-Wolfe, for an ``l1_radius`` and an
+        ``l1_ratio`` below 1, see `skpd.solvers.published.pdbfw.pdbfw`. As printed, which is
+        its default, it needs a smooth loss such as the squared loss or the smoothed hinge, and
+        can take thousands of passes over the data; ``solver_options={"step_size":
+        "line-search"}`` takes any loss, and fewer passes. `fit` raises a ValueError for a
+        solver that does not apply.
+    solver_options : dict, default=None
+        Options of a named solver; the functions above describe them.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+    max_iter : int, default=50_000
+        Iterations at most. An iteration is a Newton step, a pass over the rows or the
+        coordinates, or, in a method of gradients, about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept (for each output or class), which is not penalised.
     warm_start : bool, default=False
         Start from the last fit's primal and dual solution where the shapes agree.
-    {random_state_and_verbose}
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
-    {linear_model_and_certificates_of_targets}
-    {solver_and_convergence}
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients, in the precision of X.
+    intercept_ : float, or ndarray of shape (n_targets,)
+        Intercept; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
+        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value. For several targets a
+        `Certificates`: a sequence with one for each target and the attributes, such as
+        ``gap``, of the worst.
+    duality_gap_ : float
+        Length of that interval; the largest for several targets.
+    dual_gap_ : float, or ndarray of shape (n_targets,)
+        Length of the interval of each target, under its name in scikit-learn.
+    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
+        ``coef_`` in sparse format.
+    relative_gap_ : float
+        The largest length of an interval as a share of what could be improved on the best
+        constant prediction, compared with ``tol``: 0 is optimal, and 1 means that nothing was
+        learnt.
+    gap_history_ : structured ndarray, or list of them for several targets
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
     Raises
     ------
@@ -112,7 +176,12 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
         In `fit`, if the solver does not apply, or if ``l1_radius`` is given together with
         ``positive``, ``penalty_weights`` or ``bounds``.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -122,7 +191,10 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
 
     References
     ----------
-    {elastic_net_papers}
+    Lei, Zhuo, Caramanis, Dhillon, Dimakis: Primal-dual block Frank-Wolfe. NeurIPS 2019.
+
+    Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
+    methods: algorithmic extensions and empirical studies, 2011.
 
     Examples
     --------
@@ -169,24 +241,94 @@ class ElasticNetPDClassifier(
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
         ``penalty_weights`` or ``bounds``.
-    {penalty_weights_and_bounds}
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is
+        multiplied, for penalties of single coefficients. Features with a weight of 0 are not
+        penalised; with an infinite weight they are left out, with a coefficient of 0.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
+        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
     loss : str or MarginLoss, default="hinge"
-        {names_of_margin_losses}
-    {solver_and_solver_options_of_elastic_net}
-    {tol_max_iter_and_fit_intercept}
-    {class_weight}
-    {warm_start}
+        The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
+        "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,
+        or one of a class of your own (`skpd.losses.MarginLoss` describes how).
+    solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
+        the accelerated gradient method of Zhang et al., see `skpd.solvers.published.agm.agm`.
+        "cd" and "approx" are the coordinate methods of `LassoPDCertified`, without an
+        ``l1_radius``. "pdbfw" is primal-dual block Frank-Wolfe, for an ``l1_radius`` and an
+        ``l1_ratio`` below 1, see `skpd.solvers.published.pdbfw.pdbfw`. As printed, which is
+        its default, it needs a smooth loss such as the squared loss or the smoothed hinge, and
+        can take thousands of passes over the data; ``solver_options={"step_size":
+        "line-search"}`` takes any loss, and fewer passes. `fit` raises a ValueError for a
+        solver that does not apply.
+    solver_options : dict, default=None
+        Options of a named solver; the functions above describe them.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+    max_iter : int, default=50_000
+        Iterations at most. An iteration is a Newton step, a pass over the rows or the
+        coordinates, or, in a method of gradients, about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept (for each output or class), which is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply ``sample_weight``.
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
     n_jobs : int, default=None
         Threads over the classes of a one-vs-rest fit.
-    {random_state_and_verbose}
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
-    {linear_model_of_classes}
-    {classes_and_certificates}
-    {solver_and_convergence}
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the precision of X.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        Dual solution theta: up to the tolerance, the derivative of each sample's loss
+        with respect to its prediction.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value. For one-vs-rest a `Certificates`:
+        a sequence with one for each class and the attributes, such as ``gap``, of the worst.
+    duality_gap_ : float
+        Length of that interval; the largest for one-vs-rest.
+    relative_gap_ : float
+        The largest length of an interval as a share of what could be improved on the best
+        constant prediction, compared with ``tol``: 0 is optimal, and 1 means that nothing was
+        learnt.
+    gap_history_ : structured ndarray, or list of them for one-vs-rest
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -195,7 +337,10 @@ class ElasticNetPDClassifier(
 
     References
     ----------
-    {elastic_net_papers}
+    Lei, Zhuo, Caramanis, Dhillon, Dimakis: Primal-dual block Frank-Wolfe. NeurIPS 2019.
+
+    Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
+    methods: algorithmic extensions and empirical studies, 2011.
 
     Examples
     --------

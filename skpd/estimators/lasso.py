@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow
 from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
@@ -129,22 +128,42 @@ class LassoLike(LassoAttributes, PrimalDualRegressor):
     _fits_alpha_0: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
 
-    @documented
     def fit(  # type: ignore[override]
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, check_input: bool = True,
         offset: PerRow = None,
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.
 
-        {X_of_fit}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets; with a column for each of several.
-        {sample_weight_of_fit}
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row. With negative ones the objective is not convex, so
+            that nothing could be proven of it.
         check_input : bool, default=True
             Ignored, there for compatibility with scikit-learn: the data are always checked.
-        {offset_of_fit}
+        offset : float or array-like of shape (n_samples,), default=None
+            Numbers that are added to the predictions x.w + b, such as the logarithm of an exposure
+            for a model of counts; for more than two classes of shape (n_samples, n_classes); one
+            number is that of all rows. Predictions for rows that have an offset must be given it
+            too.
 
-        {results_of_fit}
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         return super().fit(X, y, sample_weight, offset)
 
@@ -169,17 +188,87 @@ class LassoPDCertified(FitParameters, WithOptions, LassoLike):
         With 0 the model is least squares.
     positive : bool, default=False
         Whether the coefficients must not be negative.
-    {penalty_weights_and_bounds}
-    {solver_and_solver_options_of_lasso}
-    {tol_max_iter_and_fit_intercept}
-    {warm_start_random_state_and_verbose}
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is
+        multiplied, for penalties of single coefficients. Features with a weight of 0 are not
+        penalised; with an infinite weight they are left out, with a coefficient of 0.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
+        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+    solver : {"auto", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
+        "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"
+        the accelerated one of Fercoq and Richtárik (2015), whose coefficients are small
+        where those of the others are 0. Both copy X once unless it is stored by columns
+        (CSC, Fortran order), and minimise over the intercept after every step, as if columns
+        and targets were centred. See `skpd.solvers.coordinates`.
+    solver_options : dict, default=None
+        Options of "cd": ``average`` (bool), whether the average of the last iterates is
+        taken instead of the last one, and ``burn_in`` (float in [0, 1)), the share of the
+        iterates before the average begins.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+    max_iter : int, default=50_000
+        Iterations at most. An iteration is a Newton step, a pass over the rows or the
+        coordinates, or, in a method of gradients, about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept (for each output or class), which is not penalised.
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
-    {linear_model_and_certificates_of_targets}
-    {solver_and_convergence}
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients, in the precision of X.
+    intercept_ : float, or ndarray of shape (n_targets,)
+        Intercept; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_targets, n_samples)
+        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value. For several targets a
+        `Certificates`: a sequence with one for each target and the attributes, such as
+        ``gap``, of the worst.
+    duality_gap_ : float
+        Length of that interval; the largest for several targets.
+    dual_gap_ : float, or ndarray of shape (n_targets,)
+        Length of the interval of each target, under its name in scikit-learn.
+    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
+        ``coef_`` in sparse format.
+    relative_gap_ : float
+        The largest length of an interval as a share of what could be improved on the best
+        constant prediction, compared with ``tol``: 0 is optimal, and 1 means that nothing was
+        learnt.
+    gap_history_ : structured ndarray, or list of them for several targets
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------

@@ -49,13 +49,54 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
         coefficients of all classes for the first feature, then for the next.
     l1_ratio : float, default=None
         Share of the l1 norm for "elasticnet" and "sparse_group", in [0, 1]; 0.5 by default.
-    {groups_of_names}
-    {penalty_weights_and_bounds}
-    {constraints}
-    {solver_and_solver_options}
-    {tol_max_iter_and_fit_intercept}
-    {class_weight}
-    {warm_start_random_state_and_verbose}
+    groups : "auto", int, array-like, list or dict, default=None
+        The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is
+        multiplied, for penalties of single coefficients. Features with a weight of 0 are not
+        penalised; with an infinite weight they are left out, with a coefficient of 0.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
+        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+    constraints : scipy.optimize.LinearConstraint or list of them, default=None
+        Linear constraints ``lb <= A @ coef <= ub`` on the coefficients (of each class), for A
+        of shape (n_constraints, n_features), an array or sparse: for monotone effects, a given
+        sum of coefficients, or effects of groups that must not differ. The constraints hold up
+        to the rounding errors of ``A @ coef``. With them ``solver`` must be "auto", there may
+        be a few thousand constraints, and a few thousand samples or features; features that
+        occur in a constraint must be penalised.
+    solver : {"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
+        "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
+        sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
+        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or a
+        squared l2 penalty without an intercept. `fit` raises a ValueError for a solver that
+        does not apply.
+    solver_options : dict, default=None
+        Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
+        (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
+        (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
+        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+    max_iter : int, default=50_000
+        Iterations at most. An iteration is a Newton step, a pass over the rows or the
+        coordinates, or, in a method of gradients, about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept (for each output or class), which is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply ``sample_weight``.
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -67,12 +108,35 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
     dual_coef_ : ndarray of shape (1, n_samples) or (n_samples, n_classes)
         Dual solution theta: up to the tolerance, the derivative of each sample's loss with respect
         to its scores.
-    {constraint_multipliers}
-    {groups_found}
+    constraint_multipliers_ : ndarray of shape (n_constraints,) or (n_classes, n_constraints)
+        Only with ``constraints``: their multipliers, at least 0 at ``ub`` and at most 0 at
+        ``lb``. Raising a bound by a small t lowers the optimal objective by t times this.
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    {certificate}
-    {solver_and_convergence}
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
     Raises
     ------
@@ -80,7 +144,12 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
         In `fit`, if a class has no samples of positive weight, or if more than two classes are
         given in blocks.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------

@@ -74,12 +74,20 @@ class MatrixCompletionPD(
         "pdprox-dual" is the published method, see `skpd.solvers.published.pdprox.pdprox_dual`.
     solver_options : dict, default=None
         Options of the solver.
-    {tol}
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=5_000
         Iterations at most; each takes a partial singular value decomposition.
     warm_start : bool, default=False
         Start from the last fit where it had the same labels.
-    {random_state_and_verbose}
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -105,7 +113,16 @@ class MatrixCompletionPD(
     dual_coef_ : ndarray of shape (n_ratings,) or (n_ratings, n_levels - 1)
         Dual solution theta: up to the tolerance, the derivative of the loss with respect to each
         prediction.
-    {certificate}
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
     solver_ : str
         The method that finished. The :ref:`reference <solvers>` lists all names.
     converged_ : bool
@@ -117,7 +134,12 @@ class MatrixCompletionPD(
     feature_names_in_ : ndarray of shape (2,)
         Names of the columns of the pairs, where they had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -194,7 +216,17 @@ class MatrixCompletionPD(
             Weights of the ratings, non-negative and not all zero; 1 by default. For a sparse
             matrix in the order of its stored values as CSR.
 
-        {results_of_fit}
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         return self._fit(self._problems(X, y, sample_weight), sample_weight)
 

@@ -11,7 +11,6 @@ from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval, StrOptions
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
@@ -90,14 +89,18 @@ class MetricSVC(
         `PdproxSVC`, that leaves no coefficient free.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
-    {groups_of_names}
+    groups : "auto", int, array-like, list or dict, default=None
+        The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
     solver : {"auto", "agm"}, default="auto"
         "auto" is the method of cutting planes. "agm" is that of Zhang et al.: accelerated
         gradients on a maximum that is smoothed by dynamic programming, for a few thousand samples.
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
         ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`.
-    {tol}
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=10_000
         Iterations at most: problems of cutting planes, or gradients.
     fit_intercept : bool, default=True
@@ -105,7 +108,11 @@ class MetricSVC(
         other metrics depend on the order of the samples, which an intercept does not change.
     warm_start : bool, default=False
         Start from the last fit's coefficients where the shapes agree.
-    {unused_random_state_and_verbose}
+    random_state : int, RandomState instance or None, default=None
+        Not used.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -121,13 +128,39 @@ class MetricSVC(
         The mean of y' - y over a convex combination of labelings, the dual solution. For
         "roc_auc" the share of the samples of the other class with which a sample makes a pair
         that counts, negative for positive samples.
-    {groups_found}
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
     classes_ : ndarray of shape (2,)
         Class labels.
-    {certificate}
-    {solver_and_convergence}
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -189,11 +222,25 @@ class MetricSVC(
     def fit(self, X: MatrixLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Fit the classifier and certify it.
 
-        {X_of_fit}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
         y : array-like of shape (n_samples,)
             Class labels, of two classes.
 
-        {results_of_fit}
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         return self._fit(self._problems(X, y, None))
 
@@ -271,11 +318,12 @@ class MetricSVC(
         kind = PrecisionAtK if self.metric == "precision_at_k" else RecallAtK
         return kind(signs, self._cut(signs))
 
-    @documented
     def decision_function(self, X: MatrixLike) -> Array:
         """Signed distances to the hyperplane, up to the norm of the coefficients.
 
-        {X_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -286,11 +334,12 @@ class MetricSVC(
         X = validated(self, X, reset=False, **_DATA)
         return linear_predictions(X, self._coef_rows, self.intercept_ - self.threshold_)[:, 0]
 
-    @documented
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict class labels.
 
-        {X_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------

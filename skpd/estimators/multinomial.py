@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 from scipy.special import log_softmax
 
 from .._compat import Interval, StrOptions
-from .._docstrings import documented
 from .._typing import Array, ClassWeight, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
@@ -38,12 +37,47 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
         plus 1 over the score of the class, at least 0.
     penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
             Penalty, default="l2"
-        {matrix_penalties}
-    {l1_ratio_of_matrix_penalties}
-    {solver_and_solver_options}
-    {tol_max_iter_and_fit_intercept}
-    {class_weight}
-    {warm_start_random_state_and_verbose}
+        For the matrix W of coefficients with a row w^j for each feature: the sum of the Euclidean
+        norms of the rows ("l21", which selects the same features for all outputs or classes), of
+        their largest sizes ("l1inf"), or of their squared l1 norms ("exclusive", by which outputs
+        compete for features); the sum of the singular values ("trace", for a low rank); the square
+        of the l2,1 norm ("squared_groups"); for all entries of W the l1 norm ("l1") or half the
+        sum of the squares ("l2"). A `Penalty` is one of the rows of W, one after the other.
+    l1_ratio : float, default=1.0
+        Share of the penalty "l21" or "l1", in [0, 1]; the rest is half the squared Frobenius
+        norm.
+    solver : {"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
+        "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
+        sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
+        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or a
+        squared l2 penalty without an intercept. `fit` raises a ValueError for a solver that
+        does not apply.
+    solver_options : dict, default=None
+        Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
+        (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
+        (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
+        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+    max_iter : int, default=50_000
+        Iterations at most. An iteration is a Newton step, a pass over the rows or the
+        coordinates, or, in a method of gradients, about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept (for each output or class), which is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply ``sample_weight``.
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -56,10 +90,35 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
     dual_coef_ : ndarray of shape (n_samples, n_classes)
         Dual solution theta: for the softmax, up to the tolerance, the probabilities of the
         classes, less 1 for the true class.
-    {certificate}
-    {solver_and_convergence}
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -74,7 +133,8 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
 
     Dünner, Forte, Takáč, Jaggi: Primal-dual rates and certificates. ICML 2016.
 
-    {pdprox_paper}
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015.
 
     Examples
     --------
@@ -112,11 +172,12 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
             formulate_classes(specification, X, labels, weights, classes, LOSSES[self.loss](K))
         ]
 
-    @documented
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The scores of the classes.
 
-        {X_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
         offset : None
             There is none.
 

@@ -139,27 +139,102 @@ class MKLClassifier(KernelClassifier, SeveralKernels):
 
     Parameters
     ----------
-    {alpha_and_kernels}
-    {loss_of_margin}
-    {solver_of_kernels}
-    {tol_max_iter_and_fit_intercept}
-    {class_weight}
+    alpha : float, default=1e-2
+        Weight of the penalty beside the *mean* loss, greater than 0.
+    kernels : list or "precomputed", default=("linear", "rbf")
+        The kernels. Each is a name of `sklearn.metrics.pairwise.pairwise_kernels`, a function
+        of two matrices that returns the values between all of their rows, or a pair of one of
+        these and a dict of its parameters, such as ``("rbf", {"gamma": 0.1})``; gamma is
+        "scale" by default, as for `KernelPdproxSVC`. With "precomputed" X holds the values of
+        all kernels, in the shape (n_samples, n_training_samples, n_kernels). All must be
+        positive semidefinite.
+    penalty : {"sum", "half_square"}, default="sum"
+        The sum of the norms of the functions, or half its square. Both have the same models,
+        for different alpha, and leave kernels out.
+    scale_kernels : bool, default=True
+        Whether each kernel is divided by its mean value k(x_i, x_i) at the training rows, so
+        that the norms of functions are comparable.
+    loss : str or MarginLoss, default="hinge"
+        The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
+        "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,
+        or one of a class of your own (`skpd.losses.MarginLoss` describes how).
+    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
+        "auto" is the fastest method known for the problem. The "pdprox" methods are the
+        published ones in the features of a factor of the kernel matrices, the paper's update
+        (18).
+    solver_options : dict, default=None
+        Options of a named solver, see `skpd.solvers.published.pdprox`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+    max_iter : int, default=50_000
+        Iterations at most. An iteration is a Newton step, a pass over the rows or the
+        coordinates, or, in a method of gradients, about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept (for each output or class), which is not penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply ``sample_weight``.
     n_jobs : int, default=None
         Threads over the classes of a one-vs-rest fit.
-    {random_state_and_verbose}
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_classes, n_kernels)
         The norms ||f_k|| over their sum: the share of each kernel, 0 where it is left out.
-    {support}
-    {intercepts_and_dual_coef}
+    support_ : ndarray of shape (n_support,)
+        The training rows with a part in the model.
+    support_vectors_ : {array, sparse matrix} of shape (n_support, n_features)
+        The features of these rows; not there for precomputed kernels.
+    n_support_ : ndarray of shape (n_classes,), or (1,) for regression
+        The number of these rows in each class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        Dual solution theta: up to the tolerance, the derivative of each sample's loss
+        with respect to its prediction.
     support_coef_ : ndarray of shape (n_outputs, n_kernels, n_support)
         The weights a of the rows in ``support_``, with f_k = sum_i a_ki k_k(x_i, .).
-    {classes_and_certificates}
-    {solver_and_convergence}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value. For one-vs-rest a `Certificates`:
+        a sequence with one for each class and the attributes, such as ``gap``, of the worst.
+    duality_gap_ : float
+        Length of that interval; the largest for one-vs-rest.
+    relative_gap_ : float
+        The largest length of an interval as a share of what could be improved on the best
+        constant prediction, compared with ``tol``: 0 is optimal, and 1 means that nothing was
+        learnt.
+    gap_history_ : structured ndarray, or list of them for one-vs-rest
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -168,7 +243,11 @@ class MKLClassifier(KernelClassifier, SeveralKernels):
 
     References
     ----------
-    {multiple_kernel_papers}
+    Bach, Lanckriet, Jordan: Multiple kernel learning, conic duality, and the SMO algorithm.
+    ICML 2004.
+
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015, section 4.5.
 
     Examples
     --------
@@ -192,25 +271,103 @@ class MKLRegressor(KernelRegressor, SeveralKernels):
 
     Parameters
     ----------
-    {alpha_and_kernels}
-    {loss_of_residual}
-    {parameters_of_residual_losses}
-    {solver_of_kernels}
-    {tol_max_iter_and_fit_intercept}
-    {random_state_and_verbose}
+    alpha : float, default=1e-2
+        Weight of the penalty beside the *mean* loss, greater than 0.
+    kernels : list or "precomputed", default=("linear", "rbf")
+        The kernels. Each is a name of `sklearn.metrics.pairwise.pairwise_kernels`, a function
+        of two matrices that returns the values between all of their rows, or a pair of one of
+        these and a dict of its parameters, such as ``("rbf", {"gamma": 0.1})``; gamma is
+        "scale" by default, as for `KernelPdproxSVC`. With "precomputed" X holds the values of
+        all kernels, in the shape (n_samples, n_training_samples, n_kernels). All must be
+        positive semidefinite.
+    penalty : {"sum", "half_square"}, default="sum"
+        The sum of the norms of the functions, or half its square. Both have the same models,
+        for different alpha, and leave kernels out.
+    scale_kernels : bool, default=True
+        Whether each kernel is divided by its mean value k(x_i, x_i) at the training rows, so
+        that the norms of functions are comparable.
+    loss : str or ResidualLoss, default="absolute"
+        The loss: "absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber",
+        "pinball", "squared", an object of `skpd.losses`, or one of a class of your own
+        (`skpd.losses.ResidualLoss` describes how). "squared" carries the factor 1/2, as in
+        `Lasso`.
+    quantile : float, default=None
+        The quantile of the loss "pinball", in (0, 1); 0.5 by default.
+    epsilon : float, default=None
+        Half the width of the tube of "epsilon_insensitive" and "squared_epsilon_insensitive",
+        at least 0, in the unit of y; 0.1 by default.
+    delta : float, default=None
+        The residual beyond which the loss "huber" is linear, greater than 0, in the unit of y;
+        1.35 by default.
+    solver : {"auto", "pdprox-dual", "pdprox-primal"}, default="auto"
+        "auto" is the fastest method known for the problem. The "pdprox" methods are the
+        published ones in the features of a factor of the kernel matrices, the paper's update
+        (18).
+    solver_options : dict, default=None
+        Options of a named solver, see `skpd.solvers.published.pdprox`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
+    max_iter : int, default=50_000
+        Iterations at most. An iteration is a Newton step, a pass over the rows or the
+        coordinates, or, in a method of gradients, about one product with X and one with its
+        transpose.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept (for each output or class), which is not penalised.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
     kernel_weights_ : ndarray of shape (n_kernels,)
         The norms ||f_k|| over their sum: the share of each kernel, 0 where it is left out.
-    {support}
-    {intercept_and_dual_coef}
+    support_ : ndarray of shape (n_support,)
+        The training rows with a part in the model.
+    support_vectors_ : {array, sparse matrix} of shape (n_support, n_features)
+        The features of these rows; not there for precomputed kernels.
+    n_support_ : ndarray of shape (n_classes,), or (1,) for regression
+        The number of these rows in each class.
+    intercept_ : float
+        Intercept; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Dual solution theta: up to the tolerance, the derivative of each sample's loss
+        with respect to its prediction.
     support_coef_ : ndarray of shape (n_kernels, n_support)
         The weights a of the rows in ``support_``, with f_k = sum_i a_ki k_k(x_i, .).
-    {certificate}
-    {solver_and_convergence}
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -219,7 +376,11 @@ class MKLRegressor(KernelRegressor, SeveralKernels):
 
     References
     ----------
-    {multiple_kernel_papers}
+    Bach, Lanckriet, Jordan: Multiple kernel learning, conic duality, and the SMO algorithm.
+    ICML 2004.
+
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015, section 4.5.
 
     Examples
     --------

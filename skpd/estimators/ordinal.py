@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from .._compat import StrOptions, available_if
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design
@@ -74,12 +73,29 @@ class OrdinalPD(
         `PdproxSVC`. It must leave no coefficient free.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
-    {groups_of_names}
-    {penalty_weights_and_bounds}
-    {tol}
+    groups : "auto", int, array-like, list or dict, default=None
+        The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is
+        multiplied, for penalties of single coefficients. Features with a weight of 0 are not
+        penalised; with an infinite weight they are left out, with a coefficient of 0.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
+        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=50_000
         Maximum number of iterations.
-    {warm_start_random_state_and_verbose}
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -97,11 +113,37 @@ class OrdinalPD(
     dual_coef_ : ndarray of shape (n_samples,)
         Dual solution: up to the tolerance, the derivative of the mean loss with respect to the
         score of each sample, times the number of samples.
-    {groups_found}
-    {certificate}
-    {solver_and_convergence}
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -213,11 +255,19 @@ class OrdinalPD(
 
     # Predictions
 
-    @documented
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """How far the score x.w + offset is inside the interval of each class.
 
-        {scores_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where ``classes_[1]`` is predicted.
         """
         z, t = self._scores(X, offset), self.thresholds_
         if len(t) == 1:
@@ -230,24 +280,39 @@ class OrdinalPD(
         """Columns in the order of ``classes_``, given in that of ``order_``."""
         return columns[:, np.argsort(self.order_)]
 
-    @documented
     def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict class labels.
 
-        {labels_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
         """
         scores = self._scores(X, offset)[:, 0]
         return self.order_[np.searchsorted(self.thresholds_, scores, side="left")]
 
     @available_if(_is_logistic)
-    @documented
     def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict probabilities of the classes.
 
         The probability of a class above a threshold is that of the logistic model of this
         threshold. The columns are in the order of ``classes_``.
 
-        {probabilities_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The classes are in the order of ``classes_``.
         """
         above = expit(self._scores(X, offset) - self.thresholds_)
         ends = np.ones((len(above), 1)), np.zeros((len(above), 1))

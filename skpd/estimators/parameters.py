@@ -21,7 +21,6 @@ from .._compat import (
     make_constraint,
     validate_parameter_constraints,
 )
-from .._docstrings import documented
 from .._immutable_base import Value
 from .._typing import ArrayLike, ClassWeight, FeatureBounds, Groups, SolverOptions
 from ..penalties import Penalty, for_features
@@ -237,8 +236,7 @@ def declared(kind: Any) -> Any:
     """Complete an estimator whose parameters are the annotated names in the body of its class.
 
     The constructor takes these in their order, then by keyword the `shared` ones of its bases,
-    and does nothing but keep them. The docstring gets the entries that it shares with others
-    (`skpd._docstrings.documented`).
+    and does nothing but keep them.
     """
     text, own, inherited = kind.__doc__, get_annotations(kind), _shared_of(kind)
     in_order = SHARED_ORDER if inherited else ()
@@ -255,7 +253,7 @@ def declared(kind: Any) -> Any:
     # name of a task from one, and a derived class would have them beside its own.
     del kind.__dataclass_fields__
     kind._find_constraints()
-    return documented(kind)
+    return kind
 
 
 def penalty_by_feature(

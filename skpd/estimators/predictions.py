@@ -7,7 +7,6 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .._checks import require_unmasked
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, Numbers, PerRow
 from ..designs import Design, RowBlocks
 
@@ -23,7 +22,6 @@ class ScoredPredictions:
     def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
         """The score of predictions."""
 
-    @documented
     def score(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None
     ) -> float:
@@ -33,12 +31,15 @@ class ScoredPredictions:
         (`r2_score`), the share of the deviance that models of means explain (`d2_tweedie_score`),
         and the mean over the quantiles of the share of the pinball loss (`d2_pinball_score`).
 
-        {X_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             The targets or class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples; 1 by default.
-        {offset_of_rows}
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
 
         Returns
         -------

@@ -8,7 +8,6 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..formulation.formulate import formulate_outputs
 from ..losses import NonCrossingPinball
@@ -35,13 +34,39 @@ class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegr
         Weight of the penalty, greater than 0.
     penalty : {"l1", "l2", "l21", "l1inf", "exclusive", "trace", "squared_groups"} or \
             Penalty, default="l1"
-        {matrix_penalties}
+        For the matrix W of coefficients with a row w^j for each feature: the sum of the Euclidean
+        norms of the rows ("l21", which selects the same features for all outputs or classes), of
+        their largest sizes ("l1inf"), or of their squared l1 norms ("exclusive", by which outputs
+        compete for features); the sum of the singular values ("trace", for a low rank); the square
+        of the l2,1 norm ("squared_groups"); for all entries of W the l1 norm ("l1") or half the
+        sum of the squares ("l2"). A `Penalty` is one of the rows of W, one after the other.
         Each quantile is an output.
-    {solver_and_solver_options}
-    {tol}
+    solver : {"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
+        "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
+        sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
+        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or a
+        squared l2 penalty without an intercept. `fit` raises a ValueError for a solver that
+        does not apply.
+    solver_options : dict, default=None
+        Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
+        (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
+        (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
+        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=50_000
         Iterations at most.
-    {warm_start_random_state_and_verbose}
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -53,15 +78,40 @@ class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegr
         Dual solution theta: up to the tolerance, a subgradient of a sample's loss with respect
         to its predictions. Where an entry is above ``1 - quantile`` or below ``-quantile``, the
         constraint on the order of the quantiles is active.
-    {certificate}
-    {solver_and_convergence}
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
     Raises
     ------
     ValueError
         In `fit`, if ``quantiles`` are not strictly increasing numbers in (0, 1).
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -87,7 +137,8 @@ class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegr
     Takeuchi, Le, Sears, Smola: Nonparametric quantile estimation. Journal of Machine Learning
     Research 7, 2006.
 
-    {pdprox_paper}
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015.
 
     Examples
     --------
@@ -126,12 +177,14 @@ class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegr
         table = np.repeat(y[:, np.newaxis], n_outputs, axis=1)
         return [formulate_outputs(self._specification(penalty), X, table, sample_weight, used)]
 
-    @documented
     def predict(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict the quantiles.
 
-        {X_of_rows}
-        {offset_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
 
         Returns
         -------

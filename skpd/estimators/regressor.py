@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from .._docstrings import documented
 from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import FormulatedProblems, formulate_shards, require_finite
@@ -73,12 +72,14 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         shards = LocalShards(Shard(X, targets, loss))
         return formulate_shards(self._specification(), shards, loss)
 
-    @documented
     def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict targets.
 
-        {X_of_rows}
-        {offset_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
 
         Returns
         -------

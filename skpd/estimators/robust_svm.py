@@ -87,18 +87,28 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, Prima
         Options of a named solver: ``preset``, the name of an experiment of the paper,
         ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``, ``shuffle``;
         "isg" and "hybrid": ``batch_size``; "hybrid": ``switch``.
-    {tol}
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=50_000
         Iterations at most: Newton steps for "auto", epochs for the others, which also stop where
         their steps have become short.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised. The paper has none.
-    {class_weight}
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply ``sample_weight``.
     warm_start : bool, default=False
         Start from the last fit's solution where the shapes agree. "auto" uses the start where it
         is within ``tol`` already, or where Newton steps are not possible.
-    {n_jobs}
-    {random_state_and_verbose}
+    n_jobs : int, default=None
+        Threads over the classes of a one-vs-rest fit.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -112,8 +122,32 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, Prima
         The optimal lam, the increase of the worst mean loss for a unit of ``epsilon``.
     dual_coef_ : ndarray of shape (1, 2, n_samples) or (n_classes, 2, n_samples)
         Multipliers p and r of each sample's loss with its own and with the other label.
-    {classes_and_certificates}
-    {solver_and_convergence}
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value. For one-vs-rest a `Certificates`:
+        a sequence with one for each class and the attributes, such as ``gap``, of the worst.
+    duality_gap_ : float
+        Length of that interval; the largest for one-vs-rest.
+    relative_gap_ : float
+        The largest length of an interval as a share of what could be improved on the best
+        constant prediction, compared with ``tol``: 0 is optimal, and 1 means that nothing was
+        learnt.
+    gap_history_ : structured ndarray, or list of them for one-vs-rest
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
     Warns
     -----

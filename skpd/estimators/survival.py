@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import require_unmasked, shown
 from .._compat import StrOptions
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -57,12 +56,29 @@ class CoxPD(
         `PdproxSVC`. It must leave no coefficient free.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
-    {groups_of_names}
-    {penalty_weights_and_bounds}
-    {tol}
+    groups : "auto", int, array-like, list or dict, default=None
+        The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
+    penalty_weights : array-like of shape (n_features,), default=None
+        A weight of at least 0 for each feature, by which its part of the penalty is
+        multiplied, for penalties of single coefficients. Features with a weight of 0 are not
+        penalised; with an infinite weight they are left out, with a coefficient of 0.
+    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
+        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=50_000
         Maximum number of iterations.
-    {warm_start_random_state_and_verbose}
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -76,11 +92,37 @@ class CoxPD(
     baseline_ : list of tuple
         For each stratum its label, the times of its events, and the cumulative baseline hazard
         there.
-    {groups_found}
-    {certificate}
-    {solver_and_convergence}
+    groups_ : ndarray of str, of shape (n_features,)
+        Only with ``groups="auto"``: the names of the columns that each feature comes from.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------
@@ -124,18 +166,39 @@ class CoxPD(
     ) -> Self:  # fmt: skip
         """Fit the model and certify it.
 
-        {X_of_fit}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
         y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
             The times, and whether there was an event: two fields, of which the one of bools says
             so, as in scikit-survival; or two columns, time and event (0 or 1).
-        {sample_weight_of_fit}
-        {offset_of_fit}
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row. With negative ones the objective is not convex, so
+            that nothing could be proven of it.
+        offset : float or array-like of shape (n_samples,), default=None
+            Numbers that are added to the predictions x.w + b, such as the logarithm of an exposure
+            for a model of counts; for more than two classes of shape (n_samples, n_classes); one
+            number is that of all rows. Predictions for rows that have an offset must be given it
+            too.
         strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
             Labels of the strata, each with a baseline of its own; one stratum by default. With
             several columns, such as two of a data frame, each combination of values that occurs
             is a stratum, labelled by their tuple.
 
-        {results_of_fit}
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
         """
         fit = self._problems(X, y, sample_weight, offset, strata)
         return self._fit(fit, sample_weight)
@@ -200,14 +263,28 @@ class CoxPD(
         """
         return super().predict(X, offset)
 
-    @documented
     def predict_survival_function(
         self, X: MatrixLike, times: ArrayLike | None = None, offset: PerRow = None,
         strata: PerRow = None,
     ) -> Array:  # fmt: skip
         """Predict the probabilities of no event until given times.
 
-        {survival_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        times : array-like of shape (n_times,), default=None
+            Times, in any order; by default those of the events in `fit`, in increasing order.
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            The strata of the samples, which must be known from `fit`; required if there were
+            several.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_times)
+            The numbers exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the
+            stratum (Breslow, 1974).
         """
         check_is_fitted(self)
         scores = self.predict(X, offset)
@@ -233,19 +310,21 @@ class CoxPD(
             probabilities[rows] = np.exp(-hazards)
         return probabilities
 
-    @documented
     def score(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
         strata: PerRow = None,
     ) -> float:  # fmt: skip
         """The concordance index of the predictions (Harrell, Lee and Mark, 1996).
 
-        {X_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
             Times and events, as in `fit`.
         sample_weight : array-like of shape (n_samples,), default=None
             A pair counts by the product of its weights; 1 by default.
-        {offset_of_rows}
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
         strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
             Only pairs of one stratum are compared.
 

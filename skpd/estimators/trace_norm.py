@@ -38,19 +38,33 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         than 0.
     radius : float or None, default=1.0
         Radius of the ball, greater than 0; None for the trace norm as a penalty.
-    {loss_of_outputs}
+    loss : {"squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", \
+            "hinge", "smoothed_hinge", "squared_hinge", "logistic"} or Loss, default="squared"
+        The loss of each output; "l2_norm" is the Euclidean norm of the residuals of all
+        outputs of a sample. For the last four y holds labels -1 and 1, and `predict` returns
+        decision values, which are positive where 1 is more likely.
     solver : {"auto", "frank-wolfe"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
         "frank-wolfe" is Algorithm 2 of Lei et al. (2019) with its step sizes, for a radius and a
         smooth loss, see `skpd.solvers.published.trace_norm_frank_wolfe`.
     solver_options : dict, default=None
         Options of "frank-wolfe": ``eta``, ``delta``, ``rank`` and ``n_rows``.
-    {tol}
+    tol : float, default=1e-4
+        Stop when the certified relative gap is at most this: the model then leaves at most the
+        share ``tol`` of what any model could improve on the best constant prediction. Where
+        the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=5_000
         Iterations at most.
     fit_intercept : bool, default=True
         Whether to fit an intercept for each output, which is not penalised.
-    {warm_start_random_state_and_verbose}
+    warm_start : bool, default=False
+        Start from the last fit's primal and dual solution where the shapes agree.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that a solver draws: for the order of rows or coordinates, and for
+        the start vectors of norms and of singular vectors.
+    verbose : int, default=0
+        1 prints a line whenever the iterations have doubled or the gap has halved, and the
+        last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -63,10 +77,35 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         prediction.
     rank_ : int
         Rank of ``coef_``, singular values below 1e-8 of the largest not counted.
-    {certificate}
-    {solver_and_convergence}
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns}
+    Warns
+    -----
+    ConvergenceWarning
+        If the relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try.
 
     See Also
     --------

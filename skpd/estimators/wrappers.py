@@ -16,7 +16,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import BaseSearchCV, _VisualBlock, available_if
-from .._docstrings import documented
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 
 Method = TypeVar("Method", bound=Callable)
@@ -37,7 +36,7 @@ def of_last_step(method: Method) -> Method:
         return getattr(last, method.__name__)(X, *others, **named)
 
     has_method = partial(_last_has, name=method.__name__)
-    return available_if(has_method)(documented(cast(Method, of_best)))
+    return available_if(has_method)(cast(Method, of_best))
 
 
 class BestEstimator:
@@ -77,21 +76,48 @@ class BestEstimator:
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """The scores of the classes by the best estimator.
 
-        {scores_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where ``classes_[1]`` is predicted.
         """
 
     @of_last_step
     def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict probabilities of the classes by the best estimator.
 
-        {probabilities_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            The classes are in the order of ``classes_``.
         """
 
     @of_last_step
     def predict_log_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """Predict logarithms of the probabilities of the classes by the best estimator.
 
-        {log_probabilities_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            The classes are in the order of ``classes_``.
         """
 
     @of_last_step
@@ -101,7 +127,22 @@ class BestEstimator:
     ) -> Array:  # fmt: skip
         """Predict the probabilities of no event until given times by the best estimator.
 
-        {survival_of_rows}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        times : array-like of shape (n_times,), default=None
+            Times, in any order; by default those of the events in `fit`, in increasing order.
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            The strata of the samples, which must be known from `fit`; required if there were
+            several.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_times)
+            The numbers exp(-H(t) exp(x.w + offset)), with the cumulative baseline hazard H of the
+            stratum (Breslow, 1974).
         """
 
     @available_if(partial(_last_has, name="regressor"))

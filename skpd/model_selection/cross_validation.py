@@ -170,13 +170,21 @@ class PathCrossValidation(PathSelection[LossFolds], PrimalDualRegressor):
     ) -> Self:  # fmt: skip
         """Choose the parameters by cross-validation, fit the model on all data and certify it.
 
-        {X_of_fit}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; in two dimensions for several outputs only.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples in the fits and in the mean loss of each fold; the average
             over the folds is not weighted, as in `LassoCV`.
-        {offset_of_fit}
+        offset : float or array-like of shape (n_samples,), default=None
+            Numbers that are added to the predictions x.w + b, such as the logarithm of an exposure
+            for a model of counts; for more than two classes of shape (n_samples, n_classes); one
+            number is that of all rows. Predictions for rows that have an offset must be given it
+            too.
         **params : dict
             Parameters of the splitter, with scikit-learn's metadata routing.
 

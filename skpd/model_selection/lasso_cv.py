@@ -34,9 +34,30 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default) for `KFold`, a splitter, or an iterable of
         (train, test) index arrays.
-    {solver_and_solver_options_of_lasso}
-    {tol_max_iter_and_fit_intercept_of_cross_validation}
-    {n_jobs_random_state_and_verbose_of_cross_validation}
+    solver : {"auto", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
+        "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"
+        the accelerated one of Fercoq and Richtárik (2015), whose coefficients are small
+        where those of the others are 0. Both copy X once unless it is stored by columns
+        (CSC, Fortran order), and minimise over the intercept after every step, as if columns
+        and targets were centred. See `skpd.solvers.coordinates`.
+    solver_options : dict, default=None
+        Options of "cd": ``average`` (bool), whether the average of the last iterates is
+        taken instead of the last one, and ``burn_in`` (float in [0, 1)), the share of the
+        iterates before the average begins.
+    tol : float, default=1e-4
+        Relative gap at which each fit stops.
+    max_iter : int, default=50_000
+        Iterations at most of each fit.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    n_jobs : int, default=None
+        Threads over the paths of the folds.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that the solvers draw.
+    verbose : int, default=0
+        For the fit to all data, 1 prints a line whenever the iterations have doubled or the
+        gap has halved, and the last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
@@ -49,11 +70,43 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
     certificates_ : list
         The certificates of all models of the cross-validation, in a list of one element: the
         list of folds, which holds for each fold the list of certificates of its alphas.
-    {linear_model_of_least_squares}
-    {certificate}
-    {solver_and_convergence}
+    coef_ : ndarray of shape (n_features,)
+        Coefficients, in the precision of X.
+    intercept_ : float
+        Intercept; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
 
-    {warns_of_cross_validation}
+    Warns
+    -----
+    ConvergenceWarning
+        If a relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try. Also if the choice is
+        at an end of the alphas and the errors still change there; the largest alpha is no such
+        end where ``alphas`` is a number.
 
     See Also
     --------
@@ -118,21 +171,71 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
         methods of `LassoPDCertified`.
     solver_options : dict, default=None
         Options of a named solver.
-    {tol_max_iter_and_fit_intercept_of_cross_validation}
-    {n_jobs_random_state_and_verbose_of_cross_validation}
+    tol : float, default=1e-4
+        Relative gap at which each fit stops.
+    max_iter : int, default=50_000
+        Iterations at most of each fit.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    n_jobs : int, default=None
+        Threads over the paths of the folds.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that the solvers draw.
+    verbose : int, default=0
+        For the fit to all data, 1 prints a line whenever the iterations have doubled or the
+        gap has halved, and the last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
-    {alpha_and_l1_ratio_chosen}
-    {linear_model_of_least_squares}
-    {certificate}
-    {solver_and_convergence}
+    alpha_ : float
+        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
+    l1_ratio_ : float
+        The l1_ratio chosen, likewise.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients, in the precision of X.
+    intercept_ : float
+        Intercept; 0 without ``fit_intercept``.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Dual solution theta: up to the tolerance, the residuals ``X w + b - y``.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
     mse_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
         Mean squared error of each fold; nan for what Ctrl-C has prevented.
-    {alphas_and_certificates_of_cross_validation}
+    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis where \
+            ``alphas`` holds values
+        The values tried, decreasing.
+    certificates_ : list
+        The certificates of all paths: for every l1_ratio and fold those of its alphas.
 
-    {warns_of_cross_validation}
+    Warns
+    -----
+    ConvergenceWarning
+        If a relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try. Also if the choice is
+        at an end of the alphas and the errors still change there; the largest alpha is no such
+        end where ``alphas`` is a number.
 
     See Also
     --------

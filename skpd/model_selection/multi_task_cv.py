@@ -53,30 +53,94 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
         iterable of (train, test) index arrays. With ``tasks`` a number is one for
         `StratifiedKFold` over the tasks, so that every fold has its share of each: a task needs
         two samples at least, and some task as many as there are folds.
-    {solver_and_solver_options}
-    {tol_max_iter_and_fit_intercept_of_cross_validation}
-    {n_jobs_random_state_and_verbose_of_cross_validation}
+    solver : {"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"}, default="auto"
+        "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
+        "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
+        sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
+        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or a
+        squared l2 penalty without an intercept. `fit` raises a ValueError for a solver that
+        does not apply.
+    solver_options : dict, default=None
+        Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
+        (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
+        (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
+        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`.
+    tol : float, default=1e-4
+        Relative gap at which each fit stops.
+    max_iter : int, default=50_000
+        Iterations at most of each fit.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    n_jobs : int, default=None
+        Threads over the paths of the folds.
+    random_state : int, RandomState instance or None, default=None
+        The random numbers that the solvers draw.
+    verbose : int, default=0
+        For the fit to all data, 1 prints a line whenever the iterations have doubled or the
+        gap has halved, and the last certificate; 2 prints a line for every certificate.
 
     Attributes
     ----------
-    {alpha_and_l1_ratio_chosen}
-    {linear_model_of_outputs}
-    {certificate}
-    {solver_and_convergence}
+    alpha_ : float
+        The alpha chosen; after Ctrl-C of those tried on every fold, if there are any.
+    l1_ratio_ : float
+        The l1_ratio chosen, likewise.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        Coefficients, in the precision of X; without the column of tasks.
+    intercept_ : ndarray of shape (n_outputs,)
+        Intercepts; 0 without ``fit_intercept``.
+    tasks_ : ndarray of shape (n_outputs,)
+        With ``tasks`` only: the task of each row of ``coef_``.
+    dual_coef_ : ndarray of shape (n_samples, n_outputs), or (n_samples,) with ``tasks``
+        Dual solution theta: up to the tolerance, the derivative of the loss with respect to
+        each prediction.
+    certificate_ : Certificate
+        The interval that holds the optimal objective value.
+    duality_gap_ : float
+        Length of that interval.
+    relative_gap_ : float
+        That length as a share of what could be improved on the best constant prediction,
+        compared with ``tol``: 0 is optimal, and 1 means that nothing was learnt.
+    gap_history_ : structured ndarray
+        The best interval over time, with fields n_iter, seconds, primal, dual, gap, and that
+        of the recorded iterate itself, with fields iterate_primal and iterate_dual.
+    solver_ : str, or list of them for one-vs-rest or several targets
+        The method that finished: the value of ``solver``, or with "auto" the method that was
+        chosen, such as "multipliers" or "interior-point", or "null-model" where the best
+        constant prediction is good enough. The :ref:`reference <solvers>` lists all names.
+    converged_ : bool
+        Whether the gap is as small as ``tol`` asks for.
+    n_iter_ : int
+        Iterations; the most of any class or target.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
     loss_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds), or without its first axis \
             for a single l1_ratio
         Mean over the samples of each fold of the sum of the losses of their outputs, as in the
         objective; nan for what Ctrl-C has prevented.
     mse_path_ : ndarray of the same shape
         With the squared loss only: the mean squared error, over the outputs as well.
-    {alphas_and_certificates_of_cross_validation}
+    alphas_ : ndarray of shape (n_l1_ratios, n_alphas), or without its first axis where \
+            ``alphas`` holds values
+        The values tried, decreasing.
+    certificates_ : list
+        The certificates of all paths: for every l1_ratio and fold those of its alphas.
 
     Raises
     ------
     ValueError
         From `fit`, if the samples that a fold leaves to train on have none of some task.
 
-    {warns_of_cross_validation}
+    Warns
+    -----
+    ConvergenceWarning
+        If a relative gap is still above ``tol`` after ``max_iter`` iterations.
+    UserWarning
+        If all coefficients are 0; the message says why, and what to try. Also if the choice is
+        at an end of the alphas and the errors still change there; the largest alpha is no such
+        end where ``alphas`` is a number.
 
     See Also
     --------
@@ -90,7 +154,8 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
     Obozinski, Taskar, Jordan: Joint covariate selection and joint subspace selection for
     multiple classification problems. Statistics and Computing 20, 2010.
 
-    {pdprox_paper}
+    Yang, Mahdavi, Jin, Zhu: An efficient primal dual prox method for non-smooth
+    optimization. Machine Learning 98, 2015.
 
     Examples
     --------

@@ -14,7 +14,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from .._compat import _safe_indexing
-from .._docstrings import documented
 from .._typing import ArrayLike, Matrix, MatrixLike, PerRow
 
 ATTRIBUTE = "skpd_sources"  # a data frame's attribute: names of features, their sources
@@ -185,11 +184,16 @@ class ColumnTrackingPipeline(Pipeline):
     The function `track_columns` makes it; in all else it is a `sklearn.pipeline.Pipeline`.
     """
 
-    @documented
     def fit(self, X: MatrixLike, y: PerRow = None, **params: ArrayLike) -> Self:
         """Fit the steps, and find the sources of the features that they make.
 
-        {parameters_of_steps}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,), default=None
+            Targets, for steps that use them.
+        **params : dict
+            Parameters of the steps, as in `sklearn.pipeline.Pipeline`.
 
         Returns
         -------
@@ -199,11 +203,16 @@ class ColumnTrackingPipeline(Pipeline):
         self.sources_ = sources_of(self, X)
         return self
 
-    @documented
     def fit_transform(self, X: MatrixLike, y: PerRow = None, **params: ArrayLike) -> Matrix:
         """Fit the steps and transform X, as `fit` and `transform` do.
 
-        {parameters_of_steps}
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_columns)
+        y : array-like of shape (n_samples,), default=None
+            Targets, for steps that use them.
+        **params : dict
+            Parameters of the steps, as in `sklearn.pipeline.Pipeline`.
 
         Returns
         -------
