@@ -6,7 +6,8 @@ from .certificates.rigorous import RigorousCertificate
 from .designs import RowBlocks
 from .estimators.boosting import LPBoostClassifier
 from .estimators.chains import ChainCRF, ChainM3N
-from .estimators.counts_and_costs import GammaPD, PoissonPD, TweediePD
+from .estimators.costs import GammaPD, TweediePD
+from .estimators.counts import PoissonPD
 from .estimators.elastic_net import ElasticNetPD, ElasticNetPDClassifier
 from .estimators.group_lasso import GroupLassoPD, GroupLassoSVC
 from .estimators.kernel_machines import KernelPdproxRegressor, KernelPdproxSVC

@@ -1,21 +1,10 @@
 """Estimators of the package for Dask collections, whose rows the workers of a cluster hold."""
 
-from abc import abstractmethod
-from collections.abc import Callable
-from inspect import get_annotations
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
-import dask.array as da
-import numpy as np
-from dask import is_dask_collection
-from distributed import Client
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from .._compat import HasMethods
-from .._typing import Array, ArrayLike, Matrix
 from ..estimators import (
-    counts_and_costs,
+    costs,
+    counts,
     elastic_net,
     group_lasso,
     lasso,
@@ -23,290 +12,12 @@ from ..estimators import (
     regression,
     svm,
 )
-from ..estimators.base import PrimalDualEstimator
-from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
-from ..estimators.parameters import declared
-from ..estimators.regressor import PrimalDualRegressor
-from ..foreign.data import require_classes
-from ..formulation.formulate import (
-    FormulatedProblems,
-    formulate_shards,
-    formulate_shards_of_classes,
-    problems_of_classes,
-)
-from ..losses import Tweedie
-from ..losses.shifted import posed_with
-from ..problems import Point, Problem
-from .collections import (
-    Collection,
-    PerRow,
-    as_array,
-    chunked_like,
-    class_weights,
-    client_of,
-    feature_names,
-    workers_with,
-)
-from .communication_counts import Communication
-from .row_store import RowSpecification, RowStore
-from .shards import DaskShards
-from .worker_group import WorkerGroup
-
-InMemory = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]  # y, sample_weight, offset
+from .model_bases import ClassifierOnDask, MeansOnDask, OnDask, RegressorOnDask
 
 __all__ = [
     "ElasticNetPD", "ElasticNetPDClassifier", "GammaPD", "GroupLassoSVC", "LassoPDCertified",
     "LogisticPD", "PdproxRegressor", "PdproxSVC", "PoissonPD", "TweediePD",
 ]  # fmt: skip
-
-
-class OnDask(PrimalDualEstimator):
-    """The base class of estimators for Dask collections.
-
-    ``_local`` is the ordinary estimator, whose parameters and ``client`` are the parameters of
-    the subclass. Data in memory are fitted as by the ordinary estimator, without workers.
-    """
-
-    _local: ClassVar[type[PrimalDualEstimator]]
-    _own_constraints: ClassVar[dict] = {"client": [HasMethods(["submit", "who_has"]), None]}
-    classes_: np.ndarray
-    communication_: Communication
-    client: Client | None = None
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "_local" in vars(cls):
-            cls.__annotations__ = {**get_annotations(cls._local), "client": Client | None}
-            declared(cls)
-
-    def to_local(self) -> PrimalDualEstimator:
-        """The ordinary estimator with the same parameters and the same model.
-
-        Its ``dual_coef_`` is an array in memory, and the estimator does not need Dask.
-
-        Returns
-        -------
-        estimator : object
-        """
-        params = self.get_params(deep=False)
-        del params["client"]
-        local = self._local(**params)
-        for name, value in vars(self).items():
-            if name.endswith("_") and name != "communication_":
-                setattr(local, name, value.compute() if is_dask_collection(value) else value)
-        return local
-
-    # Fits
-
-    def _problems(
-        self, X: Any, y: Any, sample_weight: PerRow, offset: PerRow = None
-    ) -> FormulatedProblems:
-        if is_dask_collection(X):
-            workers = self._workers(X, y, sample_weight, offset)
-            return self._problems_of_workers(workers, y, cast(Array | None, offset))
-        self.__dict__.pop("communication_", None)  # that of an earlier fit
-        in_memory = cast(Any, super())._problems  # of the ordinary estimator
-        return in_memory(X, y, sample_weight, offset)
-
-    @abstractmethod
-    def _problems_of_workers(
-        self, workers: WorkerGroup, y: Any, offset: Array | None
-    ) -> FormulatedProblems:
-        """The problems of a fit to the rows that workers hold."""
-
-    def _workers(
-        self, X: Collection, y: PerRow, sample_weight: PerRow, offset: PerRow
-    ) -> WorkerGroup:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        workers = workers_with(client_of(self.client), X, y, sample_weight, offset)
-        single = getattr(X, "dtype", None) == np.float32
-        self._precision = np.float32 if single else np.float64
-        names, self.n_features_in_ = feature_names(X), workers.shape[1]
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self.communication_ = workers.cost
-        return workers
-
-    def _last_points(self, fit: FormulatedProblems) -> list[Point] | None:
-        """The last model, whose dual points are the gradients of the losses there."""
-        if not hasattr(self, "dual_coef_"):
-            return None
-        if not (isinstance(fit.X, WorkerGroup) or is_dask_collection(self.dual_coef_)):
-            return super()._last_points(fit)
-        n_problems, coef = len(fit.problems), np.atleast_2d(self._dense_coef)
-        if coef.shape != (n_problems, self.n_features_in_):
-            return None
-        intercepts = np.ravel(self.intercept_) if self.fit_intercept else np.zeros(n_problems)
-        return [Point(coef[k], float(intercepts[k]), None) for k in range(n_problems)]
-
-    # Predictions
-
-    def _of_chunks(
-        self, method: Callable[[Any], Callable], X: Any, n_columns: int | None, dtype: Any,
-        offset: PerRow = None,
-    ) -> Any:  # fmt: skip
-        """The lazy result of a method of the ordinary estimator, applied to the chunks of X."""
-        check_is_fitted(self)
-        local = self._model_alone()
-        names, fitted = feature_names(X), getattr(self, "feature_names_in_", None)
-        if not is_dask_collection(X):
-            if fitted is not None:
-                local.feature_names_in_ = fitted
-            return method(local)(X, offset)
-        of_rows = method(local)
-        if names is not None and fitted is not None and not np.array_equal(names, fitted):
-            raise ValueError(
-                f"X must have the columns that {type(self).__name__} was fitted with, in the same "
-                f"order, {fitted.tolist()}, got {names.tolist()}."
-            )
-        X = as_array(X, "X")
-        dtype = dtype or np.result_type(X.dtype, local.coef_)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], (n_columns,))}
-        if offset is None:
-            return X.map_blocks(of_rows, dtype=dtype, **shape)
-
-        def with_offsets(rows: Matrix, offsets: Array) -> Array:
-            return of_rows(rows, offsets[:, 0])
-
-        offsets = chunked_like(X, offset, "offset")[:, None]
-        return da.map_blocks(with_offsets, X, offsets, dtype=dtype, **shape)
-
-    def _model_alone(self) -> PrimalDualEstimator:
-        """The ordinary estimator with the attributes that predictions need."""
-        without = "dual_coef_", "gap_history_", "communication_", "client", "feature_names_in_"
-        local = self._local.__new__(self._local)
-        for name, value in vars(self).items():
-            if name not in without:
-                setattr(local, name, value)
-        return local
-
-
-class ClassifierOnDask(OnDask, PrimalDualClassifier):
-    """The base class of classifiers, one-vs-rest for more than two classes."""
-
-    _max_classes: ClassVar[float] = np.inf  # of data that workers hold
-    _checks_classes: ClassVar[bool] = True  # with those that the workers know
-
-    def _problems_of_workers(
-        self, workers: WorkerGroup, y: Any, offset: Array | None
-    ) -> FormulatedProblems:
-        classes, weights = class_weights(workers)
-        check_classification_targets(classes)
-        if len(classes) > self._max_classes:
-            raise ValueError(
-                f"{type(self).__name__} takes {self._max_classes} classes on Dask, got "
-                f"{len(classes)}: fit PdproxSVC(loss='logistic'), one class against the others."
-            )
-        class_weight = None
-        if self.class_weight is not None:
-            by_class = weights_of_classes(self.class_weight, classes, classes, weights)
-            class_weight = classes, by_class
-        loss = self._get_loss()
-        if offset is not None and len(classes) > 2:
-            raise ValueError(
-                f"offset takes two classes on Dask, got {len(classes)}: each class would need "
-                "one of its own."
-            )
-
-        def shards_of(place: int, positive: np.generic) -> DaskShards:
-            return DaskShards(workers, RowSpecification(loss, positive, class_weight))
-
-        posed = posed_with(loss, offset)
-        problems = formulate_shards_of_classes(self._specification(), classes, posed, shards_of)
-        return problems_of_classes(workers, y, problems, classes)
-
-    def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
-        fit = self._with_groups_found()._problems(X, y, sample_weight, offset)
-        require_classes(fit.labels, self.classes_, type(self).__name__)
-        return fit.problems
-
-    def decision_function(self, X: Any, offset: PerRow = None) -> Any:
-        n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
-        n_columns = None if n_classes == 2 else n_classes
-        return self._of_chunks(lambda local: local.decision_function, X, n_columns, None, offset)
-
-    def predict(self, X: Any, offset: PerRow = None) -> Any:
-        check_is_fitted(self)
-        dtype = self.classes_.dtype
-        return self._of_chunks(lambda local: local.predict, X, None, dtype, offset)
-
-    def _log_probabilities(self, X: Any, offset: PerRow = None) -> Any:
-        check_is_fitted(self)
-        n_columns = len(self.classes_)
-        return self._of_chunks(
-            lambda local: local.predict_log_proba, X, n_columns, np.float64, offset
-        )
-
-    def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
-        """The accuracy, as a lazy number if X is a collection."""
-        if not is_dask_collection(X):
-            return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
-        labels, weights = targets_and_weights(X, y, sample_weight)
-        return mean_of(labels == self.predict(X, offset), weights)
-
-
-class RegressorOnDask(OnDask, PrimalDualRegressor):
-    """The base class of regressors of one target."""
-
-    def _problems_of_workers(
-        self, workers: WorkerGroup, y: Any, offset: Array | None
-    ) -> FormulatedProblems:
-        workers.ask_anew(RowStore.require_numbers)
-        loss = self._get_loss()
-        shards = DaskShards(workers, RowSpecification(loss))
-        problem = formulate_shards(self._specification(), shards, posed_with(loss, offset))
-        return FormulatedProblems(workers, np.empty(0), [problem])
-
-    def predict(self, X: Any, offset: PerRow = None) -> Any:
-        n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
-        return self._of_chunks(lambda local: local.predict, X, n_targets, None, offset)
-
-    def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
-        """The share of the variance or deviance, as a lazy number if X is a collection."""
-        if not is_dask_collection(X):
-            return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
-        targets, weights = targets_and_weights(X, y, sample_weight)
-        constant = mean_of(targets, weights) + 0.0 * targets
-        residual = mean_of(self._deviances(targets, self.predict(X, offset)), weights)
-        return 1.0 - residual / mean_of(self._deviances(targets, constant), weights)
-
-    def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
-        """The deviance of each target from its mean, up to a constant factor."""
-        return (targets - means) ** 2
-
-
-class MeansOnDask(RegressorOnDask, counts_and_costs.MeanRegressor):
-    """The base class of regressors whose predictions are exp(x.w + b), the mean of y."""
-
-    def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
-        value = Tweedie(float(self._get_loss().power)).value
-
-        def of_chunk(y: Array, mean: Array) -> Array:
-            return value(y.astype(np.float64), np.log(mean.astype(np.float64)))
-
-        return da.map_blocks(of_chunk, targets, means, dtype=np.float64)
-
-
-def targets_and_weights(
-    X: Collection, y: PerRow, sample_weight: PerRow
-) -> tuple[da.Array, da.Array | None]:
-    """Targets and weights, which may be None, chunked as X is."""
-    X = as_array(X, "X")
-    targets = chunked_like(X, y, "y")
-    if sample_weight is None:
-        return targets, None
-    return targets, chunked_like(X, sample_weight, "sample_weight")
-
-
-def mean_of(values: da.Array, weights: da.Array | None) -> da.Array:
-    """The weighted mean of a dask array whose chunks may have unknown lengths."""
-    return values.mean() if weights is None else (weights * values).sum() / weights.sum()
 
 
 class PdproxSVC(ClassifierOnDask, svm.PdproxSVC):
@@ -576,7 +287,7 @@ class ElasticNetPD(RegressorOnDask, elastic_net.ElasticNetPD):
     _local = elastic_net.ElasticNetPD
 
 
-class PoissonPD(MeansOnDask, counts_and_costs.PoissonPD):
+class PoissonPD(MeansOnDask, counts.PoissonPD):
     """`skpd.PoissonPD` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of the estimator for data in memory,
@@ -611,10 +322,10 @@ class PoissonPD(MeansOnDask, counts_and_costs.PoissonPD):
     >>> client.close()
     """
 
-    _local = counts_and_costs.PoissonPD
+    _local = counts.PoissonPD
 
 
-class GammaPD(MeansOnDask, counts_and_costs.GammaPD):
+class GammaPD(MeansOnDask, costs.GammaPD):
     """`skpd.GammaPD` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of the estimator for data in memory,
@@ -649,10 +360,10 @@ class GammaPD(MeansOnDask, counts_and_costs.GammaPD):
     >>> client.close()
     """
 
-    _local = counts_and_costs.GammaPD
+    _local = costs.GammaPD
 
 
-class TweediePD(MeansOnDask, counts_and_costs.TweediePD):
+class TweediePD(MeansOnDask, costs.TweediePD):
     """`skpd.TweediePD` for arrays and dataframes of Dask, whose rows workers hold.
 
     Parameters, attributes, errors and warnings are those of the estimator for data in memory,
@@ -687,7 +398,7 @@ class TweediePD(MeansOnDask, counts_and_costs.TweediePD):
     >>> client.close()
     """
 
-    _local = counts_and_costs.TweediePD
+    _local = costs.TweediePD
 
 
 ESTIMATORS: tuple[type[OnDask], ...] = (

@@ -1,17 +1,14 @@
 """Classifiers of the tokens of sequences: random fields and max-margin networks on chains."""
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import require_unmasked
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
+from .._typing import Array, ArrayLike, Attributes, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FormulatedProblems
@@ -22,6 +19,7 @@ from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
 from ..problems.structured_rows import scores_problem
 from .base import _DATA, PrimalDualEstimator, fit_method
+from .labeled_sequences import encoded, split_at, stacked
 from .parameters import WarmStartParameters, WithOptions, declared, shared
 
 
@@ -386,89 +384,3 @@ class ChainM3N(WithOptions, _ChainEstimator):
 
     alpha: float = 1e-2
     solver: Literal["auto", "agm"] = "auto"
-
-
-# Sequences of tokens, which are stacked to one array
-
-
-def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
-    """The tokens of all sequences as one array or CSR matrix, and the lengths of the sequences.
-
-    Raises
-    ------
-    ValueError
-        If X is no list of tables with at least a row each, of the same number of columns.
-    """
-    if isinstance(X, str | bytes) or sp.issparse(X) or not hasattr(X, "__len__") or not len(X):
-        raise ValueError(
-            "X must be a list of at least one sequence, each an array or sparse matrix of shape "
-            f"(n_tokens, n_features), got {type(X).__name__}."
-        )
-    tables = [table if sp.issparse(table) else np.asarray(table) for table in X]
-    for i, table in enumerate(tables):
-        require_unmasked(f"X[{i}]", X[i])
-        if table.ndim != 2 or table.shape[0] == 0:
-            raise ValueError(
-                f"X[{i}] must have the shape (n_tokens, n_features) with at least one token, got "
-                f"{table.shape}."
-            )
-        if table.shape[1] != tables[0].shape[1]:
-            raise ValueError(
-                f"All sequences must have the same number of features, got {table.shape[1]} in "
-                f"X[{i}] and {tables[0].shape[1]} in X[0]."
-            )
-    lengths = np.array([table.shape[0] for table in tables])
-    if any(sp.issparse(table) for table in tables):
-        return sp.csr_array(sp.vstack(tables, format="csr")), lengths
-    return np.concatenate(tables), lengths
-
-
-def encoded(y: Sequence[Sequence[Hashable]], lengths: Indices) -> tuple[np.ndarray, Indices]:
-    """The labels that occur, sorted where possible, and the index of each token's label.
-
-    Raises
-    ------
-    ValueError
-        If y does not have a label for each token, if labels are not hashable, or if there are
-        fewer than two.
-    """
-    if len(y) != len(lengths):
-        raise ValueError(f"y must have as many sequences as X, {len(lengths)}, got {len(y)}.")
-    for i, (labels, length) in enumerate(zip(y, lengths, strict=True)):
-        if len(labels) != length:
-            raise ValueError(
-                f"y[{i}] must have a label for each of the {length} tokens of X[{i}], got "
-                f"{len(labels)}."
-            )
-    tokens = [_plain(label) for labels in y for label in labels]
-    if not all(isinstance(label, Hashable) for label in tokens):
-        raise ValueError("The labels in y must be hashable, such as numbers or strings.")
-    if not all(np.isfinite(label) for label in tokens if isinstance(label, float)):
-        raise ValueError("The labels in y must not be NaN or infinity, which mark missing ones.")
-    classes = list(dict.fromkeys(tokens))
-    if len(classes) < 2:
-        raise ValueError(f"y must have at least 2 different labels, got {classes}.")
-    with suppress(TypeError):  # labels without an order stay in that of the data
-        classes = sorted(classes)  # type: ignore[type-var]
-    index = {label: k for k, label in enumerate(classes)}
-    return _array_of(classes), np.array([index[label] for label in tokens])
-
-
-def _plain(label: Hashable) -> Hashable:
-    """A label as a Python object, so that labels of arrays and of lists are equal."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def _array_of(labels: Sequence[Hashable]) -> np.ndarray:
-    """An array of labels, of numbers or strings where all labels are, otherwise of objects."""
-    for kind in (str, bool, int, float):
-        if all(type(label) is kind for label in labels):
-            return np.array(labels)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
-
-
-def split_at(rows: np.ndarray, lengths: Indices) -> list[np.ndarray]:
-    """The rows of each sequence."""
-    return np.split(rows, np.cumsum(lengths)[:-1])

@@ -1,0 +1,79 @@
+"""The targets of survival models: times, events and strata."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .._checks import require_unmasked, shown
+from .._typing import Array, ArrayLike, Indices, PerRow
+from ..formulation.validation import finite_targets, require_lengths
+
+
+def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, np.ndarray]:
+    """The times, and whether they are those of events.
+
+    Raises
+    ------
+    ValueError
+        If y has neither two such fields nor two such columns, or if a time is negative.
+    """
+    require_unmasked("y", y)
+    array = np.asarray(y)
+    if array.dtype.names is not None:
+        flags = [name for name in array.dtype.names if array.dtype[name].kind == "b"]
+        others = [name for name in array.dtype.names if name not in flags]
+        if len(flags) != 1 or len(others) != 1:
+            raise ValueError(
+                "y must have two fields, bools for events and numbers for times, got the fields "
+                f"{array.dtype.names}."
+            )
+        columns = array[others[0]], array[flags[0]]
+    else:
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ValueError(
+                "y must be a structured array or have two columns, time and event, got the shape "
+                f"{array.shape}."
+            )
+        table = finite_targets(y, "CoxPD")
+        columns = table[:, 0], table[:, 1]
+    time: Array = check_array(columns[0], ensure_2d=False, dtype=np.float64, input_name="y")
+    if not np.isin(columns[1], (0, 1)).all():
+        got = shown(np.unique(columns[1]))
+        raise ValueError(f"The events in y, its second column, must be 0 or 1, got {got}.")
+    if np.any(time < 0.0):
+        raise ValueError(f"The times in y must be at least 0, got {time.min():.6g}.")
+    require_lengths(X=range(n_samples), y=time)
+    return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)
+
+
+def labels_of_strata(strata: Any, n_samples: int) -> np.ndarray:
+    """The labels of the strata as an array, of tuples where there are several columns."""
+    of_tuples = isinstance(strata, list) and all(isinstance(label, tuple) for label in strata)
+    labels = np.fromiter(strata, dtype=object) if of_tuples else np.asarray(strata)
+    if labels.ndim == 2:
+        rows = np.asarray(strata, dtype=object).tolist()  # numbers stay numbers beside words
+        several = labels.shape[1] > 1
+        labels = np.fromiter(map(tuple, rows), dtype=object) if several else labels[:, 0]
+    if labels.shape != (n_samples,):
+        raise ValueError(f"strata must have the shape {(n_samples,)}, got {labels.shape}.")
+    return labels
+
+
+def labels_and_strata(strata: PerRow, n_samples: int) -> tuple[np.ndarray, Indices]:
+    """The labels of the strata in increasing order, and the place of each sample's."""
+    if strata is None:
+        return np.zeros(1), np.zeros(n_samples, dtype=np.int64)
+    labels = labels_of_strata(strata, n_samples)
+    missing = labels != labels  # NaN
+    if labels.dtype.kind == "O":
+        missing = missing | np.equal(labels, np.array(None))
+        missing = missing | [
+            isinstance(x, tuple) and any(y is None or y != y for y in x) for x in labels
+        ]
+    if np.any(missing):
+        raise ValueError("strata must have a label for each sample, got missing ones.")
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise ValueError("strata must have labels of one type, which are ordered.") from error
