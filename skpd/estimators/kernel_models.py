@@ -37,6 +37,7 @@ class KernelModel(PrimalDualEstimator):
     """
 
     support_: Indices
+    n_support_: Indices
     support_coef_: Array
     support_vectors_: Matrix
 
