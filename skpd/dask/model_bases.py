@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods
-from .._typing import Array, Matrix
+from .._typing import Array, ArrayLike, Matrix
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
 from ..estimators.counts import MeanRegressor

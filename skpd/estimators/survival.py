@@ -295,11 +295,9 @@ class CoxPD(
         known = [label for label, _, _ in self.baseline_]
         if strata is None and len(known) > 1:
             raise ValueError(f"strata must be given, as the model has the strata {known}.")
-        labels = (
-            known * len(scores)
-            if strata is None
-            else labels_of_strata(strata, len(scores)).tolist()
-        )
+        labels = known * len(scores)
+        if strata is not None:
+            labels = labels_of_strata(strata, len(scores)).tolist()
         index = {label: k for k, label in enumerate(known)}
         if unknown := set(labels) - index.keys():
             raise ValueError(f"strata must hold one of {known} for each sample, got {unknown}.")
