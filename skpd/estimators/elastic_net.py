@@ -100,7 +100,7 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
         penalised; with an infinite weight they are left out, with a coefficient of 0.
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
     solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
         the accelerated gradient method of Zhang et al., see `skpd.solvers.published.agm.agm`.
@@ -247,7 +247,7 @@ class ElasticNetPDClassifier(
         penalised; with an infinite weight they are left out, with a coefficient of 0.
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
     loss : str or MarginLoss, default="hinge"
         The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
         "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,

@@ -194,7 +194,7 @@ class LassoPDCertified(FitParameters, WithOptions, LassoLike):
         penalised; with an infinite weight they are left out, with a coefficient of 0.
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
     solver : {"auto", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
         "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"

@@ -81,7 +81,7 @@ class OrdinalPD(
         penalised; with an infinite weight they are left out, with a coefficient of 0.
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where

@@ -291,7 +291,8 @@ def penalty_by_feature(
                 f"scipy.optimize.Bounds, got {shown(bounds)}. A list with a pair for each feature "
                 "is turned into one by list(zip(*bounds))."
             )
-        lower, upper = bounds
+        ends = zip(bounds, (-np.inf, np.inf), strict=True)
+        lower, upper = (end if bound is None else bound for bound, end in ends)
     if weights is not None:
         weights = _for_outputs(weights, n_outputs)
     limits = _for_outputs(lower, n_outputs), _for_outputs(upper, n_outputs)

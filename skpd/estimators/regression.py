@@ -60,7 +60,7 @@ class PdproxRegressor(ResidualLossParameters, SolverParameters, WithResidualLoss
         penalised; with an infinite weight they are left out, with a coefficient of 0.
     bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
-        coefficients: numbers or arrays of shape (n_features,), -inf and inf for none.
+        coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
     constraints : scipy.optimize.LinearConstraint or list of them, default=None
         Linear constraints ``lb <= A @ coef <= ub`` on the coefficients (of each class), for A
         of shape (n_constraints, n_features), an array or sparse: for monotone effects, a given

@@ -124,12 +124,13 @@ def test_errors(wine):
 
 WEIGHTS = np.linspace(0.5, 2.0, 13)
 LIMITS = (-0.3, np.full(13, 0.4))
+ABOVE = (None, 0.4)
 COMBINATIONS = LinearConstraint(np.eye(2, 13) + np.eye(2, 13, 1), [0.0, -0.1], [0.2, 0.1])
 
 
 @pytest.mark.parametrize(
     ("bounds", "constraints"),
-    [(None, None), (LIMITS, None), (None, COMBINATIONS), (LIMITS, [COMBINATIONS])],
+    [(None, None), (LIMITS, None), (ABOVE, None), (None, COMBINATIONS), (LIMITS, [COMBINATIONS])],
 )
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_weights_bounds_and_constraints_hold_for_each_class(wine, bounds, constraints, kind):
@@ -152,6 +153,7 @@ def test_weights_bounds_and_constraints_hold_for_each_class(wine, bounds, constr
         return value, np.r_[gradient.ravel(), slopes.mean(axis=0)]
 
     lower, upper = (-np.inf, np.inf) if bounds is None else bounds
+    lower = -np.inf if lower is None else lower
     limits = Bounds(*(np.r_[np.tile(np.broadcast_to(x, d), K), np.full(K, end)]
                       for x, end in ((lower, -np.inf), (upper, np.inf))))  # fmt: skip
     linear = ()
