@@ -48,7 +48,7 @@ class _Bundle:
         problem = self.problem
         self.cuts = Cuts(problem)
         self.cuts.add(problem.null_point.dual_coef)
-        self.best = problem.join(first.coef, first.intercept)
+        self.best = self.cuts.join(first.coef, first.intercept)
         self.scores = problem.rows.scores(first.coef, float(first.intercept))
         value, combination = problem.loss.loss_augmented(self.scores, 0.0)
         self.value = value + self._penalty(self.best)
@@ -72,7 +72,7 @@ class _Bundle:
                 failures, rho = failures + 1, SETTINGS.nearer * rho
                 if rho > 0.0 and failures <= SETTINGS.failures:
                     continue
-                monitor.check(n_iter, Point(*self.problem.split(self.best), cuts.duals[-1]))
+                monitor.check(n_iter, Point(*cuts.split(self.best), cuts.duals[-1]))
                 return
             below = float(np.max(cuts.losses + cuts.slopes @ variables))
             below += self._penalty(variables)
@@ -86,7 +86,7 @@ class _Bundle:
             if rho > 0.0:
                 rho = self._next_rho(rho, expected, before - self.value, gap)
             if schedule.is_due(n_iter, self.value - lower, self.value):
-                monitor.check(n_iter, Point(*self.problem.split(self.best), combined))
+                monitor.check(n_iter, Point(*cuts.split(self.best), combined))
             if schedule.is_over:
                 return
 
@@ -116,7 +116,7 @@ class _Bundle:
     def search(self, variables: Array) -> None:
         """Search for a better model on the line to some variables, and add planes there."""
         step = variables - self.best
-        along = self.problem.rows.scores(*self.problem.split(variables)) - self.scores
+        along = self.problem.rows.scores(*self.cuts.split(variables)) - self.scores
         values_by_share = {1.0: self._at(1.0, step, along)}
         length = self._best_length(values_by_share, step, along)
         beyond = length + SETTINGS.beyond * (1.0 - length)

@@ -4,6 +4,8 @@ For every convex combination of labelings theta_k with the mean loss e_k ::
 
     L(A w + b) >= e_k + g_k.w + s_k b,   g_k = A' diag(c) theta_k,   s_k = sum_i c_i theta_ki
 
+Where there is an intercept, the variables are w and b + m.w, for the means m of the columns of A:
+the slopes of w are then those of centred columns, whatever the means are.
 """
 
 from typing import Any
@@ -30,12 +32,16 @@ class Cuts:
     losses : ndarray of shape (n_cuts,)
         The mean losses e_k.
     slopes : ndarray of shape (n_cuts, n_variables)
-        The slopes g_k, followed by s_k if there is an intercept.
+        The slopes g_k - s_k m, followed by s_k if there is an intercept.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.n_variables = problem.n_coefficients + problem.fit_intercept
+        n_rows = problem.design.shape[0]
+        self.mean = np.zeros(problem.n_coefficients)
+        if problem.fit_intercept:
+            self.mean = problem.design.column_sums(np.full(n_rows, 1.0 / n_rows))
         self.duals: list[Any] = [problem.loss.true_labeling]
         self.losses = np.zeros(1)
         self._rows = np.zeros((16, self.n_variables))
@@ -48,6 +54,15 @@ class Cuts:
     def slopes(self) -> Array:
         return self._rows[: len(self)]
 
+    def split(self, variables: Array) -> tuple[Array, Any]:
+        """The coefficients and the intercept of variables."""
+        coef, intercept = self.problem.split(variables)
+        return coef, intercept - float(self.mean @ coef)
+
+    def join(self, coef: Array, intercept: Any) -> Array:
+        """The variables of coefficients and an intercept."""
+        return self.problem.join(coef, intercept + float(self.mean @ coef))
+
     def add(self, combination: Any) -> None:
         problem, k = self.problem, len(self)
         if k == len(self._rows):
@@ -56,6 +71,7 @@ class Cuts:
         self._rows[k, : problem.n_coefficients] = problem.design.rmatvec(weighted)
         if problem.fit_intercept:
             self._rows[k, -1] = float(np.sum(weighted))
+            self._rows[k, :-1] -= self._rows[k, -1] * self.mean
         self.duals.append(combination)
         self.losses = np.append(self.losses, combination.mean_loss)
         self._unused = np.append(self._unused, 0)
@@ -84,6 +100,7 @@ class Cuts:
         slope, value = shares @ self.slopes, float(shares @ self.losses)
         v = -slope[: problem.n_coefficients]
         if problem.fit_intercept:
+            v -= slope[-1] * self.mean
             value += least_linear((float(slope[-1]), 0.0), problem.free_intervals(upper)[0])
         penalty, alpha = problem.penalty, problem.alpha
         best = value - penalty.bounded_conjugate(v, alpha, upper / alpha)
