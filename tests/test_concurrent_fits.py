@@ -62,7 +62,10 @@ MODELS = {
     "support": (LassoPDCertified(1e-2, tol=1e-8), "number"),
     "elastic net": (ElasticNetPD(1e-2, tol=1e-8), "number"),
     "robust": (DRSVMClassifier(0.1, tol=1e-6), "two classes"),
-    "incremental": (DRSVMClassifier(0.1, solver="isg", tol=1e-2, **DRAWS), "two classes"),
+    "incremental": (
+        DRSVMClassifier(0.1, kappa=1.0, solver="isg", tol=1e-2, **DRAWS),
+        "two classes",
+    ),
     "classes": (MultinomialPD(1e-2), "three classes"),
     "outputs": (MultiTaskPD(1e-2), "numbers"),
 }

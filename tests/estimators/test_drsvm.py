@@ -339,7 +339,8 @@ def test_incremental_methods_reach_the_paper_tables(skpd_data, solver, norm, alp
     X, y = skpd_data("a1a", n_features=123)
     model = DRSVMClassifier(
         epsilon=0.1, kappa=1.0, norm=norm, alpha=alpha, fit_intercept=False, solver=solver,
-        random_state=0, max_iter=700, solver_options={"shuffle": True, "cycles": True},
+        random_state=0, tol=1e-5, max_iter=700,
+        solver_options={"shuffle": True, "cycles": True},
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
