@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 import skpd
 
 ALONE = ("BlockScaler",)  # has the parameters of scikit-learn's StandardScaler
-HEADER = ("Parameter", "Meaning", "Default", "Other defaults")
+HEADER = ("Parameter", "Default", "Meaning, and other defaults")
 
 
 def estimators():
@@ -55,8 +55,9 @@ def rows(entries):
     for name, ((default, _), *others) in shared_parameters().items():
         entry = entries[name]
         yield [
-            [name], [entry["meaning"]], [default or "none"],
-            [f"{text} for {', '.join(users)}. {entry[text]}" for text, users in others],
+            [name], [default or "none"],
+            [entry["meaning"],
+             *(f"{text} for {', '.join(users)}: {entry[text]}" for text, users in others)],
         ]  # fmt: skip
 
 
@@ -71,7 +72,7 @@ class SharedParameters(SphinxDirective):
         self.env.note_dependency(relative)
         entries = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         group = nodes.tgroup(cols=len(HEADER))
-        group += [nodes.colspec(colwidth=width) for width in (2, 6, 2, 6)]
+        group += [nodes.colspec(colwidth=width) for width in (2, 1, 8)]
         head, body = nodes.thead(), nodes.tbody()
         head += nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in HEADER))
         for name, *cells in rows(entries):
@@ -82,7 +83,7 @@ class SharedParameters(SphinxDirective):
                 line += nodes.entry("", *(nodes.paragraph(text=text) for text in texts))
             body += line
         group += [head, body]
-        return [nodes.table("", group, classes=["parameters"])]
+        return [nodes.table("", group, classes=["stacked"])]
 
 
 def setup(app):

@@ -48,7 +48,8 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, Prima
     flipping its label costs ``kappa``, plus ``alpha / 2 ||w||_2^2``. With 1 / p + 1 / q = 1 ::
 
         minimise over ||w||_q <= lam, b:
-            epsilon lam + sum_i c_i max(1 - m_i, 1 + m_i - kappa lam, 0) + alpha / 2 ||w||_2^2
+            epsilon lam + sum_i c_i max(1 - m_i, 1 + m_i - kappa lam, 0)
+            + alpha / 2 ||w||_2^2
 
     with the margins m_i = y_i (x_i.w + b) and weights c_i that sum to 1. For ``kappa=inf`` labels
     are certain, and this is the SVM with ``epsilon`` times the norm as its penalty. For
