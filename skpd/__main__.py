@@ -58,7 +58,14 @@ def parse(arguments):
     add("--alpha", type=float, help="weight of the penalty (default: the estimator's)")
     add("--loss", help=f"a loss {choices('loss')}")
     add("--penalty", help=f"a penalty {choices('penalty')}")
-    add("--quantile", dest="quantiles", nargs=1, type=float, metavar="Q", help="of QuantilePD")
+    add(
+        "--quantile",
+        dest="quantiles",
+        action="append",
+        type=float,
+        metavar="Q",
+        help="of QuantilePD",
+    )
     add("--groups", type=size_or_auto, metavar="SIZE", help="of feature groups; auto: each column")
     add("--solver", help=f"a solver {choices('solver')}")
     add("--tol", type=float, help="relative gap to reach (default: 1e-4)")

@@ -25,6 +25,7 @@ PARAMETERS = (
     "alpha", "groups", "loss", "max_iter", "n_jobs", "penalty", "quantiles", "solver", "tol",
 )  # fmt: skip
 MAX_CLASSES = 50  # more different numbers are no labels
+MANY_ZEROS = 0.1  # of amounts: from this share on a median says little
 PROGRESS_BARS = find_spec("sklearn.callback") and find_spec("rich")  # from scikit-learn 1.9 on
 
 
@@ -72,7 +73,11 @@ def choose(y, options):
     name, kind = ("PdproxRegressor", "a regression") if regression else ("PdproxSVC", "labels")
     why = f"the target has {len(labels)} distinct numbers{', not all whole' * (not whole)}: {kind}"
     other = "PdproxSVC for labels" if regression else "PdproxRegressor for quantities"
-    return name, why + f" (--estimator {other}, PoissonPD for counts)" * whole
+    if whole:
+        why += f" (--estimator {other}, PoissonPD for counts)"
+    elif y.min() >= 0.0 and np.mean(y == 0.0) > MANY_ZEROS:
+        why += " (--estimator PoissonPD for amounts that are often 0)"
+    return name, why
 
 
 def make_estimator(name, options):

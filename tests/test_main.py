@@ -374,6 +374,17 @@ def test_counts(tmp_path, capsys, rng):
     frame.to_csv(path, index=False)
     main([str(path), "--folds", "0"])
     assert "PoissonPD for counts" in capsys.readouterr().out
+
+
+def test_amounts_that_are_often_0(tmp_path, capsys, rng):
+    frame = pd.DataFrame({"a": rng.normal(size=200)})
+    frame["amount"] = np.where(rng.random(200) < 0.5, 0.0, rng.exponential(size=200))
+    path = tmp_path / "amounts.csv"
+    frame.to_csv(path, index=False)
+    main([str(path), "--folds", "0"])
+    assert "PoissonPD for amounts that are often 0" in " ".join(capsys.readouterr().out.split())
+    main([str(path), "--folds", "0", "--quantile", "0.5", "--quantile", "0.9"])
+    assert "quantile 0.9" in capsys.readouterr().out
     main([str(path), "--estimator", "PoissonPD", "--alpha", "1e-6", "--folds", "0"])
     (block,) = blocks(capsys.readouterr().out)
     assert "changes of log(count)" in block["features"]

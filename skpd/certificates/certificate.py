@@ -166,7 +166,10 @@ class Certificate:
         reference = "the best constant" if self.reference == "constant" else "a feasible model"
         improvement = f"what any model of this kind could improve on {reference}"
         if not percent < 100.0:
-            return f"is not known to reach any of {improvement}"
+            doubt = (
+                "; are X, y and weights those of the fit, scaled alike?" if percent > 100.0 else ""
+            )
+            return f"is not known to reach any of {improvement}{doubt}"
         if percent <= LEAST_PERCENT:
             return f"reaches all of {improvement}, up to {LEAST_PERCENT:g} %"
         places = max(1, ceil(-log10(percent)) + 1)

@@ -154,7 +154,7 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
     See Also
     --------
     MultinomialPD : Classifier with more penalties of the matrix of coefficients.
-    PdproxSVC : Classifier with any penalty, bounds and constraints, one-vs-rest.
+    PdproxSVC : Classifier with any margin loss and any penalty, one-vs-rest.
 
     Examples
     --------

@@ -37,7 +37,8 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
         that has no ``get_feature_names_out``. The columns are "group", where the model
         has ``groups_``; "output", where there are several; "coef", the coefficient; "lower" and
         "upper", an interval that contains it in every optimal model, and infinite where none is
-        known; and "proven_zero".
+        known; and "proven_zero". Where the penalty has no squared part, such as the l1 norm, only
+        the coefficients that are 0 have short intervals.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.
     certified : float, default=None
         A share in (0, 1) of the objective of the best constant, the largest gap for every alpha
-        between the largest and the smallest of ``alphas``, as of `path`; ``tol`` is then that of
+        between the largest and the smallest of ``alphas``, as of `regularization_path`; ``tol`` is
         the last fit only.
     cv : int, cross-validation generator or iterable, default=None
         The folds: their number (5 by default), stratified by class for classifiers, a splitter,
@@ -149,7 +149,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
 
     See Also
     --------
-    path : The models of a path on all data.
+    regularization_path : The models of a path on all data.
     LassoPDCertifiedCV : The lasso with alpha chosen by the mean squared error.
     MultiTaskPDCV : Models of several outputs with alpha chosen by the loss.
 

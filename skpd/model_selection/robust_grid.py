@@ -84,7 +84,7 @@ def robust_grid(
 
     See Also
     --------
-    path : The models for many epsilons, each from the one before.
+    regularization_path : The models for many epsilons, each from the one before.
 
     Examples
     --------
