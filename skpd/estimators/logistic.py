@@ -142,7 +142,7 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
     ------
     ValueError
         In `fit`, if a class has no samples of positive weight, or if more than two classes are
-        given in blocks.
+        given in blocks or with a weight of 0 in ``penalty_weights``.
 
     Warns
     -----
