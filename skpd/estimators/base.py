@@ -109,7 +109,8 @@ class PrimalDualEstimator(SolvedModel):
 
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""
-        return penalty_by_feature(self._unweighted_penalty(), self.penalty_weights, self.bounds)
+        penalty, alpha = self._unweighted_penalty(), float(self.alpha)
+        return penalty_by_feature(penalty, self.penalty_weights, self.bounds, alpha)
 
     def _unweighted_penalty(self) -> Penalty:
         """The penalty of the name or the object, without weights and bounds of features."""

@@ -21,8 +21,8 @@ class GammaPD(MeanRegressor):
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of the penalty beside the *mean* loss, greater than 0. Objective and default are
-        those of `sklearn.linear_model.PoissonRegressor`.
+        Weight of the penalty beside the *mean* loss, at least 0; with 0 no feature is penalised.
+        Objective and default are those of `sklearn.linear_model.PoissonRegressor`.
     penalty : str or Penalty, default="l2"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`.
@@ -157,8 +157,8 @@ class TweediePD(MeanRegressor):
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of the penalty beside the *mean* loss, greater than 0. Objective and default are
-        those of `sklearn.linear_model.PoissonRegressor`.
+        Weight of the penalty beside the *mean* loss, at least 0; with 0 no feature is penalised.
+        Objective and default are those of `sklearn.linear_model.PoissonRegressor`.
     power : float, default=1.5
         The power, from 1 (counts, `PoissonPD`) to 2 (positive costs, `GammaPD`). Between them y is
         distributed as the sum of a random number of costs. For other powers the deviance is not

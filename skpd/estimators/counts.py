@@ -15,12 +15,12 @@ from ..losses import Poisson
 from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
 from .names import PenaltyName
-from .parameters import SolverParameters, declared, shared
+from .parameters import FitsWithoutPenalty, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 
 @shared
-class MeanRegressor(SolverParameters, PrimalDualRegressor):
+class MeanRegressor(FitsWithoutPenalty, SolverParameters, PrimalDualRegressor):
     """Base class of regressors whose predictions are exp(x.w + b), the mean of y."""
 
     _takes_blocks: ClassVar[bool] = True
@@ -80,8 +80,8 @@ class PoissonPD(MeanRegressor):
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of the penalty beside the *mean* loss, greater than 0. Objective and default are
-        those of `sklearn.linear_model.PoissonRegressor`.
+        Weight of the penalty beside the *mean* loss, at least 0; with 0 no feature is penalised.
+        Objective and default are those of `sklearn.linear_model.PoissonRegressor`.
     dispersion : float, default=0.0
         The excess of the variance of y over its mean, over the square of the mean: 0 for the
         Poisson distribution, greater than 0 for the negative binomial distribution.

@@ -15,6 +15,7 @@ from .names import elastic_net
 from .parameters import (
     ClassifierParameters,
     FitParameters,
+    FitsWithoutPenalty,
     WithOptions,
     declared,
     penalty_by_feature,
@@ -25,7 +26,7 @@ PENALISED = ("auto", "agm", "cd", "approx")
 CONSTRAINED: tuple[str, ...] = ("auto", "agm", "pdbfw")
 
 
-class _ElasticNetModel(PrimalDualEstimator):
+class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
     """Base class of elastic nets: the penalty or constraint, and the solvers for it."""
 
     l1_ratio: float
@@ -234,7 +235,7 @@ class ElasticNetPDClassifier(
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the penalty, greater than 0.
+        Weight of the penalty, at least 0; with 0 no feature is penalised.
     l1_ratio : float, default=0.5
         Share of the l1 norm, in [0, 1]; with an ``l1_radius`` the squared l2 norm keeps the
         weight ``alpha (1 - l1_ratio)``.

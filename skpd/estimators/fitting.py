@@ -63,7 +63,6 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
     random_state: int | np.random.RandomState | None
 
     _path_parameter: ClassVar[str] = "alpha"  # the parameter that a path varies
-    _fits_alpha_0: ClassVar[bool] = False  # whether an alpha of 0 is a model without a penalty
     _wording: ClassVar[messages.Wording] = messages.Wording()
     _precision: type[np.floating] = np.float64  # that of coefficients
     _weights_attribute: ClassVar[str] = "coef_"  # it is 0 in a constant model

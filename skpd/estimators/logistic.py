@@ -23,13 +23,13 @@ from ..losses import Logistic, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import PENALTIES
-from .parameters import SolverParameters, declared, penalty_by_feature
+from .parameters import FitsWithoutPenalty, SolverParameters, declared, penalty_by_feature
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2", "sparse_group")}
 
 
 @declared
-class LogisticPD(SolverParameters, PrimalDualClassifier):
+class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
     """Logistic regression of two classes or more, fitted with a certificate.
 
     Minimises the weighted mean of the negative log likelihood of the classes plus ``alpha`` times
@@ -41,7 +41,7 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the penalty, greater than 0.
+        Weight of the penalty, at least 0; with 0, for two classes, no feature is penalised.
     penalty : {"l2", "l1", "elasticnet", "group", "sparse_group"} or Penalty, default="l2"
         Half the squared l2 norm of the coefficients, their l1 norm, both, the group lasso, whose
         groups hold the coefficients of their features for all classes, or the l1 norm and the
@@ -208,7 +208,8 @@ class LogisticPD(SolverParameters, PrimalDualClassifier):
             labels = penalty.for_n_features(n_features).labels
             penalty = penalty.with_params(groups=np.repeat(labels, n_classes))
         weights, bounds = self.penalty_weights, self.bounds
-        return penalty_by_feature(penalty, weights, bounds, n_outputs=n_classes)
+        alpha = float(self.alpha)
+        return penalty_by_feature(penalty, weights, bounds, alpha, n_outputs=n_classes)
 
     @staticmethod
     def _require_none(offsets):

@@ -23,7 +23,7 @@ from .._compat import (
 )
 from .._immutable_base import Value
 from .._typing import ArrayLike, ClassWeight, FeatureBounds, Groups, SolverOptions
-from ..penalties import Penalty, for_features
+from ..penalties import Penalty, Structure, for_features
 from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES
 from .representation import PickledWithVersion, Text
 from .unknown_parameters import explain, unknown_parameter
@@ -89,6 +89,13 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
+class FitsWithoutPenalty:
+    """Mixin of estimators whose alpha may be 0: no feature is then penalised."""
+
+    _fits_alpha_0: ClassVar[bool] = True
+    _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
+
+
 class ParameterValidation(PickledWithVersion):
     """Base class of estimators that refuse bools for numbers and suggest similar names.
 
@@ -100,6 +107,7 @@ class ParameterValidation(PickledWithVersion):
     """
 
     _own_constraints: ClassVar[dict] = {}
+    _fits_alpha_0: ClassVar[bool] = False  # whether an alpha of 0 is a model without a penalty
     _parameter_constraints: ClassVar[dict]
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -157,7 +165,8 @@ class ParameterValidation(PickledWithVersion):
         if elsewhere and not same:
             hint += f" {elsewhere[0]} has this {parameter}."
         if word == "none" and "l2" in known:
-            hint = " For no penalty pass penalty_weights=np.zeros(n_features) or a small alpha."
+            free = "alpha=0" if self._fits_alpha_0 else "a small alpha"
+            hint = f" For no penalty pass {free}."
         if parameter == "kernels":
             hint = f" For a single kernel pass [{name!r}]."
         others = "".join(f" or {make_constraint(c)}" for c in constraints if c not in lists)
@@ -274,6 +283,11 @@ def penalty_by_feature(
         If the penalty is not one of single coefficients, or the weights or bounds are invalid.
     """
     if alpha == 0.0:
+        if penalty.structure is not Structure.SEPARABLE:
+            raise ValueError(
+                "alpha=0, no penalty, needs a penalty of single coefficients, such as 'l1' or "
+                f"'l2', got {shown(penalty)}."
+            )
         weights = 1.0 if weights is None else weights
         weights = check_array("penalty_weights", weights, minimum=0.0, finite=False)
         weights = np.where(np.isinf(weights), weights, 0.0)

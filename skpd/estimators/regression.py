@@ -8,7 +8,7 @@ from .._typing import ArrayLike, Constraints, FeatureBounds, Groups
 from ..losses import ResidualLoss
 from ..penalties import Penalty
 from .names import RESIDUAL_LOSSES, PenaltyName, ResidualLossName, chosen
-from .parameters import SolverParameters, declared, shared
+from .parameters import FitsWithoutPenalty, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 
@@ -37,7 +37,9 @@ class WithResidualLoss(PrimalDualRegressor):
 
 
 @declared
-class PdproxRegressor(ResidualLossParameters, SolverParameters, WithResidualLoss):
+class PdproxRegressor(
+    FitsWithoutPenalty, ResidualLossParameters, SolverParameters, WithResidualLoss
+):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
@@ -45,8 +47,8 @@ class PdproxRegressor(ResidualLossParameters, SolverParameters, WithResidualLoss
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the penalty (the papers' lambda), greater than 0. As in `Lasso` it
-        multiplies the penalty beside the *mean* loss.
+        Weight of the penalty (the papers' lambda), at least 0; with 0 no feature is penalised.
+        As in `Lasso` it multiplies the penalty beside the *mean* loss.
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`.

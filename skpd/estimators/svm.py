@@ -12,7 +12,7 @@ from ..losses import MarginLoss
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import MARGIN_LOSSES, MarginLossName, PenaltyName, chosen
-from .parameters import ClassifierParameters, WithSolver, declared, shared
+from .parameters import ClassifierParameters, FitsWithoutPenalty, WithSolver, declared, shared
 
 
 @shared
@@ -29,7 +29,7 @@ class MarginClassifier(PrimalDualClassifier):
 
 
 @declared
-class PdproxSVC(ClassifierParameters, WithSolver, MarginClassifier):
+class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty. More than
@@ -38,8 +38,8 @@ class PdproxSVC(ClassifierParameters, WithSolver, MarginClassifier):
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the penalty (the papers' lambda), greater than 0. As in
-        `SGDClassifier` it multiplies the penalty beside the *mean* loss.
+        Weight of the penalty (the papers' lambda), at least 0; with 0 no feature is penalised.
+        As in `SGDClassifier` it multiplies the penalty beside the *mean* loss.
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name: "l1", "l2" (half
         the squared Euclidean norm, as in scikit-learn), "elasticnet", "group" (group lasso),

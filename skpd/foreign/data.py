@@ -18,7 +18,7 @@ from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, require_lengths, validated_array
 from ..losses import Loss
 from ..losses.shifted import separate_offset, with_offset
-from ..penalties import Penalty, for_features
+from ..penalties import Penalty, Structure, for_features
 from ..problems import Problem, linear_problem
 from ..problems.shards.problem_of_shards import problem_of_shards
 from ..problems.shards.shard import Shard, Targets
@@ -250,10 +250,21 @@ def fits(
     models = []
     for k, output in enumerate(outputs):
         total, problem_with = data.rows_of(output, loss, column)
-        weight = positive(float(np.broadcast_to(alpha(total), len(outputs))[k]), data.name)
-        problem = problem_with(penalty, weight, column is None and bool(free))
+        weight = float(np.broadcast_to(alpha(total), len(outputs))[k])
+        n_coefficients = n_features + (column is not None)
+        weighted = with_weight(penalty, weight, n_coefficients, data.name)
+        problem = problem_with(*weighted, column is None and bool(free))
         models.append(LinearFit(problem, coef[k], float(intercept[k])))
     return models
+
+
+def with_weight(
+    penalty: Penalty, alpha: float, n_coefficients: int, name: str
+) -> tuple[Penalty, float]:
+    """A penalty and its weight; for an alpha of 0 one that leaves all coefficients free."""
+    if alpha == 0.0 and penalty.structure is Structure.SEPARABLE:
+        return for_features(penalty, np.zeros(n_coefficients)), 1.0
+    return penalty, positive(alpha, name)
 
 
 def positive(alpha: float, name: str) -> float:

@@ -42,8 +42,8 @@ def alpha_values(
     if values[-1] == 0.0 and not zero:
         raise ValueError(
             f"alphas must hold finite numbers greater than 0, got {alphas!r}: 0, no penalty, is "
-            "on the grids of LassoPDCertified and ElasticNetPD alone, without certified and "
-            "without an l1_radius."
+            "on the grids of models of one output with a penalty of single coefficients, such as "
+            "'l1' or 'l2', without certified."
         )
     return values
 

@@ -73,11 +73,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         For `DRSVMClassifier` the path is over ``epsilon``, which takes the place of alpha in this
         description.
     alphas : int or array-like of shape (n_alphas,), default=100
-        Values of alpha to try in any order, greater than 0, or at least 0 for `LassoPDCertified`
-        and `ElasticNetPD` (no penalty); or their number: then they are at
-        equal ratios, from the smallest alpha at which the best constant prediction is certain
-        to be optimal for all data down to ``eps`` times that. For squared norms and other
-        penalties without such an alpha see `regularization_path`.
+        Values of alpha to try in any order, greater than 0, or at least 0 where the model may be
+        without a penalty; or their number: then they are at equal ratios, from the smallest alpha
+        at which the best constant prediction is certain to be optimal for all data down to
+        ``eps`` times that. For squared norms and other penalties without such an alpha see
+        `regularization_path`.
     eps : float, default=None
         Ratio of the smallest to the largest alpha, in (0, 1), where ``alphas`` is a number. None
         for 1e-4, and 1e-7 for the penalties without a smallest alpha for the constant.

@@ -212,10 +212,8 @@ def test_calls_that_do_not_fit(classes, call, error, message):
         (LogisticPD(penalty="linf"),
          "Got 'linf' instead. PdproxSVC or PdproxRegressor has this penalty."),
         (MultiTaskPD(penalty="nuclear"), "Got 'nuclear' instead. Did you mean 'trace'?"),
-        (PdproxRegressor(penalty=None), "Got None instead. For no penalty pass "
-         "penalty_weights=np.zeros(n_features) or a small alpha."),
-        (PdproxSVC(penalty="none"), "Got 'none' instead. For no penalty pass "
-         "penalty_weights=np.zeros(n_features) or a small alpha."),
+        (PdproxRegressor(penalty=None), "Got None instead. For no penalty pass alpha=0."),
+        (PdproxSVC(penalty="none"), "Got 'none' instead. For no penalty pass alpha=0."),
         (PdproxSVC(penalty=3), "'total_variation'} or an object. Got 3 instead."),
         (PdproxSVC(loss=np.ones(3)), "or an object. Got array([1., 1., 1.]) instead."),
         (PdproxRegressor(loss="pinball", quantile=90),

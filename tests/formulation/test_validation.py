@@ -190,7 +190,7 @@ def test_messages_show_numbers_without_types_of_numpy(rng):
     X, y = data(rng)
     zero = np.float64(0.0)
     for fail, message in (
-        (lambda: PdproxRegressor(zero).fit(X, y), r"Got 0\.0 instead"),
+        (lambda: PdproxRegressor(zero - 1.0).fit(X, y), r"Got -1\.0 instead"),
         (lambda: Huber(zero), r"got 0\.0\."),
         (lambda: WeightedL1([-zero - 1.0]), r"got \[-1\.0\]\."),
         (

@@ -162,8 +162,8 @@ def test_errors(rng):
         regularization_path(LogisticRegression(), X, y)
     with pytest.raises(ValueError, match="alphas must be given as values"):
         regularization_path(PdproxSVC(penalty="box"), X, y)
-    for estimator in (PdproxSVC(), DRSVMClassifier()):
-        with pytest.raises(ValueError, match="0, no penalty, is on the grids of LassoPDCert"):
+    for estimator in (GroupLassoSVC(groups=1), DRSVMClassifier()):
+        with pytest.raises(ValueError, match="0, no penalty, is on the grids of models of one"):
             regularization_path(estimator, X, y, alphas=[0.1, 0.0])
     for alphas in ([], [0.1, -0.1], [np.nan]):
         with pytest.raises(ValueError, match="alphas must hold finite"):
