@@ -127,7 +127,10 @@ def test_paths_to_an_alpha_of_0_end_at_least_squares(rng):
     assert_allclose(found.coefs[-1], left.x, atol=1e-6)
     for options in ({"certified": 0.1}, {}):
         estimator = LassoPDCertified() if options else ElasticNetPD(l1_radius=1.0)
-        with pytest.raises(ValueError, match="without certified and without an l1_radius"):
+        with pytest.raises(
+            ValueError,
+            match="with a penalty of single coefficients, such as 'l1' or 'l2', without certified",
+        ):
             regularization_path(estimator, X, y, alphas=[1.0, 0.0], **options)
 
 
