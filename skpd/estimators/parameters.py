@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint
 from sklearn.base import BaseEstimator
 
-from .._checks import check_array, shown
+from .._checks import shown
 from .._compat import (
     Interval,
     InvalidParameterError,
@@ -24,6 +24,7 @@ from .._compat import (
 from .._immutable_base import Value
 from .._typing import ArrayLike, ClassWeight, FeatureBounds, Groups, SolverOptions
 from ..penalties import Penalty, Structure, for_features
+from ..penalties.weighted import unpenalised
 from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES
 from .representation import PickledWithVersion, Text
 from .unknown_parameters import explain, unknown_parameter
@@ -288,10 +289,7 @@ def penalty_by_feature(
                 "alpha=0, no penalty, needs a penalty of single coefficients, such as 'l1' or "
                 f"'l2', got {shown(penalty)}."
             )
-        weights = 1.0 if weights is None else weights
-        weights = check_array("penalty_weights", weights, minimum=0.0, finite=False)
-        weights = np.where(np.isinf(weights), weights, 0.0)
-    if weights is None and bounds is None:
+    elif weights is None and bounds is None:
         return penalty
     lower: Any = -np.inf
     upper: Any = np.inf
@@ -310,7 +308,8 @@ def penalty_by_feature(
     if weights is not None:
         weights = _for_outputs(weights, n_outputs)
     limits = _for_outputs(lower, n_outputs), _for_outputs(upper, n_outputs)
-    return for_features(penalty, weights, *limits)
+    penalty = for_features(penalty, weights, *limits)
+    return penalty if alpha > 0.0 else unpenalised(penalty)
 
 
 def _for_outputs(numbers: ArrayLike, n_outputs: int) -> ArrayLike:

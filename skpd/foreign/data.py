@@ -19,6 +19,7 @@ from ..formulation.validation import checked_weights, require_lengths, validated
 from ..losses import Loss
 from ..losses.shifted import separate_offset, with_offset
 from ..penalties import Penalty, Structure, for_features
+from ..penalties.weighted import unpenalised
 from ..problems import Problem, linear_problem
 from ..problems.shards.problem_of_shards import problem_of_shards
 from ..problems.shards.shard import Shard, Targets
@@ -251,19 +252,16 @@ def fits(
     for k, output in enumerate(outputs):
         total, problem_with = data.rows_of(output, loss, column)
         weight = float(np.broadcast_to(alpha(total), len(outputs))[k])
-        n_coefficients = n_features + (column is not None)
-        weighted = with_weight(penalty, weight, n_coefficients, data.name)
+        weighted = with_weight(penalty, weight, data.name)
         problem = problem_with(*weighted, column is None and bool(free))
         models.append(LinearFit(problem, coef[k], float(intercept[k])))
     return models
 
 
-def with_weight(
-    penalty: Penalty, alpha: float, n_coefficients: int, name: str
-) -> tuple[Penalty, float]:
+def with_weight(penalty: Penalty, alpha: float, name: str) -> tuple[Penalty, float]:
     """A penalty and its weight; for an alpha of 0 one that leaves all coefficients free."""
     if alpha == 0.0 and penalty.structure is Structure.SEPARABLE:
-        return for_features(penalty, np.zeros(n_coefficients)), 1.0
+        return unpenalised(penalty), 1.0
     return penalty, positive(alpha, name)
 
 

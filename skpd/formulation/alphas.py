@@ -7,7 +7,8 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._typing import Array, ArrayLike
-from ..penalties import Separable, Structure, for_features
+from ..penalties import Separable, Structure
+from ..penalties.weighted import unpenalised
 from ..problems import Problem
 from ..solvers import solve
 
@@ -52,8 +53,7 @@ def at_alpha(problem: Problem, alpha: float) -> Problem:
     """The problem for another alpha; for 0 that of a penalty that leaves all features free."""
     if alpha > 0.0:
         return problem.with_alpha(alpha)
-    free = for_features(problem.penalty, np.zeros(problem.n_coefficients))
-    return problem.with_penalty(free, 1.0)
+    return problem.with_penalty(unpenalised(problem.penalty), 1.0)
 
 
 def _equal_ratios(problems, n_alphas, eps):

@@ -95,6 +95,11 @@ class Separable(SeparablePenalty):
         return ridge, Separable(l1, l2 - ridge, lower, upper), 1.0
 
 
+def unpenalised(penalty: Penalty) -> "WeightedL1 | Separable":
+    """A separable penalty with no weight, which keeps its bounds on the coefficients."""
+    return for_features(penalty, 0.0)
+
+
 def for_features(
     penalty: Penalty,
     weights: ArrayLike | None = None,

@@ -10,6 +10,8 @@ from sklearn.linear_model import (
     LogisticRegression,
     PoissonRegressor,
     QuantileRegressor,
+    Ridge,
+    SGDClassifier,
     TweedieRegressor,
 )
 
@@ -90,6 +92,17 @@ def test_certify_takes_models_of_statsmodels(data):
     certificate = certify(unfinished, X, targets["counts"])
     best = certify(poisson, exog, targets["counts"])
     assert certificate.dual <= best.primal and certificate.gap >= certificate.primal - best.primal
+
+
+def test_certify_takes_least_squares_and_stochastic_gradients(data):
+    X, targets = data
+    ridge = Ridge(alpha=0).fit(X, targets["numbers"])
+    assert certify(ridge, X, targets["numbers"]).gap <= 1e-12
+    sgd = SGDClassifier(loss="log_loss", penalty=None, random_state=0).fit(X, targets["labels"])
+    best = certify(LogisticPD(0, tol=1e-9).fit(X, targets["labels"]), X, targets["labels"])
+    certificate = certify(sgd, X, targets["labels"])
+    assert certificate.dual <= best.primal <= certificate.primal
+    assert certificate.dual >= best.dual - 1e-3
 
 
 def test_grids_may_end_in_0(data):
