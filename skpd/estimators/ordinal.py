@@ -26,7 +26,13 @@ from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
 from .classifier import checked_classes
 from .names import PenaltyName
-from .parameters import IterationLimit, PenaltyParameters, WarmStartParameters, declared
+from .parameters import (
+    FitsWithoutPenalty,
+    IterationLimit,
+    PenaltyParameters,
+    WarmStartParameters,
+    declared,
+)
 from .predictions import ScoredPredictions
 
 LOSSES: dict[str, MarginLoss] = {"logistic": Logistic(), "hinge": Hinge()}
@@ -48,8 +54,8 @@ class OrdinalAttributes:
 
 @declared
 class OrdinalPD(
-    OrdinalAttributes, PenaltyParameters, WarmStartParameters, IterationLimit, ScoredPredictions,
-    ClassifierMixin, PrimalDualEstimator,
+    OrdinalAttributes, FitsWithoutPenalty, PenaltyParameters, WarmStartParameters, IterationLimit,
+    ScoredPredictions, ClassifierMixin, PrimalDualEstimator,
 ):  # fmt: skip
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
 
@@ -60,7 +66,7 @@ class OrdinalPD(
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the penalty beside the *mean* loss, greater than 0.
+        Weight of the penalty beside the *mean* loss, at least 0; with 0 no feature is penalised.
     classes : array-like of shape (n_classes,), default=None
         The classes in increasing order. By default that of an ordered categorical of pandas or of
         an Enum of polars, or else of numbers or of the alphabet. With words y may also hold their
@@ -70,7 +76,7 @@ class OrdinalPD(
         The margin loss. "logistic" gives probabilities.
     penalty : str or Penalty, default="l2"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
-        `PdproxSVC`. It must leave no coefficient free.
+        `PdproxSVC`.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
     groups : "auto", int, array-like, list or dict, default=None
@@ -206,7 +212,7 @@ class OrdinalPD(
         (offsets,) = offset_columns(offset, len(labels), 1)
         shares_of(weights)  # raises an error if their sum is not finite
         loss = OrdinalLoss(labels, weights, offsets, LOSSES[self.loss])
-        problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
+        problem = scores_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
         if loss.has_kinks:
             require_master(problem, "loss='logistic'")
         return FormulatedProblems(X, y, [problem], classes)

@@ -21,7 +21,13 @@ from ..problems.structured_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance_index import concordance
 from .names import PenaltyName
-from .parameters import IterationLimit, PenaltyParameters, WarmStartParameters, declared
+from .parameters import (
+    FitsWithoutPenalty,
+    IterationLimit,
+    PenaltyParameters,
+    WarmStartParameters,
+    declared,
+)
 from .regressor import PrimalDualRegressor
 from .survival_targets import labels_and_strata, labels_of_strata, times_and_events
 
@@ -34,7 +40,12 @@ class CoxAttributes:
 
 @declared
 class CoxPD(
-    CoxAttributes, PenaltyParameters, WarmStartParameters, IterationLimit, PrimalDualRegressor
+    CoxAttributes,
+    FitsWithoutPenalty,
+    PenaltyParameters,
+    WarmStartParameters,
+    IterationLimit,
+    PrimalDualRegressor,
 ):
     """Cox's proportional hazards for censored times, with any penalty and a certificate.
 
@@ -45,14 +56,15 @@ class CoxPD(
     Parameters
     ----------
     alpha : float, default=1e-2
-        Weight of the penalty beside the likelihood over the number of samples, greater than 0.
+        Weight of the penalty beside the likelihood over the number of samples, at least 0; with
+        0 no feature is penalised.
     ties : {"efron", "breslow"}, default="efron"
         How events at the same time are treated. With Efron's method each of them has the mean of
         their weights in the sums over samples at risk: a weight of 2 is then not the same as two
         equal samples, as it is with Breslow's.
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
-        `PdproxSVC`. It must leave no coefficient free.
+        `PdproxSVC`.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
     groups : "auto", int, array-like, list or dict, default=None
@@ -222,7 +234,7 @@ class CoxPD(
         (shifts,) = offset_columns(offset, len(time), 1)
         shares_of(weights)  # raises an error if their sum is not finite
         loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=self.ties == "efron")
-        problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
+        problem = scores_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
         return FormulatedProblems(X, (time, event, names, stratum), [problem])
 
     def _fitted_problems(self, X, y, sample_weight, offset=None, strata=None) -> list[Problem]:

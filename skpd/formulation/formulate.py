@@ -146,7 +146,7 @@ def formulate_outputs(
     free = specification.fit_intercept
     rows = rows_of_outputs(Design(X), targets, weights, loss, free, total_weight)
     regularisation = regularisation_of(specification, X.shape[1], targets.shape[1])
-    if len(regularisation.penalty.free_features.columns):
+    if len(regularisation.penalty.free_features.columns) and not loss.is_log_likelihood:
         raise ValueError(
             f"{specification.estimator_name} with {targets.shape[1]} outputs or classes together "
             "needs a penalty of every coefficient, got weights of 0. Pass small positive weights, "

@@ -15,6 +15,7 @@ the thresholds satisfy this. A rounding error of the sum is removed by a factor 
 rows of the larger of both sides.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import inf, log, sqrt
@@ -44,20 +45,27 @@ class ThresholdDual(StructuredDual):
     Attributes
     ----------
     loss : OrdinalLoss
-    table : ndarray of shape (n_thresholds, n_rows)
-        The s_ik theta_ik of the rows with positive weights.
+    table : ndarray of shape (n_thresholds, n_rows) or None
+        The s_ik theta_ik of the rows with positive weights; None where conjugates are linear and
+        nobody asked for them.
     """
 
     loss: "OrdinalLoss" = field(default=cast("OrdinalLoss", None))
-    table: Array = field(default=cast(Array, None))
+    table: Array | None = None
 
-    is_linear: ClassVar[bool] = False
+    @property
+    def is_linear(self) -> bool:  # type: ignore[override]
+        return self.loss.inner.linear_conjugate
 
     def value(self, scale: float) -> Sum:
-        return self.loss.dual_value(self.table, scale)
+        if self.is_linear:
+            return super().value(scale)
+        value, rounding = self.loss.dual_value(cast(Array, self.table), scale)
+        return value, rounding + self.mean_loss_error
 
     def __rmul__(self, scale: float) -> "ThresholdDual":
-        return replace(super().__rmul__(scale), table=scale * self.table)
+        table = None if self.table is None else scale * self.table
+        return replace(super().__rmul__(scale), table=table)
 
 
 class OrdinalLoss(StructuredLossOfRows):
@@ -256,7 +264,7 @@ class OrdinalLoss(StructuredLossOfRows):
         norms: Array = design.column_norms(weights)
         return sqrt(2.0 * self.inner.smoothness * self.n_thresholds) * (1.0 + 1e-9) * norms
 
-    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
+    def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, ThresholdDual]:
         if smoothing > 0.0:
             raise ValueError(f"smoothing must be 0 for ordered classes, got {smoothing!r}.")
         u = self._shifted(z)
@@ -281,45 +289,47 @@ class OrdinalLoss(StructuredLossOfRows):
             theta = signs * point if np.isfinite(point).all() else theta
         return theta
 
-    def balanced_dual(self, table: Array) -> StructuredDual:
+    def balanced_dual(self, table: Array, keep_table: bool = False) -> ThresholdDual:
         """The dual point of s_ik theta_ik, scaled so that sums on both sides are equal.
 
         Parameters
         ----------
         table : ndarray of shape (n_thresholds, n_rows)
             Dual variables of the margin losses, which are at most 0.
+        keep_table : bool, default=False
+            Whether to keep them, as they are, where conjugates are linear: there the two means
+            are enough.
         """
-        table = table.copy()
-        for theta, above in zip(table, self.signs > 0.0, strict=True):
+        scaled = table.copy()
+        for theta, above in zip(scaled, self.signs > 0.0, strict=True):
             sums = [float(np.sum((self.shares * theta)[side])) for side in (above, ~above)]
             larger = max(sums)  # both are at most 0
             for side, total in zip((above, ~above), sums, strict=True):
                 if total < larger:
                     theta[side] *= larger / total
-        return self._of_table(table)
+        dual = self.dual_of_table(scaled)
+        return replace(dual, table=table) if keep_table else dual
 
-    def _of_table(self, table: Array) -> StructuredDual:
-        """The dual point of s_ik theta_ik, compared with one whose sums are exactly 0.
-
-        Where the conjugates are linear, as those of the hinge loss, its two means are enough.
-        """
+    def dual_of_table(self, table: Array) -> ThresholdDual:
+        """The dual point of s_ik theta_ik, compared with one whose sums are exactly 0."""
         theta = self._rows(self.shares * np.sum(self.signs * table, axis=0))
         # sums over the rows and the factors of both sides have relative errors
         error = (_depth(len(self.shares)) + 16.0) * EPSILON
         sizes = self.shares * np.sum(np.abs(table), axis=0)
         root = float(np.sqrt(len(self.weights) * np.sum((error * sizes) ** 2)))
         if self.inner.linear_conjugate:
-            value, rounding = self.dual_value(table, 1.0)
-            return StructuredDual(theta, value, root, rounding)
-        return ThresholdDual(theta, 0.0, root, 0.0, self, table)
+            mean = self.dual_value(table, 1.0)
+            return ThresholdDual(theta, mean[0], root, mean[1], loss=self)
+        return ThresholdDual(theta, 0.0, root, 0.0, loss=self, table=table)
 
     def dual_value(self, table: Array, scale: float) -> Sum:
         """Minus the conjugates of scaled theta_ik, plus the part of the offsets."""
         scaled, n = scale * table, len(self.shares)
         conjugates = self.inner._phi_conjugate(np.ravel(scaled)).reshape(scaled.shape)
         value = -float(np.sum(conjugates @ self.shares))
-        # the slopes of conjugates times theta are at most a few times their sizes
-        sizes = float(np.sum((np.abs(conjugates) + 40.0 * np.abs(scaled)) @ self.shares))
+        # slopes of the logistic conjugate times theta are at most a few times their sizes
+        slope = 1.0 if self.inner.linear_conjugate else 40.0
+        sizes = float(np.sum((np.abs(conjugates) + slope * np.abs(scaled)) @ self.shares))
         rounding = 2.0 * (_depth(n) + ROUNDINGS + self.n_thresholds) * EPSILON * sizes
         if self.offset is not None:
             theta = np.sum(self.signs * scaled, axis=0)
@@ -329,9 +339,12 @@ class OrdinalLoss(StructuredLossOfRows):
             rounding += error + 2.0 * (_depth(n) + ROUNDINGS) * EPSILON * size
         return value, rounding
 
+    def convex_combination(self, shares: Array, duals: Sequence[StructuredDual]) -> ThresholdDual:
+        return replace(ThresholdDual.convex_combination(shares, duals), loss=self)
+
     @property
-    def true_labeling(self) -> StructuredDual:
-        return self._of_table(np.zeros_like(self.signs))
+    def true_labeling(self) -> ThresholdDual:
+        return self.dual_of_table(np.zeros_like(self.signs))
 
 
 def _split(u: Array, low: float, high: float) -> float:

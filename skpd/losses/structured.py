@@ -18,14 +18,14 @@ A soft maximum in place of the largest adds the entropy of q, as in conditional 
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import ClassVar, Self
 
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array, Indices, Sum
+from .._typing import Array, Indices, Numbers, Sum
 from ..designs import Design
 from .properties import LossProperties
 
@@ -44,12 +44,18 @@ class StructuredDual:
         A bound on the rounding error of every entry of theta, compared with an exact distribution.
     mean_loss_error : float, default=0.0
         A bound on the rounding error of the mean loss, compared with the same distribution.
+    orthogonal_to : tuple of Design and ndarray of int, default=None
+        Columns whose products with theta vanish for a distribution nearby.
+    distance : float, default=0.0
+        The distance of the latter, in units of `StructuredLoss.distances_of_products`.
     """
 
     theta: Array
     mean_loss: float
     theta_error: float = 0.0
     mean_loss_error: float = 0.0
+    orthogonal_to: tuple[Design, Indices] | None = field(default=None, kw_only=True)
+    distance: float = field(default=0.0, kw_only=True)
 
     __array_ufunc__ = None  # NumPy's scalars then leave products to __rmul__
     is_linear: ClassVar[bool] = True  # whether `value` is linear in the scale
@@ -68,6 +74,7 @@ class StructuredDual:
             mean_loss=scale * self.mean_loss,
             theta_error=scale * self.theta_error + error,
             mean_loss_error=scale * self.mean_loss_error + EPSILON * abs(self.mean_loss),
+            distance=scale * self.distance,
         )
 
     @classmethod
@@ -121,6 +128,9 @@ class StructuredLoss(LossProperties, ABC):
         Whether the loss is a sum of margin losses of scores less thresholds, which minimise it.
     ignores_constants : bool
         Whether a constant added to all scores does not change the loss.
+    can_tilt : bool
+        Whether dual points become orthogonal to columns by changes of scores
+        (`skpd.problems.tilting`).
     points_of_both_signs : tuple of StructuredDual
         Dual points whose theta have sums of both signs, which bound an intercept; empty for losses
         of models without an intercept.
@@ -138,6 +148,7 @@ class StructuredLoss(LossProperties, ABC):
     hessian_by_table: ClassVar[bool] = False
     has_thresholds: ClassVar[bool] = False
     ignores_constants: ClassVar[bool] = False
+    can_tilt: ClassVar[bool] = False
     points_of_both_signs: tuple[StructuredDual, ...] = ()
     n_exchangeable: int = 0
     largest_target: float = 1.0
@@ -221,6 +232,17 @@ class StructuredLossOfRows(StructuredLoss):
         """The scores of the rows with weights, with their offsets."""
         scores: Array = np.ascontiguousarray(z[self.used_rows])
         return scores if self.offset is None else scores + self.offset
+
+    def _stratum_means(self, values: Array) -> Numbers:
+        """The means over the rows whose scores the loss compares with each other."""
+        return float(np.mean(values))
+
+    def without_means(self, table: Array) -> Array:
+        """The columns of a table less the means, which do not matter, and 0 without weight."""
+        centred = np.zeros(table.shape, order="F")
+        for column, out in zip(table[self.used_rows].T, centred.T, strict=True):
+            out[self.used_rows] = column - self._stratum_means(column)
+        return centred
 
     def _rows(self, values: Array) -> Array:
         """Values of the rows with weights, as those of all rows over their weights 1 / n."""

@@ -45,6 +45,8 @@ class RiskDual(StructuredDual):
     Attributes
     ----------
     loss : PartialLikelihood
+    predictions : ndarray
+        The scores of all rows.
     scores, log_sums : ndarray
         The vector u of the rows in order, centred, and the logarithms of the sums of all terms.
     entropies : tuple of float
@@ -56,6 +58,7 @@ class RiskDual(StructuredDual):
     """
 
     loss: "PartialLikelihood" = field(default=cast("PartialLikelihood", None))
+    predictions: Array = field(default=cast(Array, None))
     scores: Array = field(default=cast(Array, None))
     log_sums: Array = field(default=cast(Array, None))
     entropies: tuple[float, float] = (0.0, 0.0)
@@ -69,6 +72,23 @@ class RiskDual(StructuredDual):
 
     def __rmul__(self, scale: float) -> "RiskDual":
         return replace(super().__rmul__(scale), share=scale * self.share)
+
+    def near(self, distance: float, of: tuple[Design, Indices]) -> "RiskDual":
+        """The dual point, which stands for one nearby that is orthogonal to columns.
+
+        Parameters
+        ----------
+        distance : float
+            A bound on the root of the sum over the terms of c times the variance of the changes of
+            the scores. The changes of the probabilities of a term have at most the sum of the
+            standard deviation, which bounds those of their products with columns and logarithms.
+        of : tuple of Design and ndarray of int
+        """
+        change, (shift, error) = distance * sqrt(self.loss.total), self.of_offsets
+        if self.loss.offset is not None:
+            error += change * kernels.max_abs(self.loss.offset)
+        distance /= sqrt(2.0)
+        return replace(self, of_offsets=(shift, error), orthogonal_to=of, distance=distance)
 
 
 class PartialLikelihood(StructuredLossOfRows):
@@ -96,6 +116,7 @@ class PartialLikelihood(StructuredLossOfRows):
     hessian_by_table: ClassVar[bool] = True
     ignores_constants: ClassVar[bool] = True
     of_hazards: ClassVar[bool] = True
+    can_tilt: ClassVar[bool] = True
 
     def __init__(
         self, time: Array, event: Array, sample_weight: Array, strata: Indices,
@@ -274,7 +295,7 @@ class PartialLikelihood(StructuredLossOfRows):
             missed += kernels.dot(marginals + self.shares, np.abs(self._offset_low))
             of_offsets = shift, missed * (1.0 + 1e-9)
         means = theta, 0.0, error, 0.0
-        return value, RiskDual(*means, self, u, log_sums, entropies, of_offsets)
+        return value, RiskDual(*means, self, z, u, log_sums, entropies, of_offsets)
 
     def entropy(self, dual: RiskDual, share: float) -> Sum:
         """The constant of the linear function of z that a share of a dual point stands for."""
@@ -282,10 +303,20 @@ class PartialLikelihood(StructuredLossOfRows):
         of_events, size = self.sets.entropy_of_events(dual.scores, dual.log_sums, share)
         value = share * (value + shift) - float(xlogy(share, share)) * self.total
         rounding = share * (rounding + error)
+        if dual.distance > 0.0:
+            change = dual.distance / dual.share * sqrt(2.0 * self.total) * (1.0 + 1e-9)
+            rounding += share * change * self._slope(dual, share)
         rounding += self._error_of_exponents(dual.scores) * (size + self.total)
         size += abs(value) + abs(share * shift) + self._constant_size + self.total
         rounding += self._roundings * size
         return (value + of_events) - self.constant, rounding
+
+    def _slope(self, dual: RiskDual, share: float) -> float:
+        """Half the range of the logarithms of probabilities over s of a share of a dual point."""
+        half_range = 0.5 * float(np.ptp(dual.scores)) * (1.0 + 4.0 * EPSILON)
+        if share == 1.0:
+            return half_range
+        return half_range + kernels.max_abs(dual.log_sums) + self._largest_log - log(share)
 
     @property
     def true_labeling(self) -> RiskDual:

@@ -41,7 +41,8 @@ MAX_SHARE = 0.25  # largest change, as a share of the distance to the boundary o
 MIN_SLACK = 1e-10  # rows nearer to the boundary than this times the largest distance stay
 PASSES = 2  # number of corrections; the second, with precise sums, removes rounding errors
 # The slopes of conjugates at a scaled point s theta are larger than at theta: by a factor s for
-# quadratic conjugates, and up to log(1e-308) in place of 1/2 for the logistic loss.
+# quadratic conjugates, and up to log(1e-308) in place of 1/2 for the logistic loss. Linear ones
+# have the same slopes.
 SCALES = 2048.0
 LARGEST_TABLE = 1e8  # largest rows times features squared for the known products, 0.1 s
 CONDITION = 1e10  # largest condition number at which singular values are known to one half
@@ -197,7 +198,8 @@ class _Rows:
         chords = [loss.conjugate(y, middle + side * self.slack) - here for side in (-1.0, 1.0)]
         steepest = np.max(np.abs(chords), axis=0)
         cost = 2.0 * residual * float(np.sqrt(np.sum((root * steepest) ** 2)))
-        return residual * float(np.max(self.slack)), SCALES * cost
+        cost *= 1.0 if loss.linear_conjugate else SCALES
+        return residual * float(np.max(self.slack)), cost
 
     def match_products(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
         """Add the least change after which T'X' diag(c) theta has nearly the given values."""

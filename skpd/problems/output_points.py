@@ -2,18 +2,22 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from math import log, sqrt
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Numbers
+from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
+from ..designs import Design
 from .dual_points import RowPoint
 from .free_directions import FreeDirections, Support
+from .free_features import Dependence, dependence
 from .in_memory import RowsInMemory
 from .interfaces import ProblemParts
+from .tilting import tilted
 
 BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
 RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
@@ -58,10 +62,134 @@ class OutputsPoint(RowPoint):
     errors_by_precision = DualPoint.errors_by_precision
 
 
-class FreeOutputs(FreeDirections):
-    """The free directions of several outputs: intercepts and coefficients without a penalty."""
+class TiltedPoint(OutputsPoint):
+    """A dual point of classes that stands for one nearby whose free sums vanish exactly.
 
-    left_out = np.empty(0, dtype=np.int64)
+    Parameters
+    ----------
+    problem : Problem
+    theta : ndarray
+    distance : float
+        The distance of the latter (`skpd.problems.tilting`): a bound on the root of the sum of the
+        variances of the changes of scores, which with the standard deviations of x_ij and of the
+        logarithms of probabilities bounds the changes of products and entropies.
+    """
+
+    def __init__(self, problem: ProblemParts, theta: Array, distance: float) -> None:
+        super().__init__(problem, theta)
+        self.distance = distance
+
+    def value(self, scale: float) -> Sum:
+        value, rounding = super().value(scale)
+        return value, rounding + self.distance * (2.0 + log(self.problem.n_outputs))
+
+    def products(self, precise: bool) -> tuple[Array, Array]:
+        products, errors = super().products(precise)
+        norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
+        return products, errors + 0.5 * self.distance * norms
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        return [NOTHING] * len(super().free_sums(products, errors))
+
+    def largest_scale(self) -> float:
+        return 1.0
+
+
+class ClassTilt(NamedTuple):
+    """The probabilities of all classes but the last, tilted by scores F t of a table F."""
+
+    rows: Any
+    table: Array
+    theta: Array  # of shape (n_samples, n_classes)
+
+    @property
+    def _weights(self) -> Array:
+        return np.ascontiguousarray(self.rows.weights[:: self.rows.n_outputs])
+
+    @property
+    def _probabilities(self) -> Array:
+        return self.theta + np.reshape(self.rows.y, self.theta.shape)
+
+    def sums(self) -> tuple[Array, Array]:
+        design, weights = Design(self.table), self._weights
+        spread = np.reshape(self.rows.loss.spread(self.rows.y, self.theta), self.theta.shape)
+        pairs = [
+            design.rmatvec_compensated(weights, np.ascontiguousarray(theta))
+            for theta in self.theta.T[:-1]
+        ]
+        values, errors = (np.array(part) for part in zip(*pairs, strict=True))
+        errors += 1.01 * (spread.T[:-1] * weights) @ np.abs(self.table)
+        return np.ravel(values), np.ravel(errors)
+
+    def hessian(self) -> tuple[Array, Array]:
+        p, k = self._probabilities.T[:-1], self.table.shape[1]
+        blocks = np.empty((len(p), k, len(p), k))
+        for a, b in np.ndindex(len(p), len(p)):
+            curvature = self._weights * p[a] * ((a == b) - p[b])
+            blocks[a, :, b] = (self.table.T * curvature) @ self.table
+        size = len(p) * k
+        diagonal = (p * self._weights) @ np.square(self.table)
+        return blocks.reshape(size, size), np.ravel(diagonal)
+
+    def largest_score(self, t: Array) -> float:
+        return kernels.max_abs(np.ravel(self._scores(t)))
+
+    def _scores(self, t: Array) -> Array:
+        return self.table @ np.reshape(t, (-1, self.table.shape[1])).T
+
+    def largest_norm(self, inverse: Array) -> float:
+        table, k, largest = self.table, self.table.shape[1], 0.0
+        for a in range(0, len(inverse), k):
+            squares = np.sum((table @ inverse[a : a + k, a : a + k]) * table, axis=1)
+            largest = max(largest, float(np.max(squares)))
+        return sqrt(largest)
+
+    def moved(self, t: Array) -> "ClassTilt":
+        tilted = self._probabilities.copy()
+        tilted[:, :-1] *= np.exp(-self._scores(t))
+        tilted /= np.sum(tilted, axis=1, keepdims=True)
+        theta = self.rows.loss.project_dual(self.rows.y, np.ravel(tilted) - self.rows.y)
+        return self._replace(theta=np.reshape(theta, tilted.shape))
+
+
+class FreeOutputs(FreeDirections):
+    """The free directions of several outputs: intercepts and coefficients without a penalty.
+
+    A feature without a penalty has none for all outputs.
+    """
+
+    @cached_property
+    def table(self) -> Array:
+        """The columns of the features without a penalty."""
+        features = self.columns[:: self.rows.n_outputs] // self.rows.n_outputs
+        return np.asfortranarray(self.rows.design.parts[0].table(features))
+
+    @cached_property
+    def squares(self) -> Array:
+        return cast(Array, self.rows.squares)[self.columns]
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        heavy, design = self.rows.weights[:: self.rows.n_outputs] > 0.0, self.rows.design.parts[0]
+        return dependence(self.table[heavy], self.rows.fit_intercept, design.precision)
+
+    @cached_property
+    def left_out(self) -> Indices:
+        nearly = np.asarray(self.dependence.nearly, dtype=np.int64)
+        return np.ravel(self.columns.reshape(-1, self.rows.n_outputs)[nearly])
+
+    def restricted(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
+        K, (kept, nearly, factors) = self.rows.n_outputs, self.dependence
+        if not len(self.columns):
+            return coef, intercept
+        table = coef.reshape(-1, K).copy()
+        features = self.columns[::K] // K
+        w = table[features[nearly]]
+        table[features[nearly]] = 0.0
+        table[features[kept]] += factors[1:] @ w
+        if self.rows.loss.of_classes:  # a number for all classes does not matter
+            table[features] -= table[features].mean(axis=1, keepdims=True)
+        return np.ravel(table), intercept + factors[0] @ w
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()
@@ -133,7 +261,17 @@ class FreeOutputs(FreeDirections):
         return OutputsPoint(problem, rows.loss.project_dual(rows.y, theta))
 
     def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
-        return self.projected(problem, point)
+        rows = self.rows
+        if not len(self.columns):
+            return self.projected(problem, point)
+        table = self.table[:, self.dependence.kept]
+        if rows.fit_intercept:
+            table = np.column_stack([np.ones(len(table)), table])
+        nearest = tilted(ClassTilt(rows, table, np.reshape(point.theta, (-1, rows.n_outputs))))
+        if nearest is None:
+            return point
+        tilt, distance = nearest
+        return TiltedPoint(problem, np.ravel(tilt.theta), distance)
 
 
 def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:

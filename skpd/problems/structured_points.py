@@ -1,30 +1,44 @@
 """Convex combinations of labelings as dual points, and the intercept of losses of all scores."""
 
-from math import inf
-from typing import Any, cast
+from functools import cached_property
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array
+from .._typing import Array, Indices
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
+from ..designs import Design
 from ..losses.structured import StructuredDual
+from ..losses.survival import RiskDual
 from .free_directions import FreeDirections, proven
+from .free_features import to_balance
 from .interfaces import ProblemParts
+from .thresholds import orthogonal_dual
+from .tilting import tilted
 
+if TYPE_CHECKING:
+    from .structured_rows import RowsOfScores
+
+NO_COLUMNS = np.empty(0, dtype=np.int64)
 SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
 
 
 class FreeConstant(FreeDirections):
-    """The intercept that is added to all scores."""
+    """The intercept that is added to all scores, or free coefficients."""
 
-    def intervals(self, alpha: float, upper: float) -> list[Interval]:
-        return self._intervals(upper, upper / alpha)
+    @cached_property
+    def table(self) -> Array:
+        """The free columns, without what the loss ignores."""
+        table: Array = self.rows.design.table(self.columns)
+        return self.rows.loss.without_means(table) if len(self.columns) else table
 
     def intervals_of_constants(self, upper: float) -> list[Interval]:
-        return self._intervals(upper, 0.0)
+        return self._intercepts(upper, 0.0)
 
-    def _intervals(self, upper: float, radius: float) -> list[Interval]:
+    def _intercepts(self, upper: float, radius: float) -> list[Interval]:
         """The interval of b, from L >= loss + sum_i c_i theta_i (A w + b)_i for two labelings."""
         if not self.rows.fit_intercept:
             return [NOTHING]
@@ -56,7 +70,56 @@ class FreeConstant(FreeDirections):
         return point
 
     def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
-        return self.projected(problem, point)
+        if not len(self.columns):
+            return self.projected(problem, point)
+        if point.theta.orthogonal_to is not None:
+            return point
+        if self.rows.loss.has_thresholds:
+            ends = self.penalty.free_features[1:]
+            moved = orthogonal_dual(point.theta, self.rows.design, self.columns, ends)
+            return point if moved is None else StructuredPoint(self.rows, moved, 0.0, self.columns)
+        features = to_balance(problem, point.theta.theta)
+        features = features[~np.isin(self.columns[features], self.left_out)]
+        tilt = ScoreTilt(self.rows.with_design(Design(self.table[:, features])), point.theta)
+        nearest = tilted(tilt)
+        if nearest is None:
+            return point
+        (_, dual), distance = nearest
+        of = self.rows.design, self.columns[features]
+        return StructuredPoint(self.rows, dual.near(distance, of), columns=self.columns)
+
+
+class ScoreTilt(NamedTuple):
+    """The dual point of a vector of scores, to which the scores of some columns are added."""
+
+    rows: "RowsOfScores"  # with these columns as design
+    dual: RiskDual
+
+    def sums(self) -> tuple[Array, Array]:
+        sums, errors = StructuredPoint(self.rows, self.dual).products(precise=True)
+        weights, theta = self.rows.loss.weights, self.dual.theta
+        size = sqrt(kernels.dot(weights * theta, theta))  # the columns are rounded
+        norms = self.rows.design.column_norms(weights)
+        return sums, errors + 2.0 * EPSILON * size * norms
+
+    def hessian(self) -> tuple[Array, Array] | None:
+        loss, design, z = self.dual.loss, self.rows.design, self.dual.predictions
+        _, _, curvature = loss.derivatives(z)
+        hessian = loss.hessian(z, design, np.arange(design.shape[1]))
+        if hessian is None:
+            return None
+        return hessian, np.square(design.column_norms(loss.weights * curvature))
+
+    def largest_score(self, t: Array) -> float:
+        return kernels.max_abs(self.rows.design.matvec(t))
+
+    def largest_norm(self, inverse: Array) -> float:
+        table = self.rows.design.as_given
+        return sqrt(float(np.max(np.sum((table @ inverse) * table, axis=1))))
+
+    def moved(self, t: Array) -> "ScoreTilt":
+        z = self.dual.predictions - self.rows.design.matvec(t)
+        return self._replace(dual=self.dual.loss.loss_augmented(z, 0.0)[1])
 
 
 class StructuredPoint(DualPoint):
@@ -69,13 +132,19 @@ class StructuredPoint(DualPoint):
     beyond : float, default=0.0
         For a combination that is balanced by another, the sum sum_i c_i theta_i of the other one.
         Shares that differ by at most 4 units in the last place give a sum of exactly 0.
+    columns : ndarray of int, default=()
+        The free coefficients.
     """
 
     theta: StructuredDual
     quadratic = False
 
-    def __init__(self, rows: Any, combination: StructuredDual, beyond: float = 0.0) -> None:
+    def __init__(
+        self, rows: Any, combination: StructuredDual, beyond: float = 0.0,
+        columns: Indices = NO_COLUMNS,
+    ) -> None:  # fmt: skip
         self.rows, self.theta, self.is_balanced = rows, combination, beyond > 0.0
+        self.columns = columns
         self.linear = combination.is_linear
         # a bound on the difference of the other combination's share from that with a sum of 0
         self._moved = 0.0
@@ -96,12 +165,24 @@ class StructuredPoint(DualPoint):
         products, errors = product(rows.loss.weights, theta)
         largest = float(np.max(rows.loss.largest_theta))
         missing = combination.theta_error + 2.0 * self._moved * largest
-        return products, errors + missing * rows.column_norms
+        errors = errors + missing * rows.column_norms
+        if combination.distance > 0.0:
+            errors += combination.distance * rows.distances_of_columns
+        return products, errors
 
     def sums_without_products(self) -> list[Sum]:
         if not self.rows.fit_intercept or self.is_balanced:
             return [NOTHING]
         return [self.rows.slope_of(self.theta)]
+
+    def free_sums(self, products: Array, errors: Array) -> list[Sum]:
+        sums, columns = self.sums_without_products(), self.columns
+        known = self.theta.orthogonal_to
+        vanish = np.zeros(len(columns), dtype=bool)
+        if known is not None and known[0] is self.rows.design:
+            vanish = np.isin(columns, known[1])
+        of_columns = zip(products[columns].tolist(), errors[columns].tolist(), strict=True)
+        return sums + [NOTHING if v else x for v, x in zip(vanish, of_columns, strict=True)]
 
     def largest_scale(self) -> float:
         return 1.0

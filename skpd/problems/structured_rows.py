@@ -114,16 +114,18 @@ class RowsOfScores(Rows):
         return samples
 
     def free_of(self, penalty: Penalty) -> Free:
-        """The intercept.
+        """The intercept and the free coefficients.
 
         Raises
         ------
         ValueError
-            If the penalty leaves coefficients free.
+            If the penalty leaves coefficients free, and the loss has no dual points for these.
         """
-        if penalty.free_level or len(penalty.free_features.columns):
+        free = penalty.free_level or len(penalty.free_features.columns) > 0
+        fits_free = self.loss.can_tilt or self.loss.has_thresholds
+        if penalty.free_level or (free and not fits_free):
             raise ValueError(
-                "A loss of all scores needs a penalty that leaves no coefficient free, got "
+                "A maximum over labelings needs a penalty that leaves no coefficient free, got "
                 f"{penalty!r}."
             )
         return FreeConstant(self, penalty)
@@ -217,14 +219,17 @@ class RowsOfScores(Rows):
             gradient = self.design.rmatvec(self.loss.weights * combination.theta)
         upper = self.loss.value(self.scores(point.coef, point.intercept))[0]
         upper += problem.alpha * problem.penalty.value(point.coef)
-        return upper - dual_estimate(problem, combination.value(1.0)[0], gradient, upper)
+        value = combination.value(1.0)[0]
+        value -= problem.free.likely_cost(gradient, 0.0, problem.alpha, upper)
+        return upper - dual_estimate(problem, value, gradient, upper)
 
     def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
-        distances = self._distances
+        distances = self.distances_of_columns
         return None if distances is None else sqrt(max(gap, 0.0)) * (1.0 + MARGIN) * distances
 
     @cached_property
-    def _distances(self) -> Array | None:
+    def distances_of_columns(self) -> Array | None:
+        """The `StructuredLoss.distances_of_products`."""
         return self.loss.distances_of_products(self.design)
 
     def dual_point_of(self, coef: Array, intercept: Numbers) -> StructuredDual:
@@ -242,7 +247,7 @@ class RowsOfScores(Rows):
         return self.loss.true_labeling
 
     def feasible_point(self, problem: ProblemParts, theta: StructuredDual) -> DualPoint | None:
-        return StructuredPoint(self, theta)
+        return StructuredPoint(self, theta, columns=problem.free_columns)
 
     def slope_of(self, combination: StructuredDual) -> Sum:
         """The sum of c_i theta_i, and a bound on its error."""

@@ -1,11 +1,19 @@
 """Ordered classes as an ordinary problem, with a row for each sample and threshold."""
 
+from dataclasses import replace
+from math import sqrt
+
 import numpy as np
 import scipy.sparse as sp
 
+from .._typing import Array, Indices
 from ..designs import Design
+from ..losses.ordinal import OrdinalLoss, ThresholdDual
 from ..losses.shifted import with_offset
+from ..penalties import Penalty, Separable
 from ..penalties.weighted import with_coefficient
+from .balance import balance_exactly
+from .free_features import project_onto_free
 from .in_memory import linear_problem
 from .problem import Problem
 
@@ -23,11 +31,15 @@ def threshold_rows(problem: Problem) -> Problem:
     ValueError
         If the penalty has no form with free coefficients.
     """
-    loss, d = problem.loss, problem.n_coefficients
-    (n_thresholds, n), penalty = loss.signs.shape, problem.penalty.for_n_features(d)
+    return _rows_of(problem.loss, problem.design, problem.penalty, problem.alpha)
+
+
+def _rows_of(loss: OrdinalLoss, design: Design, penalty: Penalty, alpha: float) -> Problem:
+    (n_thresholds, n), d = loss.signs.shape, design.shape[1]
+    penalty = penalty.for_n_features(d)
     for k in range(1, n_thresholds):
         penalty = with_coefficient(penalty, d + k - 1, 0.0).for_n_features(d + k)
-    X = problem.design.rows_as_they_are(loss.used_rows)
+    X = design.rows_as_they_are(loss.used_rows)
     columns = -np.eye(n_thresholds, dtype=X.dtype)[:, 1:]  # the columns of the thresholds
     if sp.issparse(X):
         blocks = [sp.hstack([X, np.tile(row, (n, 1))], format=X.format) for row in columns]
@@ -37,4 +49,43 @@ def threshold_rows(problem: Problem) -> Problem:
     offset = None if loss.offset is None else np.tile(loss.offset, n_thresholds)
     y, inner = with_offset(loss.inner, np.ravel(loss.signs), offset)
     weights = np.tile(loss.shares, n_thresholds) / n_thresholds
-    return linear_problem(Design(X), y, weights, inner, penalty, problem.alpha / n_thresholds)
+    return linear_problem(Design(X), y, weights, inner, penalty, alpha / n_thresholds)
+
+
+def orthogonal_dual(
+    dual: ThresholdDual, design: Design, columns: Indices, ends: tuple[Array, Array]
+) -> ThresholdDual | None:
+    """The dual point nearby whose sums over some columns vanish too, if one is proven to exist.
+
+    Parameters
+    ----------
+    dual : ThresholdDual
+    design : Design
+    columns : ndarray of int
+        Columns of the design.
+    ends : tuple of ndarray
+        The bounds on their coefficients.
+    """
+    loss, table = dual.loss, dual.table
+    if table is None:
+        return None
+    penalty = Separable(0.0, 0.0, *ends)
+    rows = _rows_of(loss, design.columns(columns), penalty, 1.0)
+    theta = np.ravel(loss.signs * table)
+    for start in (theta, project_onto_free(rows, theta)):
+        balance = balance_exactly(rows, start)
+        if balance is not None:
+            break
+    else:
+        return None
+    n_thresholds, n = len(table), len(loss.weights)
+    near = loss.dual_of_table(loss.signs * np.reshape(start + balance.change, table.shape))
+    # by the Cauchy-Schwarz inequality, for weights over the number of thresholds
+    residual = n_thresholds * balance.residual * sqrt(n * float(np.max(loss.shares)))
+    vanishing = balance.columns[balance.columns < len(columns)]
+    return replace(
+        near,
+        theta_error=near.theta_error + 1.01 * residual,
+        mean_loss_error=near.mean_loss_error + 1.01 * n_thresholds * balance.cost,
+        orthogonal_to=(design, columns[vanishing]),
+    )

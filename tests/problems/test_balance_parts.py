@@ -157,7 +157,7 @@ def room_of(problem, theta):
 ])  # fmt: skip
 @pytest.mark.parametrize("loss", [Hinge(), Absolute(), Huber(1.0)], ids=str)
 def test_changes_and_rests_are_those_of_the_formulas(loss, penalty, fit_intercept, noise, rng):
-    """The least change in units of the room; rest and cost with their factors of 2 and 2048."""
+    """The least change in units of the room; rest and cost with their factors of 2 and, for curved conjugates, 2048."""
     X, c = np.repeat(rng.normal(size=(7, 3)), 2, axis=0), np.repeat(rng.dirichlet(np.ones(7)), 2)
     X, c[1] = X + 0.1 * rng.normal(size=(14, 3)), 0.0
     problem = problem_of(rng, loss, penalty, fit_intercept, X, c / np.sum(c))
@@ -196,7 +196,8 @@ def test_changes_and_rests_are_those_of_the_formulas(loss, penalty, fit_intercep
         for side in (-1.0, 1.0)
     ]
     steepest = np.max(np.abs(chords), axis=0)
-    cost = 2048.0 * 2.0 * rest * np.sqrt(np.sum(c[own] * steepest**2))
+    factor = 1.0 if loss.linear_conjugate else 2048.0
+    cost = factor * 2.0 * rest * np.sqrt(np.sum(c[own] * steepest**2))
     assert_allclose(found.cost, cost, rtol=1e-8)
     assert len(found.columns) == 0
 

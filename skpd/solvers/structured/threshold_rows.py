@@ -52,7 +52,7 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         point = seen[0].best
         coef = np.ascontiguousarray(point.coef[: problem.n_coefficients])
         margins = loss.signs * np.reshape(point.dual_coef, loss.signs.shape)
-        return Point(coef, 0.0, loss.balanced_dual(margins))
+        return Point(coef, 0.0, loss.balanced_dual(margins, keep_table=loss.has_kinks))
 
     for _ in range(ROUNDS):
         try:

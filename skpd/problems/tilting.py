@@ -1,0 +1,87 @@
+"""Dual points of soft maxima that are orthogonal to free coefficients, by tilted distributions.
+
+The gradient theta of a soft maximum at scores u is a dual point, the mean of a distribution. Along
+u + F t, with F the columns of the free coefficients, the loss is a convex function h of t. Its
+gradient g holds the sums F' diag(c) theta of the free coefficients, and Newton's method minimises
+it until these are rounding errors. That they vanish exactly at a t nearby follows from ::
+
+    |h'''[s, s, s]| <= M ||s||_H h''[s, s],    H = h''(0),  M = 2 max_i ||F_i||_H^-1,
+
+as a third central moment is at most the range times the variance. Along any direction the slope of
+h at the distance 2 q, q = ||g||_H^-1, is then positive if M q <= 1/2. The minimum is therefore
+within that distance, and its scores differ by at most M q (Bach, 2010, Self-concordant analysis
+for logistic regression, Electronic Journal of Statistics 4).
+"""
+
+from math import sqrt
+from typing import Protocol, Self, TypeVar
+
+import numpy as np
+
+from .._typing import Array
+
+MOST_STEPS = 30  # most Newton steps; one to three are usual
+SMALL = 1e-14  # changes of scores that are rounding errors
+CERTAIN = 1e-8  # an eigenvalue of a scaled Hessian above it is not a rounding error
+HESSIANS = 2.0  # bounds the ratio of the computed and the exact Hessian, if it is certain
+
+
+T = TypeVar("T", bound="Tilt")
+
+
+class Tilt(Protocol):
+    """The distribution of a dual point, which scores F t tilt."""
+
+    def sums(self) -> tuple[Array, Array]:
+        """The gradient g, with bounds on its errors."""
+
+    def hessian(self) -> tuple[Array, Array] | None:
+        """The Hessian H, and a diagonal matrix above it whose entries are sums of its terms.
+
+        The rounding errors of H are relative to the latter. None where numbers overflow.
+        """
+
+    def largest_score(self, t: Array) -> float:
+        """The largest of the |F_i t|."""
+
+    def largest_norm(self, inverse: Array) -> float:
+        """The largest of the ||F_i|| in the norm of a matrix, the inverse of H."""
+
+    def moved(self, t: Array) -> Self:
+        """The tilt by -F t."""
+
+
+def tilted(tilt: T) -> tuple[T, float] | None:
+    """The distribution whose sums vanish up to rounding, and its distance from one without sums.
+
+    The distance bounds the norm in H, anywhere between them, of the t that leads to the latter:
+    the root of the sum of the variances of the changes of scores. None where there is no proof.
+    """
+    last = np.inf
+    for _ in range(MOST_STEPS):
+        hessian = tilt.hessian()
+        if hessian is None or (inverse := _inverse(*hessian)) is None:
+            return None
+        sums, errors = tilt.sums()
+        step = inverse @ sums
+        size = tilt.largest_score(step)
+        if not SMALL < size < last:
+            break
+        last = size if size < 1.0 else np.inf
+        tilt = tilt.moved(step / max(size, 1.0))
+    largest = np.abs(sums) + errors
+    q = sqrt(HESSIANS * float(largest @ np.abs(inverse) @ largest))
+    changed = 2.0 * sqrt(HESSIANS) * tilt.largest_norm(inverse) * q * (1.0 + 1e-6)
+    # a variance changes at most by the factor exp(2 changed)
+    return (tilt, 2.0 * q * (1.0 + 2.0 * changed)) if changed <= 0.5 else None
+
+
+def _inverse(hessian: Array, diagonal: Array) -> Array | None:
+    """The inverse of a Hessian, or None where rounding errors may change it by half."""
+    sizes = np.sqrt(diagonal)
+    if not np.all(sizes > 0.0):
+        return None
+    values, vectors = np.linalg.eigh(hessian / np.outer(sizes, sizes))
+    if not values[0] > CERTAIN:
+        return None
+    return (vectors / values) @ vectors.T / np.outer(sizes, sizes)
