@@ -30,7 +30,7 @@ from .output_parameters import (
     output_penalty,
     without_tasks,
 )
-from .parameters import SolverParameters, declared
+from .parameters import FitsWithoutPenalty, SolverParameters, declared
 from .predictions import linear_predictions
 from .regressor import PrimalDualRegressor
 
@@ -66,7 +66,8 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         return checked_loss(loss, n_outputs)
 
     def _output_penalty(self, n_features: int, n_outputs: int) -> Penalty:
-        return output_penalty(self.penalty, float(self.l1_ratio), n_features, n_outputs)
+        ratio, alpha = float(self.l1_ratio), float(self.alpha)
+        return output_penalty(self.penalty, ratio, n_features, n_outputs, alpha)
 
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
@@ -125,7 +126,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         design = OutputsDesign([Design(by_row[task_rows]) for task_rows in rows], rows, len(y))
         of_tasks = RowsOfOutputs(design, y, weights, loss, bool(self.fit_intercept), total_weight)
         regularisation = Regularisation(
-            self._output_penalty(X.shape[1], len(tasks)), float(self.alpha)
+            self._output_penalty(X.shape[1], len(tasks)), self.alpha or 1.0
         )
         problem = Problem(of_tasks, regularisation)
         require_unit(problem)
@@ -177,7 +178,7 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
 
 
 @declared
-class MultiTaskPD(SolverParameters, MultiTaskModel):
+class MultiTaskPD(FitsWithoutPenalty, SolverParameters, MultiTaskModel):
     """Several outputs or tasks with a penalty of the matrix of coefficients, and a certificate.
 
     Minimises over W and b the weighted mean over the samples of the sum of the losses of their
@@ -188,7 +189,7 @@ class MultiTaskPD(SolverParameters, MultiTaskModel):
     Parameters
     ----------
     alpha : float, default=1.0
-        Weight of the penalty, greater than 0; as in `MultiTaskLasso`.
+        Weight of the penalty, at least 0; as in `MultiTaskLasso`. With 0 there is no penalty.
     loss : {"squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", \
             "hinge", "smoothed_hinge", "squared_hinge", "logistic"} or Loss, default="squared"
         The loss of each output; "l2_norm" is the Euclidean norm of the residuals of all

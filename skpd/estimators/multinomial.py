@@ -13,13 +13,13 @@ from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .output_parameters import OUTPUT_PENALTIES, OutputPenaltyName, output_penalty
-from .parameters import SolverParameters, declared
+from .parameters import FitsWithoutPenalty, SolverParameters, declared
 
 LOSSES: dict[str, type[LabelLoss]] = {"softmax": Softmax, "crammer_singer": CrammerSinger}
 
 
 @declared
-class MultinomialPD(SolverParameters, PrimalDualClassifier):
+class MultinomialPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
     """Multinomial logistic regression or the multi-class SVM of Crammer and Singer, certified.
 
     Minimises over W and b the weighted mean of the loss plus ``alpha`` times the penalty of W,
@@ -31,7 +31,7 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
     Parameters
     ----------
     alpha : float, default=1e-3
-        Weight of the penalty, greater than 0.
+        Weight of the penalty, at least 0; with 0 there is no penalty.
     loss : {"softmax", "crammer_singer"}, default="softmax"
         The negative log likelihood of the class; or the largest excess of another class's score
         plus 1 over the score of the class, at least 0.
@@ -166,7 +166,8 @@ class MultinomialPD(SolverParameters, PrimalDualClassifier):
 
     def _problems_of_classes(self, X, labels, weights, classes, offsets):
         K = len(classes)
-        penalty = output_penalty(self.penalty, float(self.l1_ratio), X.shape[1], K)
+        ratio, alpha = float(self.l1_ratio), float(self.alpha)
+        penalty = output_penalty(self.penalty, ratio, X.shape[1], K, alpha)
         specification = self._specification(penalty)
         return [
             formulate_classes(specification, X, labels, weights, classes, LOSSES[self.loss](K))

@@ -10,6 +10,7 @@ from .._compat import _safe_indexing
 from .._typing import Array, Matrix
 from ..losses import Loss
 from ..penalties import Penalty
+from ..penalties.weighted import unpenalised
 
 # the keys of the tables below, for editors
 OutputLossName = Literal[
@@ -46,15 +47,19 @@ OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
 
 
 def output_penalty(
-    penalty: str | Penalty, l1_ratio: float, n_features: int, n_outputs: int
+    penalty: str | Penalty, l1_ratio: float, n_features: int, n_outputs: int, alpha: float
 ) -> Penalty:
     """The penalty of a name, plus half the squared Frobenius norm for an l1_ratio below 1.
+
+    For an alpha of 0 it is one that leaves all coefficients free.
 
     Raises
     ------
     ValueError
         If the penalty does not take the l1_ratio.
     """
+    if alpha == 0.0:
+        return unpenalised(penalties.L1() if isinstance(penalty, str) else penalty)
     if n_outputs == 1 and penalty == "l21":
         penalty = "l1"  # the same function, as a sum over entries
     if l1_ratio < 1.0:

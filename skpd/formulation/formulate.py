@@ -135,23 +135,11 @@ def formulate(
 def formulate_outputs(
     specification: Specification, X: Matrix, targets: Array, sample_weight: Array, loss: Loss
 ) -> Problem:
-    """The problem of all outputs, which share X, with a column of targets for each.
-
-    Raises
-    ------
-    ValueError
-        If the penalty leaves coefficients free, for which several outputs have no dual points.
-    """
+    """The problem of all outputs, which share X, with a column of targets for each."""
     weights, total_weight = shares_of(sample_weight)
     free = specification.fit_intercept
     rows = rows_of_outputs(Design(X), targets, weights, loss, free, total_weight)
     regularisation = regularisation_of(specification, X.shape[1], targets.shape[1])
-    if len(regularisation.penalty.free_features.columns) and not loss.is_log_likelihood:
-        raise ValueError(
-            f"{specification.estimator_name} with {targets.shape[1]} outputs or classes together "
-            "needs a penalty of every coefficient, got weights of 0. Pass small positive weights, "
-            "or fit one class against the others by PdproxSVC(loss='logistic')."
-        )
     problem = Problem(rows, regularisation)
     require_unit(problem)
     return problem

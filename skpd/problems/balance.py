@@ -34,7 +34,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from .free_features import dependence, to_balance
+from .free_features import dependence, project_onto_free, to_balance
 from .interfaces import ProblemParts
 
 MAX_SHARE = 0.25  # largest change, as a share of the distance to the boundary of the box
@@ -137,6 +137,16 @@ def balance_exactly(
         return None
     endpoint = theta + change / share if share > 0.0 else theta
     return Balance(change, endpoint, share, *balanced, columns)
+
+
+def balance_nearby(problem: ProblemParts, theta: Array) -> tuple[Array, Balance] | None:
+    """A dual point and the change that balances it: the given one, or else its projection."""
+    for start in (lambda: theta, lambda: project_onto_free(problem, theta)):
+        point = start()
+        balance = balance_exactly(problem, point)
+        if balance is not None:
+            return point, balance
+    return None
 
 
 @dataclass

@@ -129,7 +129,7 @@ class BalancedPoint(DualPoint):
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         sums = self._point.free_sums(products, errors)
-        n_others = 1 + self.problem.has_free_level
+        n_others = len(sums) - len(self.problem.free_columns)
         balanced = np.isin(self.problem.free_columns, self.balance.columns)
         of_columns = zip(sums[n_others:], balanced.tolist(), strict=True)
         return [NOTHING] * n_others + [NOTHING if done else value for value, done in of_columns]

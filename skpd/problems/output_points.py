@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -12,10 +12,12 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
-from .dual_points import RowPoint
+from ..penalties import Separable
+from .balance import Balance, balance_nearby
+from .dual_points import BalancedPoint, RowPoint
 from .free_directions import FreeDirections, Support
 from .free_features import Dependence, dependence
-from .in_memory import RowsInMemory
+from .in_memory import RowsInMemory, linear_problem
 from .interfaces import ProblemParts
 from .tilting import tilted
 
@@ -170,6 +172,8 @@ class FreeOutputs(FreeDirections):
 
     @cached_property
     def dependence(self) -> Dependence:
+        if not self.rows.design.shares_data:  # the columns of tasks may depend on each other in
+            return Dependence(list(range(self.table.shape[1])), [], np.zeros((0, 0)))  # some only
         heavy, design = self.rows.weights[:: self.rows.n_outputs] > 0.0, self.rows.design.parts[0]
         return dependence(self.table[heavy], self.rows.fit_intercept, design.precision)
 
@@ -180,7 +184,7 @@ class FreeOutputs(FreeDirections):
 
     def restricted(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         K, (kept, nearly, factors) = self.rows.n_outputs, self.dependence
-        if not len(self.columns):
+        if not len(self.columns) or not (nearly or self.rows.loss.of_classes):
             return coef, intercept
         table = coef.reshape(-1, K).copy()
         features = self.columns[::K] // K
@@ -198,6 +202,8 @@ class FreeOutputs(FreeDirections):
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
         if not self.rows.fit_intercept:
             return [NOTHING] * self.rows.n_outputs
+        if len(self.columns):  # nothing bounds them, nor the intercepts beside them
+            return [(-inf, inf)] * self.rows.n_outputs
         if self.rows.loss.of_classes:
             return [self.intercept(upper, radius)] * self.rows.n_outputs
         return [one.intercept(upper, radius) for one in self._each]
@@ -264,6 +270,8 @@ class FreeOutputs(FreeDirections):
         rows = self.rows
         if not len(self.columns):
             return self.projected(problem, point)
+        if not rows.loss.couples_outputs:
+            return self._balanced_outputs(problem, point)
         table = self.table[:, self.dependence.kept]
         if rows.fit_intercept:
             table = np.column_stack([np.ones(len(table)), table])
@@ -272,6 +280,34 @@ class FreeOutputs(FreeDirections):
             return point
         tilt, distance = nearest
         return TiltedPoint(problem, np.ravel(tilt.theta), distance)
+
+    def _balanced_outputs(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
+        """The point balanced for each output by itself."""
+        (columns, *ends), K, balances = self.penalty.free_features, self.rows.n_outputs, []
+        theta, change = np.array(point.theta), np.zeros_like(point.theta)
+        residual = cost = 0.0
+        for k, place in enumerate(self.rows.row_indices):
+            of_output = np.flatnonzero(columns % K == k)
+            rows, total = self.rows.of_output(k), float(np.sum(self.rows.weights[place]))
+            penalty = Separable(0.0, 0.0, *(end[of_output] for end in ends))
+            design = rows.design.columns(columns[of_output] // K)
+            free = linear_problem(
+                design, rows.y, rows.weights, rows.loss, penalty, 1.0, bool(rows.fit_intercept)
+            )
+            nearby = balance_nearby(free, np.ascontiguousarray(point.theta[place]))
+            if nearby is None:
+                return point
+            theta[place], balance = nearby
+            change[place] = balance.change
+            residual += total * balance.residual**2
+            cost += total * balance.cost
+            balances.append((balance.share, columns[of_output][balance.columns]))
+        share = max(share for share, _ in balances)
+        vanishing = np.concatenate([vanish for _, vanish in balances])
+        endpoint = theta + change / share if share > 0.0 else theta
+        balance = Balance(change, endpoint, share, sqrt(residual), cost, vanishing)
+        others = (OutputsPoint(problem, x) for x in (theta, endpoint, change))
+        return BalancedPoint(problem, *others, balance)
 
 
 def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:

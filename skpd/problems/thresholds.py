@@ -12,8 +12,7 @@ from ..losses.ordinal import OrdinalLoss, ThresholdDual
 from ..losses.shifted import with_offset
 from ..penalties import Penalty, Separable
 from ..penalties.weighted import with_coefficient
-from .balance import balance_exactly
-from .free_features import project_onto_free
+from .balance import balance_nearby
 from .in_memory import linear_problem
 from .problem import Problem
 
@@ -71,13 +70,10 @@ def orthogonal_dual(
         return None
     penalty = Separable(0.0, 0.0, *ends)
     rows = _rows_of(loss, design.columns(columns), penalty, 1.0)
-    theta = np.ravel(loss.signs * table)
-    for start in (theta, project_onto_free(rows, theta)):
-        balance = balance_exactly(rows, start)
-        if balance is not None:
-            break
-    else:
+    nearby = balance_nearby(rows, np.ravel(loss.signs * table))
+    if nearby is None:
         return None
+    start, balance = nearby
     n_thresholds, n = len(table), len(loss.weights)
     near = loss.dual_of_table(loss.signs * np.reshape(start + balance.change, table.shape))
     # by the Cauchy-Schwarz inequality, for weights over the number of thresholds

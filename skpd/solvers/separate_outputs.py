@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..penalties import Structure
+from ..penalties import Separable, Structure
 from ..problems import Point, Problem
 from ..problems.regularisation import Regularisation
 from .certificate_schedule import ROUNDS
@@ -26,9 +26,10 @@ def _of_output(problem: Problem, k: int) -> Problem:
     outputs are independent.
     """
     total = float(np.sum(problem.weights[problem.rows.row_indices[k]]))
-    return Problem(
-        problem.rows.of_output(k), Regularisation(problem.penalty, problem.alpha / total)
-    )
+    K, penalty = problem.n_outputs, problem.penalty
+    if any(map(np.ndim, penalty.terms)):  # a number for each entry of the matrix
+        penalty = Separable(*(x[k::K] if np.ndim(x) else x for x in penalty.terms))
+    return Problem(problem.rows.of_output(k), Regularisation(penalty, problem.alpha / total))
 
 
 def output_by_output(
