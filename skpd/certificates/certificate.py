@@ -76,9 +76,10 @@ class Certificate:
     not_known : dict
         The reason for each of the first two of these that is None.
     left_out : tuple of int
-        Features without a penalty that are combinations of others up to rounding. Their
-        coefficients are 0, and the interval contains the optimal value with this restriction;
-        without it the objective may be smaller, by coefficients that amplify rounding errors.
+        Features without a penalty that are combinations of others up to rounding. The interval
+        contains the optimal value of models whose coefficients there are 0; without this
+        restriction the objective may be smaller, by coefficients that amplify rounding errors. A
+        fit returns the model with the same predictions whose coefficients have the least norm.
     reference : {"constant", "model", "objective", ""}
         What the relative gap is relative to. Where constraints exclude constants, P_0 is the
         objective value of a feasible model ("model"), or that of this model where no such value
@@ -209,8 +210,8 @@ class Certificate:
             features = ", ".join(map(str, self.left_out[:SHOWN]))
             more = f" and {len(self.left_out) - SHOWN} more" if len(self.left_out) > SHOWN else ""
             about.append(
-                f"with the coefficients 0 of features {features}{more}, which have no penalty and "
-                "are combinations of others up to rounding"
+                f"among models without features {features}{more}, which have no penalty and are "
+                "combinations of others up to rounding"
             )
         return "; ".join([bounds, *about])
 

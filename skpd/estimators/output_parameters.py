@@ -47,7 +47,7 @@ OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
 
 
 def output_penalty(
-    penalty: str | Penalty, l1_ratio: float, n_features: int, n_outputs: int, alpha: float
+    penalty: str | Penalty, l1_ratio: float, n_features: int, n_outputs: int, alpha: float = 1.0
 ) -> Penalty:
     """The penalty of a name, plus half the squared Frobenius norm for an l1_ratio below 1.
 

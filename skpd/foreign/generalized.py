@@ -38,7 +38,7 @@ from ..losses import (
 from ..losses.ordinal import OrdinalLoss
 from ..penalties import Penalty, Separable, SquaredL2, WeightedL1
 from ..problems.structured_rows import scores_problem
-from .data import Data, Objective, coefficients, fits, positive
+from .data import Data, Objective, coefficients, fits, with_weight
 from .families import Family, alpha, classes, given, targets
 from .linear_fit import LinearFit
 
@@ -259,7 +259,8 @@ def ordinal_fit(
     labels = data.labels(estimator.classes_)
     (coef,), _ = coefficients(estimator, data.name, data.X.shape[1], 1)
     ordinal = OrdinalLoss(labels, data.sample_weight, data.offset, loss)
-    problem = scores_problem(data.design, ordinal, SquaredL2(), positive(alpha, data.name))
+    weighted = with_weight(SquaredL2(), alpha, data.name)
+    problem = scores_problem(data.design, ordinal, *weighted)
     return OrdinalFit(problem, coef, 0.0, np.asarray(thresholds, dtype=np.float64))
 
 

@@ -17,7 +17,7 @@ from ..estimators.output_parameters import (
 from ..losses import CrammerSinger, Hinge, L2Norm, LabelLoss, Loss, Softmax, Squared
 from ..penalties import Penalty, SquaredL2
 from ..problems.output_rows import outputs_problem
-from .data import Data, coefficients, fits, positive, shares
+from .data import Data, coefficients, fits, shares, with_weight
 from .families import given, intercept_column
 from .linear_fit import LinearFit
 
@@ -66,10 +66,10 @@ def _joint(
     coef, intercept = coefficients(estimator, data.name, n_features, Y.shape[1], column)
     if column is not None:
         design, free = Design(data.with_column(column)), False
+    penalty, weight = with_weight(penalty, alpha(total), data.name)
     problem = outputs_problem(
-        design, Y, weights, loss, penalty, alpha=positive(alpha(total), data.name),
-        fit_intercept=free, total_weight=total,
-    )  # fmt: skip
+        design, Y, weights, loss, penalty, alpha=weight, fit_intercept=free, total_weight=total
+    )
     return LinearFit(problem, np.ravel(coef.T), intercept)
 
 

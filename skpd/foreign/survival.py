@@ -25,7 +25,7 @@ from .._typing import Array, Numbers
 from ..estimators.names import elastic_net
 from ..estimators.survival import CoxPD
 from ..penalties import Penalty, Separable
-from .data import Data, Objective, coefficients, positive
+from .data import Data, Objective, coefficients, with_weight
 from .linear_fit import LinearFit
 
 
@@ -39,23 +39,15 @@ def _fits(
     (problem,) = model._problems(data.design.as_given, data.y, *rows).problems
     d, stored = data.X.shape[1], SimpleNamespace(coef_=coefs)
     pairs = zip(alphas, coefficients(stored, data.name, d, len(alphas))[0], strict=True)
-    return [LinearFit(problem.with_alpha(positive(a, data.name)), w, 0.0) for a, w in pairs]
+    return [
+        LinearFit(problem.with_penalty(*with_weight(penalty, a, data.name)), w, 0.0)
+        for a, w in pairs
+    ]
 
 
-def _elastic_net(data: Data, weights: Array, scales: Numbers = 1.0, ratio: float = 0.0) -> Penalty:
-    """The sum of weights_j R(scales_j w_j).
-
-    Raises
-    ------
-    ValueError
-        If a weight is 0.
-    """
+def _elastic_net(weights: Array, scales: Numbers = 1.0, ratio: float = 0.0) -> Penalty:
+    """The sum of weights_j R(scales_j w_j)."""
     l1, l2 = ratio * weights * scales, (1.0 - ratio) * weights * np.square(scales)
-    if not np.all(l1 + l2 > 0.0):
-        raise ValueError(
-            f"{data.name} must have a penalty of every coefficient, got the weights {weights}: "
-            "without one nothing bounds a coefficient, and no lower bound survives rounding."
-        )
     ends = np.full(len(weights), np.inf)
     return Separable(l1, l2, -ends, ends)
 
@@ -89,21 +81,21 @@ def _lifelines(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
         raise ValueError(f"X must have the columns {names}, got {list(data.columns)}.")
     n, d = data.X.shape
     weights = np.broadcast_to(estimator.penalizer, d).astype(np.float64)
-    penalty = _elastic_net(data, weights, _norms(data) / np.sqrt(n - 1.0))
+    penalty = _elastic_net(weights, _norms(data) / np.sqrt(n - 1.0))
     alpha = n / float(np.sum(data.sample_weight))
     return _fits(data, estimator.params_, penalty, [alpha], "efron")
 
 
 def _ridge(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     weights = np.broadcast_to(estimator.alpha, data.X.shape[1]).astype(np.float64)
-    penalty, alpha = _elastic_net(data, weights), 1.0 / float(np.sum(data.sample_weight))
+    penalty, alpha = _elastic_net(weights), 1.0 / float(np.sum(data.sample_weight))
     return _fits(data, estimator.coef_, penalty, [alpha], estimator.ties)
 
 
 def _coxnet(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     """The fits of all ``alphas_``."""
     scales, ratio = _norms(data) if estimator.normalize else 1.0, float(estimator.l1_ratio)
-    penalty = _elastic_net(data, estimator.penalty_factor_, scales, ratio)
+    penalty = _elastic_net(estimator.penalty_factor_, scales, ratio)
     return _fits(data, estimator.coef_.T, penalty, estimator.alphas_, "breslow")
 
 

@@ -104,11 +104,27 @@ class FreeDirections(Free):
         w = coef[self.left_out]
         if not np.any(w):
             return coef, intercept
-        kept, _, factors = self.dependence
+        kept, _, factors, *_ = self.dependence
         coef = coef.copy()
         coef[self.left_out] = 0.0
         coef[self.columns[kept]] += factors[1:] @ w
         return coef, intercept + float(factors[0] @ w)
+
+    def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
+        if not self._has_dependent:
+            return coef, intercept
+        least, constant = self.dependence.least_norm(coef[self.columns])
+        coef = np.array(coef)
+        coef[self.columns] = least
+        return coef, intercept + (constant if self.rows.fit_intercept else 0.0)
+
+    @property
+    def _has_dependent(self) -> bool:
+        """Whether some free coefficients, without bounds, are combinations of others."""
+        if not len(self.columns) or not np.isinf(self.penalty.free_features[1:]).all():
+            return False
+        too_many = self.rows.design.shape[0] * len(self.columns) > LARGEST_FREE_TABLE
+        return not (too_many and self.outnumber_rows) and len(self.dependence.others) > 0
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         """The sums of a dual point theta over the free directions.

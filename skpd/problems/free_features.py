@@ -39,11 +39,34 @@ class Dependence(NamedTuple):
         combinations in exact arithmetic.
     factors : ndarray of shape (n_kept, n_nearly)
         The factors of these combinations, preceded by a row of those of the constant.
+    others : list of int
+        All combinations, up to rounding and in exact arithmetic, without columns of zeros.
+    all_factors : ndarray of shape (n_kept, n_others)
+        The factors of all combinations.
     """
 
     kept: list[int]
     nearly: list[int]
     factors: Array
+    others: list[int]
+    all_factors: Array
+
+    def least_norm(self, w: Array) -> tuple[Array, Array]:
+        """The coefficients of least norm with the same predictions, and the change of a constant.
+
+        With F the factors, columns X_o = X_k F change nothing if c is taken off the coefficients
+        of others and F c is added to those that are kept. The norm is least for
+        (I + F'F) c = w_o - F'w_k, solved by the smaller of the matrices I + F'F and I + F F'.
+        """
+        F, least = self.all_factors[1:], w.copy()
+        c = w[self.others] - F.T @ w[self.kept]
+        if len(self.others) <= len(self.kept):
+            c = np.linalg.solve(np.eye(len(c)) + F.T @ F, c)
+        else:
+            c -= F.T @ np.linalg.solve(np.eye(len(F)) + F @ F.T, F @ c)
+        least[self.others] -= c
+        least[self.kept] += F @ c
+        return least, self.all_factors[0] @ c
 
 
 def to_balance(problem: ProblemParts, theta: Array) -> Indices:
@@ -80,7 +103,8 @@ def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependen
         sizes[sizes == 0.0] = 1.0
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
         if len(values) == 0 or values[0] > CERTAIN:
-            return Dependence(list(range(n_columns)), [], np.zeros((n_columns + 1, 0)))
+            nothing = np.zeros((n_columns + 1, 0))
+            return Dependence(list(range(n_columns)), [], nothing, [], nothing)
     R = cast(Array, np.linalg.qr(table, mode="r"))
     return dependence_of_factor(R, ones, precision, partial(_is_exactly, table))
 
@@ -111,12 +135,13 @@ def dependence_of_factor(
             others.append(j)
     factors = cast(Array, np.linalg.lstsq(R[:, kept], R[:, others], rcond=None)[0])
     nearly = [k for k, j in enumerate(others) if not is_exact(kept, j, factors[:, k])]
-    factors = factors[:, nearly]
     if not ones:
-        factors = np.vstack([np.zeros(len(nearly)), factors])
+        factors = np.vstack([np.zeros(len(others)), factors])
+    others = [j - ones for j in others]
     return Dependence(
-        [j - ones for j in kept if j >= ones], [others[k] - ones for k in nearly], factors
-    )
+        [j - ones for j in kept if j >= ones],
+        [others[k] for k in nearly], factors[:, nearly], others, factors,
+    )  # fmt: skip
 
 
 def _is_exactly(table: Array, kept: list[int], j: int, factors: Array) -> bool:

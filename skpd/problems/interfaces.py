@@ -128,6 +128,10 @@ class Free(ABC):
         """A model with nearly the same predictions whose ``left_out`` coefficients are 0."""
         return coef, intercept
 
+    def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
+        """The model with the same predictions whose free coefficients have the least norm."""
+        return coef, intercept
+
     def largest_alpha(self, problem: ProblemParts) -> float:
         """An alpha at and above which the best constant is optimal; nan if none is known."""
         return nan

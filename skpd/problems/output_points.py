@@ -173,7 +173,8 @@ class FreeOutputs(FreeDirections):
     @cached_property
     def dependence(self) -> Dependence:
         if not self.rows.design.shares_data:  # the columns of tasks may depend on each other in
-            return Dependence(list(range(self.table.shape[1])), [], np.zeros((0, 0)))  # some only
+            nothing = np.zeros((0, 0))  # some only
+            return Dependence(list(range(self.table.shape[1])), [], nothing, [], nothing)
         heavy, design = self.rows.weights[:: self.rows.n_outputs] > 0.0, self.rows.design.parts[0]
         return dependence(self.table[heavy], self.rows.fit_intercept, design.precision)
 
@@ -183,7 +184,7 @@ class FreeOutputs(FreeDirections):
         return np.ravel(self.columns.reshape(-1, self.rows.n_outputs)[nearly])
 
     def restricted(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
-        K, (kept, nearly, factors) = self.rows.n_outputs, self.dependence
+        K, (kept, nearly, factors, *_) = self.rows.n_outputs, self.dependence
         if not len(self.columns) or not (nearly or self.rows.loss.of_classes):
             return coef, intercept
         table = coef.reshape(-1, K).copy()
@@ -194,6 +195,14 @@ class FreeOutputs(FreeDirections):
         if self.rows.loss.of_classes:  # a number for all classes does not matter
             table[features] -= table[features].mean(axis=1, keepdims=True)
         return np.ravel(table), intercept + factors[0] @ w
+
+    def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
+        if not self._has_dependent:
+            return coef, intercept
+        table = np.reshape(coef, (-1, self.rows.n_outputs)).copy()
+        features = self.columns[:: self.rows.n_outputs] // self.rows.n_outputs
+        table[features], constant = self.dependence.least_norm(table[features])
+        return np.ravel(table), intercept + (constant if self.rows.fit_intercept else 0.0)
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:
         sums = np.broadcast_to(slope, self.rows.n_outputs).tolist()

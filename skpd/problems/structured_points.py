@@ -79,13 +79,15 @@ class FreeConstant(FreeDirections):
             moved = orthogonal_dual(point.theta, self.rows.design, self.columns, ends)
             return point if moved is None else StructuredPoint(self.rows, moved, 0.0, self.columns)
         features = to_balance(problem, point.theta.theta)
-        features = features[~np.isin(self.columns[features], self.left_out)]
-        tilt = ScoreTilt(self.rows.with_design(Design(self.table[:, features])), point.theta)
+        kept = np.intersect1d(features, self.dependence.kept)
+        tilt = ScoreTilt(self.rows.with_design(Design(self.table[:, kept])), point.theta)
         nearest = tilted(tilt)
         if nearest is None:
             return point
         (_, dual), distance = nearest
-        of = self.rows.design, self.columns[features]
+        # the sums of combinations of the columns that are kept vanish too
+        vanishing = features if len(kept) == len(self.dependence.kept) else kept
+        of = self.rows.design, self.columns[vanishing]
         return StructuredPoint(self.rows, dual.near(distance, of), columns=self.columns)
 
 

@@ -69,6 +69,8 @@ def tilted(tilt: T) -> tuple[T, float] | None:
             break
         last = size if size < 1.0 else np.inf
         tilt = tilt.moved(step / max(size, 1.0))
+    else:
+        return None
     largest = np.abs(sums) + errors
     q = sqrt(HESSIANS * float(largest @ np.abs(inverse) @ largest))
     changed = 2.0 * sqrt(HESSIANS) * tilt.largest_norm(inverse) * q * (1.0 + 1e-6)

@@ -194,8 +194,18 @@ class Monitor:
                 self._coef, self._intercept, self.primal = coef, intercept, primal
                 return
 
+    def _take_least_norm(self) -> None:
+        """Of the models with the predictions of the best one, keep that of least norm."""
+        coef, intercept = self.problem.free.of_least_norm(self._coef, self._intercept)
+        if coef is self._coef or self.problem.constraints is not None:
+            return
+        primal = primal_objective(self.problem, coef, intercept)
+        if primal - self.dual <= max(self.goal, self.primal - self.dual):
+            self._coef, self._intercept, self.primal = coef, intercept, primal
+
     def solution(self, interrupted: bool = False) -> Solution:
         """The solution with the best points and their joint certificate."""
+        self._take_least_norm()
         unrounded, rounds = inf, self.precision != np.float64
         if rounds:
             unrounded = self.relative_gap

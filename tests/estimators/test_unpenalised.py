@@ -1,12 +1,16 @@
-"""Models without a penalty, alpha=0, against scikit-learn and statsmodels."""
+"""Models without a penalty, alpha=0, against other packages."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import statsmodels.api as sm
+from lifelines import CoxPHFitter
 from numpy.testing import assert_allclose
+from scipy.optimize import linprog
 from sklearn.linear_model import (
     GammaRegressor,
+    LinearRegression,
     LogisticRegression,
     PoissonRegressor,
     QuantileRegressor,
@@ -14,11 +18,20 @@ from sklearn.linear_model import (
     SGDClassifier,
     TweedieRegressor,
 )
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import OneHotEncoder
+from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
+from sksurv.util import Surv
 
 from skpd import (
+    CoxPD,
+    ElasticNetPD,
     ElasticNetPDClassifier,
     GammaPD,
     LogisticPD,
+    MultinomialPD,
+    MultiTaskPD,
+    OrdinalPD,
     PathCV,
     PdproxRegressor,
     PdproxSVC,
@@ -28,6 +41,7 @@ from skpd import (
     certify,
     regularization_path,
 )
+from skpd.penalties import GroupL2
 
 EXACT = {"tol": 1e-11, "max_iter": 10_000}
 CASES = {
@@ -114,12 +128,140 @@ def test_grids_may_end_in_0(data):
     assert search.fit(X, targets["labels"]).alpha_ == 0.0
 
 
+def test_classes_together(data):
+    X, targets = data
+    classes = np.digitize(targets["numbers"], [-1.0, 0.5])
+    theirs = LogisticRegression(C=np.inf, **EXACT).fit(X, classes)
+    logit = sm.MNLogit(classes, sm.add_constant(X)).fit(disp=0)
+    for model in (LogisticPD(0, tol=1e-9), MultinomialPD(0, tol=1e-9)):
+        model.fit(X, classes)
+        assert model.converged_
+        assert_allclose(model.coef_, theirs.coef_, atol=1e-6)
+        differences = (model.coef_ - model.coef_[0])[1:]
+        assert_allclose(differences, np.asarray(logit.params)[1:].T, atol=1e-6)
+    assert certify(theirs, X, classes).gap <= 1e-10
+    free = LogisticPD(0.1, penalty_weights=[0.0, 0.0, 1.0, 1.0], tol=1e-9).fit(X, classes)
+    half = LogisticPD(0.1, penalty_weights=[1e-9, 1e-9, 1.0, 1.0], tol=1e-9).fit(X, classes)
+    assert_allclose(free.coef_, half.coef_, atol=1e-6)
+    assert 0.0 <= half.certificate_.primal - free.certificate_.dual <= 1e-7
+
+
+def test_outputs_by_themselves(data):
+    X, targets = data
+    Y = np.column_stack([targets["numbers"], targets["costs"]])
+    squares = MultiTaskPD(0, tol=1e-9).fit(X, Y)
+    theirs = LinearRegression().fit(X, Y)
+    assert_allclose(squares.coef_, theirs.coef_, atol=1e-6)
+    assert squares.certificate_.dual <= 0.5 * np.sum((Y - theirs.predict(X)) ** 2) / len(X)
+    medians = MultiTaskPD(0, loss="absolute", tol=1e-9).fit(X, Y)
+    for y, coef in zip(Y.T, medians.coef_, strict=True):
+        assert_allclose(coef, QuantileRegressor(alpha=0).fit(X, y).coef_, atol=1e-6)
+    # two rows of W are free, and shrunk by a tiny weight of groups
+    groups = np.repeat(np.arange(4), 2)
+    free, half = (
+        MultiTaskPD(0.3, penalty=GroupL2(groups, [w, w, 1.0, 1.0]), tol=1e-9).fit(X, Y)
+        for w in (0.0, 1e-9)
+    )
+    assert_allclose(free.coef_, half.coef_, atol=1e-6)
+    assert 0.0 <= half.certificate_.primal - free.certificate_.dual <= 1e-7
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_hazards(ties, data):
+    X, targets = data
+    time, event = np.ceil(10.0 * targets["costs"]), targets["labels"].astype(bool)
+    y, strata = np.column_stack([time, event]), targets["counts"] > 0
+    ours = CoxPD(0, penalty="l2", ties=ties, tol=1e-9).fit(X, y, strata=strata)
+    theirs = sm.PHReg(time, X, status=event, strata=strata, ties=ties).fit(disp=0)
+    assert ours.converged_
+    assert_allclose(ours.coef_, theirs.params, atol=1e-6)
+    frame = pd.DataFrame(X).assign(time=time, event=event)
+    if ties == "efron":
+        fitter = CoxPHFitter(penalizer=0.0)
+        fitter.fit(frame, "time", "event", fit_options={"precision": 1e-12})
+        assert 0.0 <= certify(fitter, X, y).gap <= 1e-9
+    ridge = CoxPHSurvivalAnalysis(alpha=0, ties=ties, tol=1e-12)
+    ridge.fit(X, Surv.from_arrays(event, time))
+    assert 0.0 <= certify(ridge, X, y).gap <= 1e-9
+
+
+def test_genes_are_penalised_beside_age_and_stage(data):
+    X, targets = data
+    time, event = targets["costs"], targets["labels"].astype(bool)
+    factors = np.array([0.0, 0.0, 1.0, 1.0])
+    theirs = CoxnetSurvivalAnalysis(
+        penalty_factor=factors, alphas=[0.05], l1_ratio=1.0, tol=1e-14, max_iter=10**6
+    ).fit(X, Surv.from_arrays(event, time))
+    scale = len(factors) / np.sum(factors)  # coxnet divides the factors by their mean
+    ours = CoxPD(0.05 * scale, penalty_weights=factors, ties="breslow", tol=1e-9)
+    ours.fit(X, np.column_stack([time, event]))
+    assert ours.converged_
+    assert_allclose(ours.coef_, theirs.coef_[:, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_ordered_classes(loss, data):
+    """The same model as one of rows of thresholds, by scikit-learn and HiGHS."""
+    X, targets = data
+    classes = np.digitize(targets["numbers"], [-1.0, 0.0, 1.0])
+    ours = OrdinalPD(0, loss=loss, tol=1e-8).fit(X, classes)
+    assert ours.converged_
+    rows = np.vstack([np.column_stack([X, np.tile(-np.eye(3)[k], (len(X), 1))]) for k in range(3)])
+    above = np.concatenate([classes > k for k in range(3)])
+    if loss == "logistic":
+        theirs = LogisticRegression(C=np.inf, fit_intercept=False, **EXACT).fit(rows, above)
+        assert_allclose(ours.coef_, theirs.coef_[0, :4], atol=1e-5)
+        assert_allclose(ours.thresholds_, theirs.coef_[0, 4:], atol=1e-5)
+        optimum = 3.0 * log_loss(above, theirs.predict_proba(rows))
+    else:
+        signed = np.where(above, 1.0, -1.0)[:, np.newaxis] * rows
+        found = linprog(
+            np.append(np.zeros(7), np.full(len(rows), 1.0 / len(X))),
+            A_ub=np.column_stack([-signed, -np.eye(len(rows))]), b_ub=np.full(len(rows), -1.0),
+            bounds=[(None, None)] * 7 + [(0, None)] * len(rows),
+        )  # fmt: skip
+        optimum = found.fun
+    certificate = ours.certificate_
+    assert certificate.dual <= optimum * (1 + 1e-12)
+    assert_allclose([certificate.dual, certificate.primal], optimum, rtol=1e-7)
+
+
+def test_dependent_features_have_the_coefficients_of_least_norm(data):
+    X, targets = data
+    hazards = np.column_stack([targets["costs"], targets["labels"]])
+    twice = np.column_stack([X, X[:, 0], X[:, 1] + X[:, 2]])
+    codes = np.random.default_rng(3).integers(0, 3, (300, 2))
+    one_hot = OneHotEncoder(sparse_output=False).fit_transform(codes)
+    for Z in (twice, one_hot):
+        ours = ElasticNetPD(0, tol=1e-9).fit(Z, targets["numbers"])
+        theirs = LinearRegression().fit(Z, targets["numbers"])
+        assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
+        assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-8)
+        for model, y in [
+            (PoissonPD(0, tol=1e-9), targets["counts"]),
+            (LogisticPD(0, tol=1e-9), targets["labels"]),
+            (CoxPD(0, penalty="l2", tol=1e-9), hazards),
+            (OrdinalPD(0, tol=1e-9), np.digitize(targets["numbers"], [-1.0, 1.0])),
+            (LogisticPD(0, tol=1e-9), np.digitize(targets["numbers"], [-1.0, 1.0])),
+        ]:
+            model.fit(Z, y)
+            assert model.converged_
+            # the projection onto the rows, and of models of a constant onto centred ones
+            basis = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
+            V = basis[2][basis[1] > 1e-9 * basis[1][0]]
+            coef = np.atleast_2d(model.coef_)
+            assert_allclose(coef @ V.T @ V, coef, atol=1e-9)
+    wide = ElasticNetPD(0).fit(X[:3], targets["numbers"][:3])
+    assert_allclose(wide.coef_, LinearRegression().fit(X[:3], targets["numbers"][:3]).coef_)
+    assert wide.certificate_.gap <= 1e-12
+
+
 @pytest.mark.parametrize(
     ("model", "kind", "message"),
     [
         (PdproxSVC(0, penalty="group", groups=1), "labels", "alpha=0, no penalty, needs"),
         (PoissonPD(0, penalty="linf"), "counts", "alpha=0, no penalty, needs"),
-        (LogisticPD(0), "three", "with 3 outputs or classes together needs"),
+        (MultinomialPD(0, loss="crammer_singer"), "three", "needs a penalty of every coefficient"),
         (PoissonPD(-1.0), "counts", "'alpha' parameter"),
     ],
 )

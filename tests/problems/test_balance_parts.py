@@ -157,7 +157,7 @@ def room_of(problem, theta):
 ])  # fmt: skip
 @pytest.mark.parametrize("loss", [Hinge(), Absolute(), Huber(1.0)], ids=str)
 def test_changes_and_rests_are_those_of_the_formulas(loss, penalty, fit_intercept, noise, rng):
-    """The least change in units of the room; rest and cost with their factors of 2 and, for curved conjugates, 2048."""
+    """The least change in units of the room; rest and cost with factors of 2 and 2048."""
     X, c = np.repeat(rng.normal(size=(7, 3)), 2, axis=0), np.repeat(rng.dirichlet(np.ones(7)), 2)
     X, c[1] = X + 0.1 * rng.normal(size=(14, 3)), 0.0
     problem = problem_of(rng, loss, penalty, fit_intercept, X, c / np.sum(c))

@@ -73,7 +73,7 @@ def test_independent_columns_need_no_factor(ones, rng, monkeypatch):
     monkeypatch.setattr(free_features, "dependence_of_factor", None)
     table = rng.normal(size=(9, 4))
     table[:, 2] *= 1e9
-    kept, nearly, factors = dependence(table, ones)
+    kept, nearly, factors, *_ = dependence(table, ones)
     assert kept == [0, 1, 2, 3] and nearly == [] and factors.shape == (5, 0)
     assert dependence(table[:, :0], ones)[0] == []
     near = np.column_stack([table[:, 0], table[:, 0] + 5e-4 * table[:, 1]])
@@ -84,7 +84,7 @@ def test_independent_columns_need_no_factor(ones, rng, monkeypatch):
 def test_as_many_columns_as_rows(shape, rng):
     table = rng.normal(size=shape)
     assert dependence(table, False)[:2] == (list(range(shape[0])), list(range(shape[0], shape[1])))
-    kept, nearly, factors = dependence(table, True)
+    kept, nearly, factors, *_ = dependence(table, True)
     assert kept == list(range(shape[0] - 1)) and nearly == list(range(shape[0] - 1, shape[1]))
     found = factors[0] + table[:, kept] @ factors[1:]
     assert_allclose(found, table[:, nearly], atol=1e-10)
@@ -146,7 +146,7 @@ def test_combinations_of_other_columns(rng):
     assert dependence(thirds, False)[:2] == ([0], [2])  # three times a column is rounded
     table = rng.normal(size=(200, 100))
     table[:, 40:] = table[:, :40] @ rng.normal(size=(40, 60))
-    kept, nearly, factors = dependence(table, False)
+    kept, nearly, factors, *_ = dependence(table, False)
     assert kept == list(range(40)) and nearly == list(range(40, 100))
     assert_allclose(table[:, kept] @ factors[1:], table[:, nearly], rtol=1e-9, atol=1e-9)
     assert not factors[0].any()
