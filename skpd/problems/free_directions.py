@@ -152,7 +152,12 @@ class FreeDirections(Free):
         return self._last[1]
 
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
-        """The intervals of the intercept and, if it is free, of the level."""
+        """The intervals of the intercept and, if it is free, of the level.
+
+        Beside a coefficient without bounds only dual points whose sums vanish prove anything.
+        """
+        if self.rows.fit_intercept and np.isinf(self._ends).all(axis=0).any():
+            return [(-inf, inf)] * (1 + self.has_level)
         if self.has_level:
             return list(self._intercept_and_level(upper, radius))
         return [self.intercept(upper, radius)] if self.rows.fit_intercept else [NOTHING]

@@ -59,11 +59,11 @@ class Dependence(NamedTuple):
         (I + F'F) c = w_o - F'w_k, solved by the smaller of the matrices I + F'F and I + F F'.
         """
         F, least = self.all_factors[1:], w.copy()
-        c = w[self.others] - F.T @ w[self.kept]
+        c: Array = w[self.others] - F.T @ w[self.kept]
         if len(self.others) <= len(self.kept):
-            c = np.linalg.solve(np.eye(len(c)) + F.T @ F, c)
+            c = cast(Array, np.linalg.solve(np.eye(len(c)) + F.T @ F, c))
         else:
-            c -= F.T @ np.linalg.solve(np.eye(len(F)) + F @ F.T, F @ c)
+            c = c - F.T @ cast(Array, np.linalg.solve(np.eye(len(F)) + F @ F.T, F @ c))
         least[self.others] -= c
         least[self.kept] += F @ c
         return least, self.all_factors[0] @ c

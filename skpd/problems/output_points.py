@@ -211,7 +211,7 @@ class FreeOutputs(FreeDirections):
     def _intercepts(self, upper: float, radius: float) -> list[Interval]:
         if not self.rows.fit_intercept:
             return [NOTHING] * self.rows.n_outputs
-        if len(self.columns):  # nothing bounds them, nor the intercepts beside them
+        if len(self.columns):
             return [(-inf, inf)] * self.rows.n_outputs
         if self.rows.loss.of_classes:
             return [self.intercept(upper, radius)] * self.rows.n_outputs
@@ -315,8 +315,8 @@ class FreeOutputs(FreeDirections):
         vanishing = np.concatenate([vanish for _, vanish in balances])
         endpoint = theta + change / share if share > 0.0 else theta
         balance = Balance(change, endpoint, share, sqrt(residual), cost, vanishing)
-        others = (OutputsPoint(problem, x) for x in (theta, endpoint, change))
-        return BalancedPoint(problem, *others, balance)
+        own, end, moved = (OutputsPoint(problem, x) for x in (theta, endpoint, change))
+        return BalancedPoint(problem, own, end, moved, balance)
 
 
 def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:

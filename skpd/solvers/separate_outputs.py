@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..penalties import Separable, Structure
+from ..penalties import Penalty, Separable, Structure
 from ..problems import Point, Problem
 from ..problems.regularisation import Regularisation
 from .certificate_schedule import ROUNDS
@@ -26,9 +26,12 @@ def _of_output(problem: Problem, k: int) -> Problem:
     outputs are independent.
     """
     total = float(np.sum(problem.weights[problem.rows.row_indices[k]]))
-    K, penalty = problem.n_outputs, problem.penalty
+    penalty: Penalty = problem.penalty
     if any(map(np.ndim, penalty.terms)):  # a number for each entry of the matrix
-        penalty = Separable(*(x[k::K] if np.ndim(x) else x for x in penalty.terms))
+        of_output = slice(k, None, problem.n_outputs)
+        penalty = Separable(
+            *(np.asarray(x)[of_output] if np.ndim(x) else x for x in penalty.terms)
+        )
     return Problem(problem.rows.of_output(k), Regularisation(penalty, problem.alpha / total))
 
 
