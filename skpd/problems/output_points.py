@@ -22,6 +22,7 @@ from .interfaces import ProblemParts
 from .tilting import tilted
 
 BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
+NONE = np.empty(0, dtype=np.int64)
 RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curvature
 
 
@@ -155,16 +156,19 @@ class ClassTilt(NamedTuple):
 
 
 class FreeOutputs(FreeDirections):
-    """The free directions of several outputs: intercepts and coefficients without a penalty.
+    """The free directions of several outputs: intercepts and coefficients without a penalty."""
 
-    A feature without a penalty has none for all outputs.
-    """
+    @cached_property
+    def features(self) -> Indices | None:
+        """The features without a penalty, if these have none for all outputs."""
+        K = self.rows.n_outputs
+        features = self.columns[::K] // K
+        every = np.ravel(np.add.outer(K * features, np.arange(K)))
+        return features if np.array_equal(self.columns, every) else None
 
     @cached_property
     def table(self) -> Array:
-        """The columns of the features without a penalty."""
-        features = self.columns[:: self.rows.n_outputs] // self.rows.n_outputs
-        return np.asfortranarray(self.rows.design.parts[0].table(features))
+        return np.asfortranarray(self.rows.design.parts[0].table(self.features))
 
     @cached_property
     def squares(self) -> Array:
@@ -172,36 +176,35 @@ class FreeOutputs(FreeDirections):
 
     @cached_property
     def dependence(self) -> Dependence:
-        if not self.rows.design.shares_data:  # the columns of tasks may depend on each other in
-            nothing = np.zeros((0, 0))  # some only
-            return Dependence(list(range(self.table.shape[1])), [], nothing, [], nothing)
+        """Those of features with one X for all outputs; others are taken for independent."""
+        if self.features is None or not self.rows.design.shares_data:
+            nothing = np.zeros((0, 0))
+            return Dependence([], [], nothing, [], nothing)
         heavy, design = self.rows.weights[:: self.rows.n_outputs] > 0.0, self.rows.design.parts[0]
         return dependence(self.table[heavy], self.rows.fit_intercept, design.precision)
 
     @cached_property
     def left_out(self) -> Indices:
-        nearly = np.asarray(self.dependence.nearly, dtype=np.int64)
-        return np.ravel(self.columns.reshape(-1, self.rows.n_outputs)[nearly])
+        nearly = self.dependence.nearly
+        return np.ravel(self.columns.reshape(-1, self.rows.n_outputs)[nearly]) if nearly else NONE
 
     def restricted(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
-        K, (kept, nearly, factors, *_) = self.rows.n_outputs, self.dependence
-        if not len(self.columns) or not (nearly or self.rows.loss.of_classes):
+        kept, nearly, factors, *_ = self.dependence
+        if not (nearly or (self.rows.loss.of_classes and len(self.columns))):
             return coef, intercept
-        table = coef.reshape(-1, K).copy()
-        features = self.columns[::K] // K
-        w = table[features[nearly]]
-        table[features[nearly]] = 0.0
-        table[features[kept]] += factors[1:] @ w
+        table, free = coef.reshape(-1, self.rows.n_outputs).copy(), cast(Indices, self.features)
+        w = table[free[nearly]]
+        table[free[nearly]] = 0.0
+        table[free[kept]] += factors[1:] @ w
         if self.rows.loss.of_classes:  # a number for all classes does not matter
-            table[features] -= table[features].mean(axis=1, keepdims=True)
+            table[free] -= table[free].mean(axis=1, keepdims=True)
         return np.ravel(table), intercept + factors[0] @ w
 
     def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         if not self._has_dependent:
             return coef, intercept
         table = np.reshape(coef, (-1, self.rows.n_outputs)).copy()
-        features = self.columns[:: self.rows.n_outputs] // self.rows.n_outputs
-        table[features], constant = self.dependence.least_norm(table[features])
+        table[self.features], constant = self.dependence.least_norm(table[self.features])
         return np.ravel(table), intercept + (constant if self.rows.fit_intercept else 0.0)
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:

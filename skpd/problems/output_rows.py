@@ -152,21 +152,20 @@ class RowsOfOutputs(RowsInMemory):
         ValueError
             If there are free coefficients, and dual points are not known to be orthogonal to them.
         """
-        columns, K = penalty.free_features.columns, self.n_outputs
-        whole = np.array_equal(columns, self.design.rows_of(columns[::K] // K))
-        if len(columns) and self.loss.couples_outputs:
+        free = FreeOutputs(self, penalty)
+        if len(free.columns) and self.loss.couples_outputs:
             if not self.loss.is_log_likelihood:
                 raise ValueError(
                     f"The loss {self.loss!r} of several outputs or classes together needs a "
                     f"penalty of every coefficient, got weights of 0 in {penalty!r}. Pass small "
                     "positive weights."
                 )
-            if not whole:
+            if free.features is None:
                 raise ValueError(
                     "A weight of 0 for one class is that of all classes, as only differences of "
                     f"their scores matter, got {penalty!r}."
                 )
-        return FreeOutputs(self, penalty)
+        return free
 
     # Predictions
 
