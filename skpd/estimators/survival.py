@@ -49,7 +49,8 @@ class CoxPD(
     ties : {"efron", "breslow"}, default="efron"
         How events at the same time are treated. With Efron's method each of them has the mean of
         their weights in the sums over samples at risk: a weight of 2 is then not the same as two
-        equal samples, as it is with Breslow's.
+        equal samples, as it is with Breslow's. Exact ties are not offered: each of their terms is
+        a sum over all sets of as many samples at risk, which running sums over times do not give.
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`. It must leave no coefficient free.
@@ -174,9 +175,10 @@ class CoxPD(
             The times, and whether there was an event: two fields, of which the one of bools says
             so, as in scikit-survival; or two columns, time and event (0 or 1).
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row. With negative ones the objective is not convex, so
-            that nothing could be proven of it.
+            Weights of the samples, non-negative and not all zero; 1 by default. With
+            ``ties="breslow"`` a weight of 2 gives the coefficients of a repeated row; by Efron's
+            method a repeated event is a tie. With negative weights the objective is not convex,
+            so that nothing could be proven of it.
         offset : float or array-like of shape (n_samples,), default=None
             Numbers that are added to the predictions x.w + b, such as the logarithm of an exposure
             for a model of counts; for more than two classes of shape (n_samples, n_classes); one
