@@ -23,7 +23,7 @@ from .concordance_index import concordance
 from .names import PenaltyName
 from .parameters import IterationLimit, PenaltyParameters, WarmStartParameters, declared
 from .regressor import PrimalDualRegressor
-from .survival_targets import labels_and_strata, labels_of_strata, times_and_events
+from .survival_targets import entries_times_and_events, labels_and_strata, labels_of_strata
 
 
 class CoxAttributes:
@@ -171,9 +171,12 @@ class CoxPD(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
             they are, without a copy.
-        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
+        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2 or 3)
             The times, and whether there was an event: two fields, of which the one of bools says
-            so, as in scikit-survival; or two columns, time and event (0 or 1).
+            so, as in scikit-survival; or two columns, time and event (0 or 1). With three columns,
+            or two fields of numbers, the first has times of entry: samples are at risk at the
+            times t with entry < t <= time (left truncation). A subject whose features change is
+            then several samples, one for each interval from entry to time.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, non-negative and not all zero; 1 by default. With
             ``ties="breslow"`` a weight of 2 gives the coefficients of a repeated row; by Efron's
@@ -213,7 +216,7 @@ class CoxPD(
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
         self._find_groups(X)
         X = validated(self, X, **_DATA)
-        time, event = times_and_events(y, X.shape[0])
+        entry, time, event = entries_times_and_events(y, X.shape[0])
         weights = checked_weights(sample_weight, X)
         names, stratum = labels_and_strata(strata, len(time))
         if not np.any(event & (weights > 0.0)):
@@ -223,7 +226,8 @@ class CoxPD(
             )
         (shifts,) = offset_columns(offset, len(time), 1)
         shares_of(weights)  # raises an error if their sum is not finite
-        loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=self.ties == "efron")
+        efron = self.ties == "efron"
+        loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=efron, entry=entry)
         problem = scores_problem(Design(X), loss, self._get_penalty(), float(self.alpha))
         return FormulatedProblems(X, (time, event, names, stratum), [problem])
 
@@ -322,8 +326,9 @@ class CoxPD(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
-            Times and events, as in `fit`.
+        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2 or 3)
+            Times and events, as in `fit`. Pairs of an event and a sample that has not yet entered
+            are not compared.
         sample_weight : array-like of shape (n_samples,), default=None
             A pair counts by the product of its weights; 1 by default.
         offset : float or array-like of shape (n_samples,), default=None
@@ -338,9 +343,10 @@ class CoxPD(
             larger prediction; equal ones count by half.
         """
         scores = self.predict(X, offset)
-        time, event = times_and_events(y, len(scores))
+        entry, time, event = entries_times_and_events(y, len(scores))
         weights = checked_weights(sample_weight, scores)
-        return concordance(time, event, scores, weights, labels_and_strata(strata, len(scores))[1])
+        stratum = labels_and_strata(strata, len(scores))[1]
+        return concordance(time, event, scores, weights, stratum, entry)
 
 
 def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:

@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._checks import require_unmasked, shown
-from .._typing import Array, ArrayLike, Indices, Mask, PerRow
+from .._typing import Array, ArrayLike, Indices, PerRow
 from ..formulation.validation import finite_targets, require_lengths
 
 
-def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, Mask]:
+def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, np.ndarray]:
     """The times, and whether they are those of events, where no sample may enter late.
 
     Raises
@@ -24,7 +24,9 @@ def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, Mask]:
     return time, event
 
 
-def entries_times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array | None, Array, Mask]:
+def entries_times_and_events(
+    y: ArrayLike, n_samples: int
+) -> tuple[Array | None, Array, np.ndarray]:
     """The times of entry, if y has them, the times, and whether they are those of events.
 
     Raises
