@@ -39,7 +39,8 @@ default_role = "py:obj"
 nitpicky = True  # a reference that leads nowhere is a warning
 # estimators of packages without an inventory here, which the page of `skpd.certify` lists
 FOREIGN = [
-    "CoxEstimator", "CoxPHFitter", "CoxPHSurvivalAnalysis", "CoxnetSurvivalAnalysis", "GLM",
+    "CoxEstimator", "CoxPHFitter", "CoxPHSurvivalAnalysis", "CoxTimeVaryingFitter",
+    "CoxnetSurvivalAnalysis", "GLM",
     "GeneralizedLinearEstimator", "GeneralizedLinearRegressor", "GroupLasso", "LogisticAT",
     "Logit", "QuantReg", "SparseLogisticRegression", "WeightedLasso",
 ]  # fmt: skip

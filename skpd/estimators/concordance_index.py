@@ -5,22 +5,33 @@ import numpy as np
 from .._typing import Array, Indices, Mask
 
 
-def concordance(time: Array, event: Mask, scores: Array, weights: Array, strata: Indices) -> float:
+def concordance(
+    time: Array, event: Mask, scores: Array, weights: Array, strata: Indices,
+    entry: Array | None = None,
+) -> float:  # fmt: skip
     """The share of comparable pairs in order; nan if no pair is comparable.
 
-    A pair is comparable if the sample with the smaller time has an event; of two equal times, if
-    one of them is an event and the other is not.
+    A pair is comparable if the sample with the smaller time has an event, after the other one has
+    entered; of two equal times, if one of them is an event and the other is not.
     """
     weights = weights / np.max(weights)  # products of large weights would overflow
+    if entry is not None:  # the pairs of events with samples that have not yet entered count less
+        time, event = np.append(time, entry), np.append(event, np.zeros(len(entry), dtype=bool))
+        scores, strata = np.tile(scores, 2), np.tile(strata, 2)
+        weights = np.append(weights, -weights)
     parts = []
     for label in np.unique(strata):
-        rows = np.flatnonzero((strata == label) & (weights > 0.0))
-        parts.append(_pairs(time[rows], event[rows], scores[rows], weights[rows]))
-    in_order, comparable = np.sum(parts, axis=0)
-    return float(in_order / comparable) if comparable > 0.0 else float("nan")
+        rows = np.flatnonzero((strata == label) & (weights != 0.0))
+        samples = time[rows], event[rows], scores[rows]
+        pairs = _pairs(*samples, weights[rows])
+        # numbers of pairs are without rounding errors
+        n_pairs = pairs[1] if entry is None else _pairs(*samples, np.sign(weights[rows]))[1]
+        parts.append((*pairs, n_pairs))
+    in_order, comparable, n_pairs = np.sum(parts, axis=0)
+    return float(in_order / comparable) if n_pairs > 0.0 else float("nan")
 
 
-def _pairs(time: Array, event: np.ndarray, scores: Array, weights: Array) -> tuple[float, float]:
+def _pairs(time: Array, event: Mask, scores: Array, weights: Array) -> tuple[float, float]:
     """The weights of the comparable pairs that are in order, and of all comparable ones.
 
     The highest bit in which the ranks of two times differ tells which of them is later. For each

@@ -29,7 +29,7 @@ from .parameters import (
     declared,
 )
 from .regressor import PrimalDualRegressor
-from .survival_targets import labels_and_strata, labels_of_strata, times_and_events
+from .survival_targets import entries_times_and_events, labels_and_strata, labels_of_strata
 
 
 class CoxAttributes:
@@ -61,7 +61,8 @@ class CoxPD(
     ties : {"efron", "breslow"}, default="efron"
         How events at the same time are treated. With Efron's method each of them has the mean of
         their weights in the sums over samples at risk: a weight of 2 is then not the same as two
-        equal samples, as it is with Breslow's.
+        equal samples, as it is with Breslow's. Exact ties are not offered: each of their terms is
+        a sum over all sets of as many samples at risk, which running sums over times do not give.
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`.
@@ -182,13 +183,17 @@ class CoxPD(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
             they are, without a copy.
-        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
+        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2 or 3)
             The times, and whether there was an event: two fields, of which the one of bools says
-            so, as in scikit-survival; or two columns, time and event (0 or 1).
+            so, as in scikit-survival; or two columns, time and event (0 or 1). With three columns,
+            or two fields of numbers, the first has times of entry: samples are at risk at the
+            times t with entry < t <= time (left truncation). A subject whose features change is
+            then several samples, one for each interval from entry to time.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, non-negative and not all zero; 1 by default. A weight
-            of 2 equals a repeated row. With negative ones the objective is not convex, so
-            that nothing could be proven of it.
+            Weights of the samples, non-negative and not all zero; 1 by default. With
+            ``ties="breslow"`` a weight of 2 gives the coefficients of a repeated row; by Efron's
+            method a repeated event is a tie. With negative weights the objective is not convex,
+            so that nothing could be proven of it.
         offset : float or array-like of shape (n_samples,), default=None
             Numbers that are added to the predictions x.w + b, such as the logarithm of an exposure
             for a model of counts; for more than two classes of shape (n_samples, n_classes); one
@@ -223,7 +228,7 @@ class CoxPD(
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
         self._find_groups(X)
         X = validated(self, X, **_DATA)
-        time, event = times_and_events(y, X.shape[0])
+        entry, time, event = entries_times_and_events(y, X.shape[0])
         weights = checked_weights(sample_weight, X)
         names, stratum = labels_and_strata(strata, len(time))
         if not np.any(event & (weights > 0.0)):
@@ -233,7 +238,8 @@ class CoxPD(
             )
         (shifts,) = offset_columns(offset, len(time), 1)
         shares_of(weights)  # raises an error if their sum is not finite
-        loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=self.ties == "efron")
+        efron = self.ties == "efron"
+        loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=efron, entry=entry)
         problem = scores_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
         return FormulatedProblems(X, (time, event, names, stratum), [problem])
 
@@ -332,8 +338,9 @@ class CoxPD(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2)
-            Times and events, as in `fit`.
+        y : structured array of shape (n_samples,), or array-like of shape (n_samples, 2 or 3)
+            Times and events, as in `fit`. Pairs of an event and a sample that has not yet entered
+            are not compared.
         sample_weight : array-like of shape (n_samples,), default=None
             A pair counts by the product of its weights; 1 by default.
         offset : float or array-like of shape (n_samples,), default=None
@@ -348,9 +355,10 @@ class CoxPD(
             larger prediction; equal ones count by half.
         """
         scores = self.predict(X, offset)
-        time, event = times_and_events(y, len(scores))
+        entry, time, event = entries_times_and_events(y, len(scores))
         weights = checked_weights(sample_weight, scores)
-        return concordance(time, event, scores, weights, labels_and_strata(strata, len(scores))[1])
+        stratum = labels_and_strata(strata, len(scores))[1]
+        return concordance(time, event, scores, weights, stratum, entry)
 
 
 def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:

@@ -11,40 +11,62 @@ from ..formulation.validation import finite_targets, require_lengths
 
 
 def times_and_events(y: ArrayLike, n_samples: int) -> tuple[Array, np.ndarray]:
-    """The times, and whether they are those of events.
+    """The times, and whether they are those of events, where no sample may enter late.
 
     Raises
     ------
     ValueError
-        If y has neither two such fields nor two such columns, or if a time is negative.
+        As `entries_times_and_events` does, and if y has times of entry.
+    """
+    entry, time, event = entries_times_and_events(y, n_samples)
+    if entry is not None:
+        raise ValueError("y must have times and events alone here, got times of entry too.")
+    return time, event
+
+
+def entries_times_and_events(
+    y: ArrayLike, n_samples: int
+) -> tuple[Array | None, Array, np.ndarray]:
+    """The times of entry, if y has them, the times, and whether they are those of events.
+
+    Raises
+    ------
+    ValueError
+        If y has neither two or three such fields nor as many columns, if a time is negative, or
+        if a sample leaves before it enters or at once.
     """
     require_unmasked("y", y)
     array = np.asarray(y)
     if array.dtype.names is not None:
         flags = [name for name in array.dtype.names if array.dtype[name].kind == "b"]
         others = [name for name in array.dtype.names if name not in flags]
-        if len(flags) != 1 or len(others) != 1:
+        if len(flags) != 1 or len(others) not in (1, 2):
             raise ValueError(
-                "y must have two fields, bools for events and numbers for times, got the fields "
+                "y must have two fields, bools for events and numbers for times, or a field more "
+                "for entries, in front of the one of times, got the fields "
                 f"{array.dtype.names}."
             )
-        columns = array[others[0]], array[flags[0]]
+        columns = [array[name] for name in (*others, *flags)]
     else:
-        if array.ndim != 2 or array.shape[1] != 2:
+        if array.ndim != 2 or array.shape[1] not in (2, 3):
             raise ValueError(
-                "y must be a structured array or have two columns, time and event, got the shape "
-                f"{array.shape}."
+                "y must be a structured array or have two columns, time and event, or three, "
+                f"entry, exit and event, got the shape {array.shape}."
             )
-        table = finite_targets(y, "CoxPD")
-        columns = table[:, 0], table[:, 1]
-    time: Array = check_array(columns[0], ensure_2d=False, dtype=np.float64, input_name="y")
-    if not np.isin(columns[1], (0, 1)).all():
-        got = shown(np.unique(columns[1]))
-        raise ValueError(f"The events in y, its second column, must be 0 or 1, got {got}.")
-    if np.any(time < 0.0):
-        raise ValueError(f"The times in y must be at least 0, got {time.min():.6g}.")
-    require_lengths(X=range(n_samples), y=time)
-    return np.ascontiguousarray(time), np.asarray(columns[1], dtype=bool)
+        columns = list(finite_targets(y, "CoxPD").T)
+    *times, events = columns
+    if not np.isin(events, (0, 1)).all():
+        got = shown(np.unique(events))
+        raise ValueError(f"The events in y, its last column, must be 0 or 1, got {got}.")
+    times = [check_array(t, ensure_2d=False, dtype=np.float64, input_name="y") for t in times]
+    if (least := min(np.min(t) for t in times)) < 0.0:
+        raise ValueError(f"The times in y must be at least 0, got {least:.6g}.")
+    require_lengths(X=range(n_samples), y=events)
+    *entry, time = map(np.ascontiguousarray, times)
+    if entry and (late := np.flatnonzero(entry[0] >= time)).size:
+        pair = f"entry {entry[0][late[0]]:.6g} and exit {time[late[0]]:.6g}"
+        raise ValueError(f"The entries in y must be less than the exits, got {pair}.")
+    return entry[0] if entry else None, time, np.asarray(events, dtype=bool)
 
 
 def labels_of_strata(strata: Any, n_samples: int) -> np.ndarray:

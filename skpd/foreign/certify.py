@@ -63,9 +63,10 @@ def certify(
         `SparseLogisticRegression`, `LinearSVC`, `CoxEstimator` or `GeneralizedLinearEstimator` of
         skglm; a `GeneralizedLinearRegressor` of glum; the result of ``fit`` of a `GLM`, `Logit`,
         `Poisson` or `QuantReg` of statsmodels, or of ``fit_regularized`` of a `Logit` or
-        `Poisson`; a `CoxPHFitter` of lifelines with ``l1_ratio=0``; a `CoxPHSurvivalAnalysis` or
-        `CoxnetSurvivalAnalysis` of scikit-survival; a `LogisticAT` of mord; or an estimator of
-        this package. Proportional hazards must have a penalty of every coefficient.
+        `Poisson`; a `CoxPHFitter` or `CoxTimeVaryingFitter` of lifelines with ``l1_ratio=0``; a
+        `CoxPHSurvivalAnalysis` or `CoxnetSurvivalAnalysis` of scikit-survival; a `LogisticAT` of
+        mord; or an estimator of this package. Proportional hazards must have a penalty of every
+        coefficient.
         The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
         parameters, possibly nested, whose (last, best) estimator is one of these.
         Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and
@@ -155,7 +156,8 @@ def certify(
     TweedieRegressor, those of glum             half the deviance   1
     GLM, Logit, Poisson of statsmodels          half the deviance   S
     QuantReg of statsmodels                     pinball             S
-    CoxPHFitter, CoxPHSurvivalAnalysis          its own             S
+    CoxPHFitter, CoxTimeVaryingFitter,
+    CoxPHSurvivalAnalysis                       its own             S
     CoxnetSurvivalAnalysis                      its own             1
     LogisticAT of mord                          its own             S
     HuberRegressor                              see below           2 S

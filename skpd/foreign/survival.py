@@ -7,6 +7,7 @@ R(w) = ratio |w| + (1 - ratio) w^2 / 2 with the ``l1_ratio`` of the estimator:
 
     CoxEstimator (skglm)                        L(X w) + alpha sum_j R(w_j)
     CoxPHFitter (lifelines)                     S L(X w) + n sum_j penalizer_j (d_j w_j)^2 / 2
+    CoxTimeVaryingFitter (lifelines)            the same, of rows that are at risk in intervals
     CoxPHSurvivalAnalysis (scikit-survival)     S L(X w) + sum_j alpha_j w_j^2 / 2
     CoxnetSurvivalAnalysis (scikit-survival)    L(X w) + alpha sum_j penalty_factor_j R(d_j w_j)
 
@@ -24,6 +25,7 @@ from sklearn.base import BaseEstimator
 from .._typing import Array, Numbers
 from ..estimators.names import elastic_net
 from ..estimators.survival import CoxPD
+from ..estimators.survival_targets import entries_times_and_events
 from ..penalties import Penalty, Separable
 from .data import Data, Objective, coefficients, with_weight
 from .linear_fit import LinearFit
@@ -31,9 +33,21 @@ from .linear_fit import LinearFit
 
 def _fits(
     data: Data, coefs: Array, penalty: Penalty, alphas: Sequence[float],
-    ties: Literal["efron", "breslow"],
+    ties: Literal["efron", "breslow"], has_entries: bool = False,
 ) -> list[LinearFit]:  # fmt: skip
-    """The fits of L(X w) plus alpha times the penalty, one for each alpha."""
+    """The fits of L(X w) plus alpha times the penalty, one for each alpha.
+
+    Raises
+    ------
+    ValueError
+        If y has times of entry and the model none, or the other way round.
+    """
+    entry = entries_times_and_events(data.y, data.X.shape[0])[0]
+    if (entry is not None) != has_entries:
+        raise ValueError(
+            f"y must have times of entry just where the model has some: {data.name} was fitted "
+            f"with{'' if has_entries else 'out'} them."
+        )
     rows = data.sample_weight, data.offset, data.strata
     model = CoxPD(penalty=penalty, ties=ties)
     (problem,) = model._problems(data.design.as_given, data.y, *rows).problems
@@ -63,18 +77,18 @@ def _skglm(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     return _fits(data, estimator.coef_, penalty, [float(estimator.alpha)], estimator.method)
 
 
-KNOWN = {"l1_ratio": 0.0, "baseline_estimation_method": "breslow", "entry_col": None}
+KNOWN = {"l1_ratio": 0.0, "baseline_estimation_method": "breslow"}
 
 
 def _lifelines(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     for name, allowed in KNOWN.items():
-        if (found := getattr(estimator, name)) != allowed:
+        if (found := getattr(estimator, name, allowed)) != allowed:
             raise ValueError(
-                f"certify knows CoxPHFitter with {name}={allowed!r} alone, got {found!r}: it "
+                f"certify knows {data.name} with {name}={allowed!r} alone, got {found!r}: it "
                 "smooths l1 norms, in each iteration less, and other likelihoods are not CoxPD's."
             )
     if (estimator.strata is None) != (data.strata is None):
-        fitted = f"CoxPHFitter was fitted with strata={estimator.strata!r}"
+        fitted = f"{data.name} was fitted with strata={estimator.strata!r}"
         raise ValueError(f"strata must be given just where the model has some: {fitted}.")
     names = list(estimator.params_.index)
     if data.columns is not None and list(data.columns) != names:
@@ -83,7 +97,8 @@ def _lifelines(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
     weights = np.broadcast_to(estimator.penalizer, d).astype(np.float64)
     penalty = _elastic_net(weights, _norms(data) / np.sqrt(n - 1.0))
     alpha = n / float(np.sum(data.sample_weight))
-    return _fits(data, estimator.params_, penalty, [alpha], "efron")
+    has_entries = getattr(estimator, "entry_col", "start") is not None
+    return _fits(data, estimator.params_, penalty, [alpha], "efron", has_entries)
 
 
 def _ridge(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
@@ -101,6 +116,6 @@ def _coxnet(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
 
 COX: dict[str, dict[str, Objective]] = {
     "skglm": {"CoxEstimator": _skglm},
-    "lifelines": {"CoxPHFitter": _lifelines},
+    "lifelines": {"CoxPHFitter": _lifelines, "CoxTimeVaryingFitter": _lifelines},
     "sksurv": {"CoxPHSurvivalAnalysis": _ridge, "CoxnetSurvivalAnalysis": _coxnet},
 }

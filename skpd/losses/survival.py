@@ -9,6 +9,9 @@ The last term makes it at least 0. Of d events with the same time, Efron (1977) 
 l / d of their own terms out of the l-th sum, l = 0, ..., d - 1, each of which has the mean weight
 of these events. Weights are therefore no repetitions of rows where there are ties.
 
+A row is at risk at the times t with entry < t <= time. Rows of (start, stop] that follow each
+other are therefore one subject, of which every term has one row at most.
+
 A constant that is added to all scores of a stratum does not change it: the scores and the offsets
 are centred, so that rounding errors of exponents are relative to differences.
 
@@ -27,6 +30,7 @@ from math import log, sqrt
 from typing import ClassVar, cast
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import gammaln, xlogy
 
 from .. import kernels
@@ -36,6 +40,7 @@ from ..designs import Design
 from .structured import StructuredDual, StructuredLossOfRows
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
+LARGEST_CANCELLATION = 1e-6  # relative error of the sums of a Hessian, which no proof needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +112,8 @@ class PartialLikelihood(StructuredLossOfRows):
         Numbers that are added to the scores.
     efron : bool, default=True
         How ties are treated; by Breslow's method otherwise.
+    entry : ndarray of shape (n_samples,) or None
+        Times less than ``time``, after which the rows are at risk; from the start on otherwise.
     """
 
     is_smooth = True
@@ -120,7 +127,7 @@ class PartialLikelihood(StructuredLossOfRows):
 
     def __init__(
         self, time: Array, event: Array, sample_weight: Array, strata: Indices,
-        offset: Array | None = None, *, efron: bool = True,
+        offset: Array | None = None, *, efron: bool = True, entry: Array | None = None,
     ) -> None:  # fmt: skip
         n = len(time)
         self.weights = np.full(n, 1.0 / n)
@@ -144,12 +151,24 @@ class PartialLikelihood(StructuredLossOfRows):
         new_group = new_stratum | (np.diff(time[order], prepend=np.nan) != 0.0)
         self.starts = np.append(np.flatnonzero(new_group), len(order)).astype(np.int64)
         self.last = np.append(new_stratum[self.starts[1:-1]], True).astype(np.int64)
-        self.sets = kernels.RiskSets(self.starts, self.last, log_s, self.shares, efron)
+        self.entries = np.empty(0, dtype=np.int64)  # the first group at which each row is at risk
+        if entry is not None:
+            self.entries = self._groups_after(entry[order], time[order])
+        self.sets = kernels.RiskSets(
+            self.starts, self.last, log_s, self.shares, self.entries, efron
+        )
         events = np.add.reduceat(happens.astype(np.int64), self.starts[:-1])
         self.terms = events if efron else np.minimum(events, 1)
         self.constant = float(self.shares @ log_s) - (self._missing(s, happens) if efron else 0.0)
         self._constant_size = float(self.shares @ np.abs(log_s)) + abs(self.constant)
         self._largest_log = float(np.max(np.abs(log_s)))
+
+    def _groups_after(self, entry: Array, time: Array) -> Indices:
+        """The first group of the stratum of each row whose time is after its entry."""
+        times = np.unique(time)
+        strata = np.searchsorted(self._first, np.arange(len(time)), side="right") * len(times)
+        groups = (strata + np.searchsorted(times, time))[self.starts[:-1]]
+        return np.searchsorted(groups, strata + np.searchsorted(times, entry, side="right"))
 
     def _missing(self, s: Array, happens: Array) -> float:
         """A bound on how far Efron's terms of unequal weights may fall below 0."""
@@ -232,22 +251,31 @@ class PartialLikelihood(StructuredLossOfRows):
 
         It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
         products of mean rows from the diagonal bound. None where scores differ so much that
-        sums underflow.
+        sums underflow, or that differences of sums with and without late rows cancel.
         """
         u, table = self._shifted(z), design.table(columns)[self.used_rows]
         log_sums, _, _ = self.sets.log_sums(u)
         marginals = self.sets.marginals(u, log_sums)
         shift = float(np.max(u + self.log_s))
-        rows = np.exp(u + self.log_s - shift)[:, np.newaxis] * table
+        heights = np.exp(u + self.log_s - shift)
+        rows = heights[:, np.newaxis] * table
         starts, terms = self.starts[:-1], self.terms
         distinct = len(starts) == len(rows)  # no two rows have the same time
         sums = rows if distinct else np.add.reduceat(rows, starts, axis=0)
+        if len(self.entries):  # late rows are in no sum before their entry
+            late = np.flatnonzero(self.last[self.entries - 1] == 0)
+            shape, places = (len(starts), len(rows)), (self.entries[late] - 1, late)
+            sums -= csr_array((np.ones(len(late)), places), shape=shape) @ rows
         np.cumsum(sums[::-1], axis=0, out=sums[::-1])
         if np.sum(self.last) > 1:  # the sums of other strata are not of the risk set
             ends = np.flatnonzero(self.last)
             beyond = np.vstack([sums[ends[:-1] + 1], np.zeros((1, table.shape[1]))])
             sums -= beyond[np.cumsum(self.last) - self.last]
         groups = np.repeat(np.arange(len(terms)), terms)  # of each term
+        if len(self.entries):
+            later = np.cumsum(np.add.reduceat(heights, starts)[::-1])[::-1][groups]
+            if np.any(EPSILON * later > LARGEST_CANCELLATION * np.exp(log_sums - shift)):
+                return None
         counts = terms[groups]
         weights = np.add.reduceat(self.shares, starts)[groups] / counts
         sums = sums[groups]

@@ -169,8 +169,8 @@ def test_signatures_stay_those_of_the_constructors():
         (lambda X, y: PoissonPD().fit(X, y, exposure=y), TypeError,
          "PoissonPD.fit has no parameter 'exposure': pass offset=np.log(exposure) to fit."),
         (lambda X, y: CoxPD().fit(X, duration_col="T"), TypeError,
-         "CoxPD.fit has no parameter 'duration_col': pass times and events as two columns y, not "
-         "in X."),
+         "CoxPD.fit has no parameter 'duration_col': pass times and events as columns of y, after "
+         "entries if there are any, not in X."),
         (lambda X, y: MetricSVC().fit(X, y, sample_weight=y), TypeError,
          "MetricSVC.fit has no parameter 'sample_weight'. It has X, y."),
         (lambda X, y: PdproxSVC().fit(X), TypeError,

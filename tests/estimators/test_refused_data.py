@@ -51,7 +51,7 @@ def classes():
         (lambda X, y: MatrixCompletionPD().fit([[0, 1], [1, 0]], ["a", "b"]), ValueError,
          "y must hold numbers, but could not convert string to float: 'a'."),
         (lambda X, y: CoxPD().fit(X, np.column_stack([y > 0, np.arange(N)])), ValueError,
-         "The events in y, its second column, must be 0 or 1, got array([ 0., 1., 2., ..., 27., "
+         "The events in y, its last column, must be 0 or 1, got array([ 0., 1., 2., ..., 27., "
          "28., 29.])."),
         (lambda X, y: OrdinalPD(classes=["low", "high"]).fit(X, np.arange(N) % 3), ValueError,
          "The 'classes' parameter of OrdinalPD must hold every class of y, once and in order, got "

@@ -220,10 +220,12 @@ def test_what_is_refused(rng):
         CoxPD().fit(X, np.column_stack([time, np.zeros(N)]))
     with pytest.raises(ValueError, match="must be 0 or 1"):
         CoxPD().fit(X, np.column_stack([time, 2.0 * event]))
-    with pytest.raises(ValueError, match="two columns, time and event, got the shape"):
-        CoxPD().fit(X, np.column_stack([time, event, event]))
-    with pytest.raises(ValueError, match=r"two columns, time and event, got the shape \(150,\)"):
-        CoxPD().fit(X, time)
+    entry = np.where(np.arange(N) == 7, time, 0.0)
+    with pytest.raises(ValueError, match=rf"got entry {time[7]:.6g} and exit {time[7]:.6g}"):
+        CoxPD().fit(X, np.column_stack([entry, time, event]))
+    for shape, given in (("150, 4", np.column_stack([y, y])), ("150,", time)):
+        with pytest.raises(ValueError, match=rf"entry, exit and event, got the shape \({shape}\)"):
+            CoxPD().fit(X, given)
     for bad, message in ((-0.5, "at least 0, got -0.5"), (np.nan, "NaN"), (np.inf, "infinity")):
         columns = np.column_stack([np.where(np.arange(N) == 7, bad, time), event])
         fields = np.zeros(N, dtype=[("event", bool), ("time", float)])

@@ -21,12 +21,12 @@ def data(rng):
     return X, time, rng.random(N) < 0.7, rng.integers(0, 2, N)
 
 
-def negative_log_likelihood(z, time, event, strata, efron):
+def negative_log_likelihood(z, time, event, strata, efron, entry=-1.0):
     """The sum over the events of -z_i + log of the sum over all at risk of exp(z)."""
     total = -np.sum(z[event])
     for t, stratum in {(t, k) for t, k in zip(time[event], strata[event], strict=True)}:
         own = strata == stratum
-        dead, at_risk = own & event & (time == t), own & (time >= t)
+        dead, at_risk = own & event & (time == t), own & (time >= t) & (entry < t)
         at_once = np.arange(np.sum(dead)) / np.sum(dead) if efron else np.zeros(np.sum(dead))
         sums = np.sum(np.exp(z[at_risk])) - at_once * np.sum(np.exp(z[dead]))
         total += np.sum(np.log(sums))
@@ -58,6 +58,36 @@ def test_models_of_lifelines(stratified, penalizer, data):
         certify(model, table[["a", "b", "c"]], y, **given)
     with pytest.raises(ValueError, match="strata must be given just where the model has some"):
         certify(model, table, y, strata=None if stratified else strata)
+
+
+@pytest.mark.parametrize("name", ["CoxPHFitter", "CoxTimeVaryingFitter"])
+def test_late_entries_of_lifelines(name, data, rng):
+    lifelines = pytest.importorskip("lifelines")
+    X, time, event, strata = data
+    entry = np.floor(time * rng.random(N))
+    full = pd.DataFrame(X, columns=["b", "a", "c"]).assign(
+        entry=entry, time=time, event=event, strata=strata
+    )
+    model = getattr(lifelines, name)(penalizer=0.05)
+    options = {"event_col": "event", "strata": ["strata"], "fit_options": {"precision": 1e-12}}
+    if name == "CoxPHFitter":
+        model.fit(full, "time", entry_col="entry", **options)
+    else:
+        model.fit(
+            full.assign(id=np.arange(N)),
+            id_col="id",
+            start_col="entry",
+            stop_col="time",
+            **options,
+        )
+    w, table = model.params_.to_numpy(), full[["b", "a", "c"]]
+    objective = negative_log_likelihood(X @ w, time, event, strata, True, entry) / N
+    objective += 0.025 * np.sum((X.std(axis=0, ddof=1) * w) ** 2)
+    found = certify(model, table, full[["entry", "time", "event"]], strata=strata)
+    assert_allclose(found.primal, objective, rtol=1e-12)
+    assert found.relative_gap <= 1e-9
+    with pytest.raises(ValueError, match=f"{name} was fitted with them"):
+        certify(model, table, full[["time", "event"]], strata=strata)
 
 
 def test_strata_of_two_columns_are_those_of_lifelines(data, rng):
@@ -150,13 +180,10 @@ def test_what_is_not_known(data):
         model = lifelines.CoxPHFitter(**parameters)
         return fit(model, table, "time", "event")
 
-    entered = lifelines.CoxPHFitter(penalizer=0.1)
-    entered.fit(table.assign(begin=0.0), "time", "event", entry_col="begin")
     splines = {"baseline_estimation_method": "spline", "n_baseline_knots": 2}
     for model, message in (
         (fitted(penalizer=0.1, l1_ratio=0.5), "l1_ratio=0.0 alone, got 0.5: it smooths l1 norms"),
         (fitted(**splines), "baseline_estimation_method='breslow' alone, got 'spline'"),
-        (entered, "entry_col=None alone, got 'begin'"),
     ):
         with pytest.raises(ValueError, match=message):
             certify(model, X, y)
@@ -164,3 +191,10 @@ def test_what_is_not_known(data):
         certify(lifelines.WeibullAFTFitter().fit(table, "time", "event"), X, y)
     with pytest.raises(TypeError, match=r"got lifelines.*CoxPHFitter, which has no params_"):
         certify(lifelines.CoxPHFitter(), X, y)
+    late = np.column_stack([np.zeros(N), y])
+    with pytest.raises(ValueError, match="y must have times of entry just where the model has"):
+        certify(fitted(penalizer=0.1), X, late)
+    sksurv = pytest.importorskip("sksurv.linear_model")
+    y = np.rec.fromarrays([event, time], names="event, time")
+    with pytest.raises(ValueError, match="CoxPHSurvivalAnalysis was fitted without them"):
+        certify(sksurv.CoxPHSurvivalAnalysis(alpha=0.1).fit(X, y), X, late)

@@ -16,13 +16,20 @@ from skpd.losses.survival import PartialLikelihood
 N, D, EPSILON = 150, 4, 2.0**-52
 
 
-def by_definition(time, event, weights, strata, u, efron):
+def entries(rng, time):
+    """Times of entry, of which some are 0 and some those of events; risk sets become small."""
+    steps = np.floor(time * rng.random(len(time)) * 4.0) / 4.0
+    return np.where(rng.random(len(time)) < 0.7, np.minimum(steps, 0.999 * time), 0.0)
+
+
+def by_definition(time, event, weights, strata, u, efron, entry=-1.0):
     """The loss, from one loop over all event times."""
+    entry = np.broadcast_to(entry, len(time))
     c, total = weights / weights.sum(), 0.0
     for stratum in np.unique(strata):
         for t in np.unique(time[(strata == stratum) & event & (weights > 0)]):
             tied = np.flatnonzero((strata == stratum) & event & (time == t) & (weights > 0))
-            at_risk = np.flatnonzero((strata == stratum) & (time >= t) & (weights > 0))
+            at_risk = (strata == stratum) & (entry < t) & (time >= t) & (weights > 0)
             sums = np.sum(weights[at_risk] * np.exp(u[at_risk]))
             own, d = np.sum(weights[tied] * np.exp(u[tied])), len(tied)
             terms = [sums - k / d * own * efron for k in range(d)]
@@ -33,8 +40,9 @@ def by_definition(time, event, weights, strata, u, efron):
     return total
 
 
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("efron", [True, False])
-def test_the_loss_and_its_dual_points(efron, rng):
+def test_the_loss_and_its_dual_points(efron, late, rng):
     for trial in range(60):
         n = int(rng.integers(2, 25))
         time = rng.integers(1, 8, n).astype(float) if trial % 2 else rng.random(n)
@@ -47,10 +55,12 @@ def test_the_loss_and_its_dual_points(efron, rng):
         strata = rng.integers(0, 3, n) if trial % 4 == 0 else np.zeros(n, dtype=int)
         offset = rng.normal(size=n) if trial % 5 == 0 else None
         z = rng.normal(size=n) * rng.choice([0.1, 1.0, 10.0])
-        loss = PartialLikelihood(time, event, weights, strata, offset, efron=efron)
+        entry = entries(rng, time) if late else None
+        loss = PartialLikelihood(time, event, weights, strata, offset, efron=efron, entry=entry)
         u = z if offset is None else z + offset
         value, rounding = loss.value(z)
-        expected = by_definition(time, event, weights, strata, u, efron)
+        more = {"entry": entry} if late else {}
+        expected = by_definition(time, event, weights, strata, u, efron, **more)
         if trial % 3:  # with other weights Efron's terms may need a constant to be at least 0
             assert_allclose(value, expected, atol=1e-12)
         assert value >= -rounding
@@ -69,12 +79,14 @@ def test_the_loss_and_its_dual_points(efron, rng):
                 assert constant - error + share * (theta @ other) / n <= most + rounding
 
 
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("efron", [True, False])
-def test_the_hessian(efron, rng):
+def test_the_hessian(efron, late, rng):
     X, time, event = rng.normal(size=(N, D)), np.ceil(8.0 * rng.random(N)), rng.random(N) < 0.6
     weights, strata = rng.uniform(0.1, 2.0, N), rng.integers(0, 3, N)
     weights[::7] = 0.0
-    loss = PartialLikelihood(time, event, weights, strata, rng.normal(size=N), efron=efron)
+    offset, entry = rng.normal(size=N), entries(rng, time) if late else None
+    loss = PartialLikelihood(time, event, weights, strata, offset, efron=efron, entry=entry)
     w, h = rng.normal(size=D), 1e-6
 
     def gradient(w):
@@ -84,7 +96,7 @@ def test_the_hessian(efron, rng):
     assert_allclose(loss.hessian(X @ w, Design(X), np.arange(X.shape[1])), differences, atol=1e-8)
 
 
-def drawn(rng, n=30, efron=True, ties=True, offset=True, n_strata=3):
+def drawn(rng, n=30, efron=True, ties=True, offset=True, n_strata=3, late=False):
     """A loss with strata and offsets, the arrays that it is made of, and scores."""
     time = rng.integers(1, 6, n).astype(float) if ties else rng.random(n)
     given = {
@@ -93,6 +105,7 @@ def drawn(rng, n=30, efron=True, ties=True, offset=True, n_strata=3):
         "sample_weight": rng.uniform(0.1, 2.0, n) * (np.arange(n) % 7 > 0),
         "strata": rng.integers(0, n_strata, n),
         "offset": rng.normal(size=n) + 3.0 if offset else None,
+        **({"entry": entries(rng, time)} if late else {}),
     }
     return PartialLikelihood(**given, efron=efron), given, 2.0 * rng.normal(size=n)
 
@@ -197,12 +210,14 @@ def test_roundings(efron, offset, rng):
         assert (share * (0.5 * mixture)).share == 0.5 * share
 
 
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("efron", [True, False])
-def test_baselines_by_definition(efron, ties, rng):
+def test_baselines_by_definition(efron, ties, late, rng):
     """The weight of the events of a time over each of its sums, in every stratum."""
-    loss, given, z = drawn(rng, efron=efron, ties=ties, offset=ties)
-    time, event, s, strata, offset = given.values()
+    loss, given, z = drawn(rng, efron=efron, ties=ties, offset=ties, late=late)
+    time, event, s, strata, offset, *entry = given.values()
+    entry = entry[0] if late else np.full(30, -1.0)
     offset = offset if ties else np.zeros(30)
     risk, expected = s * np.exp(z + offset), []
     counted = event & (s > 0.0)
@@ -210,7 +225,8 @@ def test_baselines_by_definition(efron, ties, rng):
         own = strata == stratum
         tied = own & counted & (time == t)
         d = tied.sum() if efron else 1
-        sums = risk[own & (time >= t)].sum() - np.arange(d) / d * risk[tied].sum()
+        at_risk = own & (time >= t) & (entry < t)
+        sums = risk[at_risk].sum() - np.arange(d) / d * risk[tied].sum()
         expected.append((stratum, t, np.log(np.sum(s[tied].sum() / d / sums))))
     rows, found = loss.baseline(z)
     assert_array_equal(strata[rows], [stratum for stratum, _, _ in expected])
@@ -247,3 +263,83 @@ def test_hessians_of_sums_that_underflow_and_distances(rng):
     expected = np.sqrt(2.0 * loss.total) * (1.0 + 1e-9) * design.half_ranges(kept)
     assert_allclose(found, expected, rtol=1e-13)
     assert_allclose(found, np.sqrt(2.0 * loss.total) * ranges, rtol=1e-8)
+
+
+def exact_loss(given, efron, z):
+    """The loss and its gradient in 60 digits, without the constant."""
+    time, event, s, strata, offset, entry = given.values()
+    with mpmath.workdps(60):
+        u = [mpf(float(x)) + mpf(float(y)) for x, y in zip(z, offset, strict=True)]
+        weights = [mpf(float(x)) for x in s]
+        total, value, gradient = mpmath.fsum(weights), mpf(0), [mpf(0)] * len(z)
+        for k, t in sorted(set(zip(strata[event & (s > 0)], time[event & (s > 0)], strict=True))):
+            own = (strata == k) & (s > 0)
+            tied = np.flatnonzero(own & event & (time == t))
+            at_risk = np.flatnonzero(own & (entry < t) & (t <= time))
+            top = max(u[i] for i in at_risk)
+            risk = {i: weights[i] * mpmath.exp(u[i] - top) for i in at_risk}
+            n_terms = len(tied) if efron else 1
+            share = mpmath.fsum([weights[i] for i in tied]) / total / n_terms
+            for j in range(n_terms):
+                left = {i: r * (1 - mpf(j) / n_terms * (i in tied)) for i, r in risk.items()}
+                size = mpmath.fsum(left.values())
+                value += share * (top + mpmath.log(size))
+                for i, r in left.items():
+                    gradient[i] += share * r / size
+            for i in tied:
+                value -= weights[i] / total * u[i]
+                gradient[i] -= weights[i] / total
+        return value, gradient
+
+
+@pytest.mark.parametrize("efron", [True, False])
+def test_late_rows_against_60_digits(efron, rng):
+    """Values and dual points are within their bounds on rounding, at scores of all scales."""
+    for trial in range(24):
+        loss, given, z = drawn(rng, n=20, efron=efron, ties=trial % 2, late=True)
+        z *= 10.0 ** rng.integers(-1, 7)
+        value, rounding = loss.value(z)
+        exact, gradient = exact_loss(given, efron, z)
+        assert abs(float(exact - loss.constant - mpf(value))) <= rounding
+        assert rounding <= 1e-12 * (1.0 + np.abs(z).max())
+        _, dual = loss.loss_augmented(z, 0.0)
+        errors = [float(20 * g - mpf(t)) for g, t in zip(gradient, dual.theta, strict=True)]
+        assert np.sqrt(np.mean(np.square(errors))) <= dual.theta_error
+        for share in (1.0, 0.6):
+            constant, error = dual.value(share)
+            for other in (z, 0.9 * z, z + rng.normal(size=20)):
+                linear = share * mpmath.fdot(gradient, map(mpf, other))
+                gap = exact_loss(given, efron, other)[0] - loss.constant - linear - mpf(constant)
+                assert float(gap) >= -error
+
+
+def test_rows_that_enter_before_all_events_are_not_late(rng):
+    """They leave everything as it is, bit by bit, and rows that are never at risk have no part."""
+    loss, given, z = drawn(rng)
+    entry = np.where(given["time"] > 1.0, 0.5, 0.0)
+    early = PartialLikelihood(**given, entry=entry)
+    assert early.value(z) == loss.value(z)
+    assert_array_equal(early.derivatives(z)[1], loss.derivatives(z)[1])
+    X = Design(rng.normal(size=(30, 3)))
+    columns = np.arange(3)
+    assert_array_equal(early.hessian(z, X, columns), loss.hessian(z, X, columns))
+    never = {"entry": np.array([0.0, 0.0, 1.0]), "sample_weight": np.ones(3)}
+    between = PartialLikelihood(
+        np.array([1.0, 2.0, 1.5]), np.array([True, True, False]), strata=np.zeros(3, int), **never
+    )
+    assert_array_equal(between.derivatives(np.array([0.3, 0.0, 9.0]))[2][2], 0.0)
+
+
+def test_sums_that_would_cancel(rng):
+    """At the first events few rows are at risk, and one that enters later is e^60 as large."""
+    time = np.array([1.0, 2.0, 3.0, 4.0])
+    entry, event = np.array([0.0, 0.0, 2.0, 2.5]), np.ones(4, bool)
+    loss = PartialLikelihood(time, event, np.ones(4), np.zeros(4, int), entry=entry)
+    z = np.array([0.0, 1.0, 60.0, 59.0])
+    expected = log(1.0 + np.e) + log(1.0 + np.exp(-1.0))
+    assert_allclose(4.0 * loss.value(z)[0], expected, rtol=1e-14)
+    p = np.array([1.0, np.e]) / (1.0 + np.e)
+    q = np.array([np.e, 1.0]) / (1.0 + np.e)
+    marginals = [p[0], p[1] + 1.0, q[0], q[1] + 1.0]
+    assert_allclose(loss.derivatives(z)[2], marginals, rtol=1e-14)
+    assert loss.hessian(z, Design(rng.normal(size=(4, 2))), np.arange(2)) is None
