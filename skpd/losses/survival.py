@@ -214,13 +214,14 @@ class PartialLikelihood(StructuredLossOfRows):
         """A bound on the errors of u + log(s) - log_sum, the relative errors of exponentials."""
         return 8.0 * EPSILON * (kernels.max_abs(u) + self._largest_log)
 
-    def _value_of(self, u: Array) -> tuple[float, float, Array]:
-        """The loss, a bound on its rounding error, and the logarithms of the sums."""
-        log_sums, weighted, size = self.sets.log_sums(u)
+    def _value_of(self, u: Array) -> tuple[float, float, tuple[Array, float, float]]:
+        """The loss, a bound on its rounding error, and `kernels.RiskSets.log_sums`."""
+        sums = self.sets.log_sums(u)
+        _, weighted, size = sums
         linear, error = kernels.compensated_dot(self.shares, u)
         size += kernels.dot(self.shares, np.abs(u)) + self._constant_size + self.total
         error += self._roundings * size + self._error_of_exponents(u) * self.total
-        return (weighted - linear) - self.constant, error, log_sums
+        return (weighted - linear) - self.constant, error, sums
 
     def value(self, z: Array) -> Sum:
         u = self._shifted(z)
@@ -242,7 +243,7 @@ class PartialLikelihood(StructuredLossOfRows):
         probabilities that the Hessian of a logarithm of a sum subtracts.
         """
         u = self._shifted(z)
-        value, _, log_sums = self._value_of(u)
+        value, _, (log_sums, _, _) = self._value_of(u)
         marginals = self.sets.marginals(u, log_sums)
         return value, self._rows(marginals - self.shares), self._rows(marginals)
 
@@ -305,14 +306,13 @@ class PartialLikelihood(StructuredLossOfRows):
 
     def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, RiskDual]:
         u = self._shifted(z)
-        value, _, log_sums = self._value_of(u)
+        value, _, (log_sums, weighted, size) = self._value_of(u)
         marginals = self.sets.marginals(u, log_sums)
         # the root of the mean square of the errors of theta bounds the errors of products
         roundings = self._roundings + self._error_of_exponents(u)
         errors = roundings * (marginals + self.shares)
         error = float(np.sqrt(len(self.weights) * np.sum(errors**2)))
         theta = self._rows(marginals - self.shares)
-        _, weighted, size = self.sets.log_sums(u)
         of_scores, rounding = kernels.compensated_dot(marginals, u)
         size += kernels.dot(marginals, np.abs(u)) + self.total
         entropies = weighted - of_scores, rounding + roundings * size
