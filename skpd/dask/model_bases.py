@@ -209,7 +209,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         return problems_of_classes(workers, y, problems, classes)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
-        fit = self._with_groups_found()._problems(X, y, sample_weight, offset)
+        fit = self._as_fitted()._problems(X, y, sample_weight, offset)
         require_classes(fit.labels, self.classes_, type(self).__name__)
         return fit.problems
 

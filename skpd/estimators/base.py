@@ -161,10 +161,10 @@ class PrimalDualEstimator(SolvedModel):
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
-        fitted = self._with_groups_found()
+        fitted = self._as_fitted()
         return fitted._problems(X, y, sample_weight, self._checked_offset(offset)).problems
 
-    def _with_groups_found(self) -> Self:
+    def _as_fitted(self) -> Self:
         """The model, or a copy whose groups are those of the data that it was fitted to."""
         if not hasattr(self, "groups_"):
             return self
@@ -174,7 +174,7 @@ class PrimalDualEstimator(SolvedModel):
 
     # Validation
 
-    def _find_groups(self, X: MatrixLike) -> None:
+    def _read_sources(self, X: MatrixLike) -> None:
         """Set ``groups_`` to the columns that the features come from, for ``groups="auto"``."""
         if hasattr(self, "groups_"):
             del self.groups_
@@ -194,7 +194,7 @@ class PrimalDualEstimator(SolvedModel):
                 f"{type(self).__name__} has groups=None: each feature is a group of its own, "
                 "which makes it the lasso. Pass groups, or groups=1 for this model.",
             )
-        self._find_groups(X)
+        self._read_sources(X)
         if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:
             X = RowBlocks([X])
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]

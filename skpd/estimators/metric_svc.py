@@ -268,7 +268,7 @@ class MetricSVC(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
             )
         self._check_metric()
-        self._find_groups(X)
+        self._read_sources(X)
         X, y = validated(self, X, y, **_DATA)
         classes = checked_classes(y)
         if len(classes) > 2:

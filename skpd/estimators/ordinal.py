@@ -187,7 +187,7 @@ class OrdinalPD(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
         """The validated data, the one problem, and the classes."""
-        self._find_groups(X)
+        self._read_sources(X)
         kind: Any = getattr(y, "dtype", None)
         # data types of pandas are ordered, and those of polars are an Enum
         has_order = getattr(kind, "ordered", False) or type(kind).__name__ == "Enum"

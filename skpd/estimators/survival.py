@@ -209,7 +209,7 @@ class CoxPD(
         """The validated data, with the times, events and strata as targets."""
         if y is None:
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
-        self._find_groups(X)
+        self._read_sources(X)
         X = validated(self, X, **_DATA)
         time, event = times_and_events(y, X.shape[0])
         weights = checked_weights(sample_weight, X)
@@ -231,7 +231,7 @@ class CoxPD(
         if len(names) != len(known) or (len(known) > 1 and names != known):
             labels = None if strata is None else names
             raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
-        return self._with_groups_found()._problems(X, y, sample_weight, offset, strata).problems
+        return self._as_fitted()._problems(X, y, sample_weight, offset, strata).problems
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         coef, rows = points[0].coef, fit.problems[0].rows
