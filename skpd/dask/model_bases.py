@@ -108,6 +108,7 @@ class OnDask(PrimalDualEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        self._read_sources(X)
         workers = workers_with(client_of(self.client), X, y, sample_weight, offset)
         single = getattr(X, "dtype", None) == np.float32
         self._precision = np.float32 if single else np.float64

@@ -1,18 +1,15 @@
 """Coefficients with the names of features and outputs, and what is proven of them."""
 
-from copy import copy
-from functools import partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike, Mask, Numbers
 from ..estimators.base import PrimalDualEstimator
+from ..preprocessing.feature_names import names_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,42 +94,10 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
 
 def _names_of_features(steps: Pipeline | None, model: BaseEstimator, n_features: int) -> ArrayLike:
     """The names in the order of the coefficients, as far as there are any."""
-    names = None if steps is None else _names_out(steps, None)
+    names = None if steps is None else names_out(steps)
     if names is None:
         names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" for j in range(n_features)] if names is None else names
-
-
-def _names_out(
-    transformer: BaseEstimator, names: ArrayLike | None, unnamed: ArrayLike | None = None
-) -> ArrayLike | None:
-    """The names of the features that a fitted transformer makes from named ones.
-
-    ``names`` may be None, for numbers without names, and ``unnamed`` is returned for such.
-    """
-    if transformer in (None, "passthrough"):
-        return names
-    if isinstance(transformer, Pipeline):
-        for _, step in transformer.steps:
-            names = _names_out(step, names)
-        return unnamed if names is None else names
-    if isinstance(transformer, ColumnTransformer):
-        transformer, parts = copy(transformer), transformer.transformers_
-        transformer.transformers_ = [
-            (name, _with_names(part, transformer.output_indices_[name]), columns)
-            for name, part, columns in parts
-            if part != "drop"
-        ]
-    try:
-        return transformer.get_feature_names_out(names)
-    except (AttributeError, ValueError):  # it or a part has no names, or two have the same
-        return unnamed
-
-
-def _with_names(part: BaseEstimator | str, columns: slice) -> SimpleNamespace:
-    """What gives the names of a part of a `ColumnTransformer`, or of its places without any."""
-    unnamed = np.array([f"x{j}" for j in range(columns.start, columns.stop)], dtype=object)
-    return SimpleNamespace(get_feature_names_out=partial(_names_out, part, unnamed=unnamed))
 
 
 def _names_of_outputs(model: PrimalDualEstimator, n_outputs: int) -> np.ndarray:
