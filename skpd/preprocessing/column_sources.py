@@ -184,7 +184,7 @@ def _composed(inner: list[frozenset[int]], outer: list[frozenset[int]]) -> list[
 
 
 class ColumnTrackingPipeline(Pipeline):
-    """Pipeline of transformers whose output holds the column that each feature comes from.
+    """Pipeline of transformers whose output holds the name and the column of each feature.
 
     The function `track_columns` makes it; in all else it is a `sklearn.pipeline.Pipeline`.
     """
@@ -246,12 +246,14 @@ class ColumnTrackingPipeline(Pipeline):
 def track_columns(
     *steps: BaseEstimator, memory: Any = None, verbose: bool = False
 ) -> ColumnTrackingPipeline:
-    """Pipeline of transformers whose features carry their columns, for ``groups="auto"``.
+    """Pipeline of transformers whose features carry their names and the columns they come from.
 
     An estimator with ``groups="auto"`` after these steps finds the groups of its features when it
     is fitted: the features that a `OneHotEncoder` makes of a column, with its indicator of missing
     values, are one group. Each fold of a cross-validation then has groups of its own features.
-    Every step that changes features belongs into this pipeline, such as scalers and selectors.
+    The names serve ``penalty_weights``, ``bounds`` and ``groups`` that are given by name, also for
+    sparse arrays, which have no names otherwise. Every step that changes features belongs into
+    this pipeline, such as scalers and selectors.
 
     Parameters
     ----------
