@@ -1,6 +1,6 @@
 """Types used in signatures."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     Constraints = LinearConstraint | Sequence[LinearConstraint] | None
     SolverOptions = dict[str, bool | float | str | None]
     # of features, in a format of `skpd.penalties.GroupL2`
-    Groups = Literal["auto"] | int | ArrayLike | dict | None
+    Groups = Literal["auto"] | int | ArrayLike | dict | Callable | None
+    # weights or bounds, for features in their order, by name or by a function of the names
+    PerFeature = ArrayLike | Bounds | dict | Callable | None
 else:
 
     class ArrayLike:
@@ -39,10 +41,10 @@ else:
     ArrayLike.__module__ = "numpy.typing"
     Matrix = MatrixLike = ArrayLike
     Constraints, SolverOptions = LinearConstraint | list | tuple | None, dict
-    Groups = int | ArrayLike | dict | None
+    PerFeature = ArrayLike | dict | None  # or a function, which would make signatures too long
+    Groups = int | PerFeature
 
 ClassWeight = dict | Literal["balanced"] | None
-FeatureBounds = Bounds | tuple | list | None  # (lower, upper)
 Metadata = dict[str, ArrayLike]  # what a method takes beside X and y, such as sample_weight
 # the values of fitted attributes by name
 Attributes = dict[str, np.ndarray | float | list | None]

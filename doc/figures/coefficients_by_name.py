@@ -17,7 +17,8 @@ def measured():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     logistic = LogisticPD(alpha=0.02, penalty="elasticnet", l1_ratio=0.8, tol=1e-3)
     table = coef_table(make_pipeline(StandardScaler(), logistic).fit(X, y))
-    return table.rename(columns={"lower": "low", "upper": "high", "proven_zero": "zero"})
+    names = {"optimum_from": "low", "optimum_to": "high", "proven_zero": "zero"}
+    return table.drop(index="intercept").rename(columns=names)
 
 
 def draw(palette):

@@ -108,6 +108,7 @@ class OnDask(PrimalDualEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        self._read_sources(X)
         workers = workers_with(client_of(self.client), X, y, sample_weight, offset)
         single = getattr(X, "dtype", None) == np.float32
         self._precision = np.float32 if single else np.float64
@@ -209,7 +210,7 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
         return problems_of_classes(workers, y, problems, classes)
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
-        fit = self._with_groups_found()._problems(X, y, sample_weight, offset)
+        fit = self._as_fitted()._problems(X, y, sample_weight, offset)
         require_classes(fit.labels, self.classes_, type(self).__name__)
         return fit.problems
 

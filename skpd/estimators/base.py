@@ -13,10 +13,10 @@ from .._typing import (
     Array,
     ArrayLike,
     Constraints,
-    FeatureBounds,
     Groups,
     Matrix,
     MatrixLike,
+    PerFeature,
     PerRow,
 )
 from .._warn import warn
@@ -25,6 +25,8 @@ from ..formulation.formulate import FormulatedProblems, Specification, formulate
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
 from ..penalties import Penalty
+from ..preprocessing.column_sources import carried_sources
+from ..preprocessing.feature_names import Names, by_feature, required_names
 from ..preprocessing.groups import groups_by_index, required_sources
 from ..problems import Problem
 from .fitting import SolvedModel
@@ -54,8 +56,8 @@ class PrimalDualEstimator(SolvedModel):
 
     # the values of these parameters for estimators without them
     groups: Groups = None
-    penalty_weights: ArrayLike | None = None
-    bounds: FeatureBounds = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
     constraints: Constraints = None
     noise_budget: float | None = None
 
@@ -65,6 +67,8 @@ class PrimalDualEstimator(SolvedModel):
     _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
     _checks_classes: ClassVar[bool] = False  # whether `_fitted_problems` compares the classes
     _columns_of_groups: tuple[str, ...] = ()  # all columns of `track_columns`
+    _tracked_names: Names = None  # of the features that it makes
+    _names_of_fit: Names = None  # for other data without names
 
     # Parts of the problems
 
@@ -109,19 +113,40 @@ class PrimalDualEstimator(SolvedModel):
 
     def _get_penalty(self) -> Penalty:
         """The Penalty object of this model."""
-        penalty, alpha = self._unweighted_penalty(), float(self.alpha)
-        return penalty_by_feature(penalty, self.penalty_weights, self.bounds, alpha)
+        return self._by_feature(self._unweighted_penalty())
+
+    def _by_feature(self, penalty: Penalty, n_outputs: int = 1) -> Penalty:
+        """A penalty with the weights and bounds of the features."""
+        names, alpha = self._feature_names, float(self.alpha)
+        weights = by_feature("penalty_weights", self.penalty_weights, names, 1.0)
+        bounds = by_feature("bounds", self.bounds, names, (-np.inf, np.inf))
+        return penalty_by_feature(penalty, weights, bounds, alpha, n_outputs)
+
+    @property
+    def _feature_names(self) -> Names:
+        """The names of the features of X, None where it has none."""
+        names = getattr(self, "feature_names_in_", self._tracked_names)
+        return self._names_of_fit if names is None else names
 
     def _unweighted_penalty(self) -> Penalty:
         """The penalty of the name or the object, without weights and bounds of features."""
-        parameters = {"l1_ratio": self.l1_ratio, "groups": self._indexed_groups(self.groups)}
+        parameters = {"l1_ratio": self.l1_ratio, "groups": self._indexed_groups}
         return chosen("penalty", self.penalty, self._named_penalties, **parameters)
 
-    def _indexed_groups(self, groups: Groups) -> Groups:
+    @property
+    def _named_groups(self) -> Groups:
+        """The groups, of which the parameter may be a function of the names of features."""
+        if not callable(self.groups):
+            return self.groups
+        return self.groups(required_names("groups", self._feature_names))
+
+    @property
+    def _indexed_groups(self) -> Groups:
         """Groups with the indices of their features instead of the names of columns."""
+        groups = self._named_groups
         if isinstance(groups, str):
             return self.groups_
-        return groups_by_index(groups, getattr(self, "feature_names_in_", None))
+        return groups_by_index(groups, self._feature_names)
 
     # Problems
 
@@ -161,21 +186,25 @@ class PrimalDualEstimator(SolvedModel):
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
         """The problems that the fitted model solves on some data."""
-        fitted = self._with_groups_found()
+        fitted = self._as_fitted()
         return fitted._problems(X, y, sample_weight, self._checked_offset(offset)).problems
 
-    def _with_groups_found(self) -> Self:
-        """The model, or a copy whose groups are those of the data that it was fitted to."""
-        if not hasattr(self, "groups_"):
-            return self
+    def _as_fitted(self) -> Self:
+        """A copy whose groups and names are those of the data that it was fitted to."""
         fitted = copy(self)
-        fitted.groups = self.groups_
+        fitted._names_of_fit = self._feature_names
+        fitted.groups = getattr(self, "groups_", self.groups)
         return fitted
 
     # Validation
 
-    def _find_groups(self, X: MatrixLike) -> None:
-        """Set ``groups_`` to the columns that the features come from, for ``groups="auto"``."""
+    def _read_sources(self, X: MatrixLike) -> None:
+        """Keep what an array of `track_columns` says of its features.
+
+        These are their names and, for ``groups="auto"``, in ``groups_`` the columns that they
+        come from.
+        """
+        self._tracked_names = getattr(carried_sources(X), "names", None)
         if hasattr(self, "groups_"):
             del self.groups_
         if isinstance(self.groups, str):
@@ -194,7 +223,7 @@ class PrimalDualEstimator(SolvedModel):
                 f"{type(self).__name__} has groups=None: each feature is a group of its own, "
                 "which makes it the lasso. Pass groups, or groups=1 for this model.",
             )
-        self._find_groups(X)
+        self._read_sources(X)
         if isinstance(X, np.memmap) and X.ndim == 2 and X.nbytes >= MAPPED and self._reads_blocks:
             X = RowBlocks([X])
         known = isinstance(X, np.ndarray) and X.dtype in _DATA["dtype"]

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike, FeatureBounds
+from .._typing import PerFeature
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
 from .lasso import LassoLike
@@ -18,7 +18,6 @@ from .parameters import (
     FitsWithoutPenalty,
     WithOptions,
     declared,
-    penalty_by_feature,
 )
 from .svm import MarginClassifier
 
@@ -51,8 +50,7 @@ class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
             if ratio < 1.0 and self.alpha > 0.0:
                 return SquaredL2OnL1Ball(float(radius), weight=1.0 - ratio)
             return L1Ball(float(radius))
-        penalty = elastic_net(ratio, self.positive)
-        return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
+        return self._by_feature(elastic_net(ratio, self.positive))
 
     def _solver(self) -> str:
         """The name of the solver, after a check that it applies to the model."""
@@ -95,13 +93,19 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
         ``positive``, ``penalty_weights`` or ``bounds``.
-    penalty_weights : array-like of shape (n_features,), default=None
+    penalty_weights : array-like of shape (n_features,), dict or callable, default=None
         A weight of at least 0 for each feature, by which its part of the penalty is
         multiplied, for penalties of single coefficients. Features with a weight of 0 are not
-        penalised; with an infinite weight they are left out, with a coefficient of 0.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        penalised; with an infinite weight they are left out, with a coefficient of 0. A dict
+        has the weights of some features, the others have 1: by the names of the columns of X,
+        a data frame or what `track_columns` has made, or by patterns such as ``"region_*"``.
+        Names go before patterns, and later patterns before earlier ones. A callable is called
+        by `fit` with the array of all names, and returns an array or such a dict.
+    bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
         coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
+        A dict has a pair of numbers for names or patterns, and a callable of the names
+        returns any of these, as for ``penalty_weights``.
     solver : {"auto", "agm", "pdbfw", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. "agm" is
         the accelerated gradient method of Zhang et al., see `skpd.solvers.published.agm.agm`.
@@ -217,8 +221,8 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
     l1_ratio: float = 0.5
     positive: bool = False
     l1_radius: float | None = None
-    penalty_weights: ArrayLike | None = None
-    bounds: FeatureBounds = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
     solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
 
 
@@ -242,13 +246,19 @@ class ElasticNetPDClassifier(
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
         ``penalty_weights`` or ``bounds``.
-    penalty_weights : array-like of shape (n_features,), default=None
+    penalty_weights : array-like of shape (n_features,), dict or callable, default=None
         A weight of at least 0 for each feature, by which its part of the penalty is
         multiplied, for penalties of single coefficients. Features with a weight of 0 are not
-        penalised; with an infinite weight they are left out, with a coefficient of 0.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        penalised; with an infinite weight they are left out, with a coefficient of 0. A dict
+        has the weights of some features, the others have 1: by the names of the columns of X,
+        a data frame or what `track_columns` has made, or by patterns such as ``"region_*"``.
+        Names go before patterns, and later patterns before earlier ones. A callable is called
+        by `fit` with the array of all names, and returns an array or such a dict.
+    bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
         coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
+        A dict has a pair of numbers for names or patterns, and a callable of the names
+        returns any of these, as for ``penalty_weights``.
     loss : str or MarginLoss, default="hinge"
         The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
         "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,
@@ -361,6 +371,6 @@ class ElasticNetPDClassifier(
     _: KW_ONLY
     l1_ratio: float = 0.5
     l1_radius: float | None = None
-    penalty_weights: ArrayLike | None = None
-    bounds: FeatureBounds = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
     solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"

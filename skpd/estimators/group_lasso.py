@@ -1,7 +1,7 @@
 """The group lasso for classification and regression."""
 
 from dataclasses import KW_ONLY
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from .._typing import Array, ArrayLike, Groups
 from ..formulation.overlapping import Copies, copies_of
@@ -28,7 +28,7 @@ class WithGroups(PrimalDualEstimator):
 
     @property
     def _groups(self) -> Groups:
-        return 1 if self.groups is None else self._indexed_groups(self.groups)
+        return 1 if self.groups is None else self._indexed_groups
 
     def _copies(self) -> Copies | None:
         """Copies of the features that are in several groups; None where groups do not overlap."""
@@ -38,8 +38,10 @@ class WithGroups(PrimalDualEstimator):
     def _get_penalty(self) -> Penalty:
         copies = self._copies()
         groups = self._groups if copies is None else copies.groups
-        named = self.groups if isinstance(self.groups, dict) else groups
-        weights = weights_of_groups(self.group_weights, named, self._columns_of_groups)
+        labels = groups
+        if isinstance(names := self._named_groups, dict):
+            labels = dict(zip(names, cast(list, self._groups), strict=True))
+        weights = weights_of_groups(self.group_weights, labels, self._columns_of_groups)
         return (NonNegativeGroupL2 if self.positive else GroupL2)(groups, weights)
 
 
@@ -54,15 +56,17 @@ class GroupLassoSVC(ClassifierParameters, WithSolver, WithGroups, MarginClassifi
     ----------
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), greater than 0.
-    groups : "auto", int, array-like of shape (n_features,), list or dict, default=None
+    groups : "auto", int, array-like of shape (n_features,), list, dict or callable, default=None
         The partition of the features. "auto": the features that come from the same column, for
         an X that `track_columns` has transformed. A label for each feature, strings or whole
         numbers, as `feature_groups` makes them of a transformer; a list of lists, or a dict of
-        lists, of the names of the columns of X, or of their indices; a list of sizes, or one
-        size, of consecutive groups. None is a group for each feature, the lasso, with a
-        warning. Lists may overlap: the coefficients are then sums of one vector for each
-        group, the latent group lasso, and data has a copy of a feature for each group that it
-        is in. Every feature must be in a group; `fit` raises a ValueError otherwise.
+        lists, of the names of the columns of X, of patterns such as ``"region_*"``, or of
+        indices; a list of sizes, or one size, of consecutive groups; a callable that `fit`
+        calls with the array of the names, and that returns one of these. None is a group for
+        each feature, the lasso, with a warning. Lists may overlap: the coefficients are then
+        sums of one vector for each group, the latent group lasso, and data has a copy of a
+        feature for each group that it is in. Every feature must be in a group; `fit` raises a
+        ValueError otherwise.
     group_weights : array-like of shape (n_groups,) or dict, default=None
         Weight of each group, at least 0; the square root of its size by default. Groups with a
         weight of 0 are not penalised. Groups by labels are in the order in which these first
@@ -200,15 +204,17 @@ class GroupLassoPD(ResidualLossParameters, SolverParameters, WithGroups, WithRes
     alpha : float, default=1.0
         Weight of the penalty (the papers' lambda), greater than 0. As in `Lasso` it
         multiplies the penalty beside the *mean* loss.
-    groups : "auto", int, array-like of shape (n_features,), list or dict, default=None
+    groups : "auto", int, array-like of shape (n_features,), list, dict or callable, default=None
         The partition of the features. "auto": the features that come from the same column, for
         an X that `track_columns` has transformed. A label for each feature, strings or whole
         numbers, as `feature_groups` makes them of a transformer; a list of lists, or a dict of
-        lists, of the names of the columns of X, or of their indices; a list of sizes, or one
-        size, of consecutive groups. None is a group for each feature, the lasso, with a
-        warning. Lists may overlap: the coefficients are then sums of one vector for each
-        group, the latent group lasso, and data has a copy of a feature for each group that it
-        is in. Every feature must be in a group; `fit` raises a ValueError otherwise.
+        lists, of the names of the columns of X, of patterns such as ``"region_*"``, or of
+        indices; a list of sizes, or one size, of consecutive groups; a callable that `fit`
+        calls with the array of the names, and that returns one of these. None is a group for
+        each feature, the lasso, with a warning. Lists may overlap: the coefficients are then
+        sums of one vector for each group, the latent group lasso, and data has a copy of a
+        feature for each group that it is in. Every feature must be in a group; `fit` raises a
+        ValueError otherwise.
     group_weights : array-like of shape (n_groups,) or dict, default=None
         Weight of each group, at least 0; the square root of its size by default. Groups with a
         weight of 0 are not penalised. Groups by labels are in the order in which these first

@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._compat import Interval, StrOptions
-from .._typing import Array, ArrayLike, FeatureBounds, MatrixLike, Numbers, PerRow
+from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerFeature, PerRow
 from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .base import PrimalDualEstimator
-from .parameters import FitParameters, WithOptions, declared, penalty_by_feature
+from .parameters import FitParameters, WithOptions, declared
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
@@ -188,13 +188,19 @@ class LassoPDCertified(FitParameters, WithOptions, LassoLike):
         With 0 the model is least squares.
     positive : bool, default=False
         Whether the coefficients must not be negative.
-    penalty_weights : array-like of shape (n_features,), default=None
+    penalty_weights : array-like of shape (n_features,), dict or callable, default=None
         A weight of at least 0 for each feature, by which its part of the penalty is
         multiplied, for penalties of single coefficients. Features with a weight of 0 are not
-        penalised; with an infinite weight they are left out, with a coefficient of 0.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        penalised; with an infinite weight they are left out, with a coefficient of 0. A dict
+        has the weights of some features, the others have 1: by the names of the columns of X,
+        a data frame or what `track_columns` has made, or by patterns such as ``"region_*"``.
+        Names go before patterns, and later patterns before earlier ones. A callable is called
+        by `fit` with the array of all names, and returns an array or such a dict.
+    bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
         coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
+        A dict has a pair of numbers for names or patterns, and a callable of the names
+        returns any of these, as for ``penalty_weights``.
     solver : {"auto", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`.
         "cd" is random coordinate descent, Algorithm 1 of Dünner et al. (2016), "approx"
@@ -301,10 +307,9 @@ class LassoPDCertified(FitParameters, WithOptions, LassoLike):
     alpha: float = 1.0
     _: KW_ONLY
     positive: bool = False
-    penalty_weights: ArrayLike | None = None
-    bounds: FeatureBounds = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
     solver: Literal["auto", "cd", "approx"] = "auto"
 
     def _get_penalty(self) -> Penalty:
-        penalty = NonNegativeL1() if self.positive else L1()
-        return penalty_by_feature(penalty, self.penalty_weights, self.bounds, self.alpha)
+        return self._by_feature(NonNegativeL1() if self.positive else L1())

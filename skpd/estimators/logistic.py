@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._compat import StrOptions
 from .._typing import (
     Array,
-    ArrayLike,
     ClassWeight,
     Constraints,
-    FeatureBounds,
     Groups,
     MatrixLike,
+    PerFeature,
     PerRow,
 )
 from ..formulation.formulate import formulate_classes
@@ -23,7 +22,7 @@ from ..losses import Logistic, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import PENALTIES
-from .parameters import FitsWithoutPenalty, SolverParameters, declared, penalty_by_feature
+from .parameters import FitsWithoutPenalty, SolverParameters, declared
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2", "sparse_group")}
 
@@ -49,15 +48,21 @@ class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
         coefficients of all classes for the first feature, then for the next.
     l1_ratio : float, default=None
         Share of the l1 norm for "elasticnet" and "sparse_group", in [0, 1]; 0.5 by default.
-    groups : "auto", int, array-like, list or dict, default=None
+    groups : "auto", int, array-like, list, dict or callable, default=None
         The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
-    penalty_weights : array-like of shape (n_features,), default=None
+    penalty_weights : array-like of shape (n_features,), dict or callable, default=None
         A weight of at least 0 for each feature, by which its part of the penalty is
         multiplied, for penalties of single coefficients. Features with a weight of 0 are not
-        penalised; with an infinite weight they are left out, with a coefficient of 0.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        penalised; with an infinite weight they are left out, with a coefficient of 0. A dict
+        has the weights of some features, the others have 1: by the names of the columns of X,
+        a data frame or what `track_columns` has made, or by patterns such as ``"region_*"``.
+        Names go before patterns, and later patterns before earlier ones. A callable is called
+        by `fit` with the array of all names, and returns an array or such a dict.
+    bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
         coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
+        A dict has a pair of numbers for names or patterns, and a callable of the names
+        returns any of these, as for ``penalty_weights``.
     constraints : scipy.optimize.LinearConstraint or list of them, default=None
         Linear constraints ``lb <= A @ coef <= ub`` on the coefficients (of each class), for A
         of shape (n_constraints, n_features), an array or sparse: for monotone effects, a given
@@ -181,8 +186,8 @@ class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
     penalty: Literal["elasticnet", "group", "l1", "l2", "sparse_group"] | Penalty = "l2"
     l1_ratio: float | None = None
     groups: Groups = None
-    penalty_weights: ArrayLike | None = None
-    bounds: FeatureBounds = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
     constraints: Constraints = None
     class_weight: ClassWeight = None
 
@@ -207,9 +212,7 @@ class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
         if self.penalty in ("group", "sparse_group"):
             labels = penalty.for_n_features(n_features).labels
             penalty = penalty.with_params(groups=np.repeat(labels, n_classes))
-        weights, bounds = self.penalty_weights, self.bounds
-        alpha = float(self.alpha)
-        return penalty_by_feature(penalty, weights, bounds, alpha, n_outputs=n_classes)
+        return self._by_feature(penalty, n_outputs=n_classes)
 
     @staticmethod
     def _require_none(offsets):

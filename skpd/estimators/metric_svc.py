@@ -89,7 +89,7 @@ class MetricSVC(
         `PdproxSVC`, that leaves no coefficient free.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
-    groups : "auto", int, array-like, list or dict, default=None
+    groups : "auto", int, array-like, list, dict or callable, default=None
         The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
     solver : {"auto", "agm"}, default="auto"
         "auto" is the method of cutting planes. "agm" is that of Zhang et al.: accelerated
@@ -268,7 +268,7 @@ class MetricSVC(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
             )
         self._check_metric()
-        self._find_groups(X)
+        self._read_sources(X)
         X, y = validated(self, X, y, **_DATA)
         classes = checked_classes(y)
         if len(classes) > 2:

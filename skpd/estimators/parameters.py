@@ -22,7 +22,7 @@ from .._compat import (
     validate_parameter_constraints,
 )
 from .._immutable_base import Value
-from .._typing import ArrayLike, ClassWeight, FeatureBounds, Groups, SolverOptions
+from .._typing import ArrayLike, ClassWeight, Groups, PerFeature, SolverOptions
 from ..penalties import Penalty, Structure, for_features
 from ..penalties.weighted import unpenalised
 from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES
@@ -33,7 +33,7 @@ from .unknown_parameters import explain, unknown_parameter
 SHARED_CONSTRAINTS: dict[str, list] = {
     "alpha": [Interval(Real, 0, np.inf, closed="neither")],
     "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
-    "bounds": [tuple, list, Bounds, None],
+    "bounds": [tuple, list, Bounds, dict, callable, None],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "constraints": [LinearConstraint, list, tuple, None],
     "cv": ["cv_object"],
@@ -44,6 +44,7 @@ SHARED_CONSTRAINTS: dict[str, list] = {
         Interval(Integral, 1, None, closed="left"),
         "array-like",
         dict,
+        callable,
         StrOptions({"auto"}),
         None,
     ],
@@ -51,7 +52,7 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Integral, None],
     "penalty": [StrOptions(set(PENALTIES)), Penalty],
-    "penalty_weights": ["array-like", None],
+    "penalty_weights": ["array-like", dict, callable, None],
     "positive": ["boolean"],
     "quantile": [Interval(Real, 0, 1, closed="neither"), None],
     "random_state": ["random_state"],
@@ -269,7 +270,7 @@ def declared(kind: Any) -> Any:
 def penalty_by_feature(
     penalty: Penalty,
     weights: ArrayLike | None,
-    bounds: FeatureBounds,
+    bounds: Bounds | Sequence | np.ndarray | None,
     alpha: float = 1.0,
     n_outputs: int = 1,
 ) -> Penalty:
@@ -297,7 +298,7 @@ def penalty_by_feature(
         # SciPy makes arrays of one number out of numbers
         lower, upper = (x.item() if np.size(x) == 1 else x for x in (bounds.lb, bounds.ub))
     elif bounds is not None:
-        if len(bounds) != 2:
+        if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
             raise ValueError(
                 "bounds must be a pair (lower, upper), each a number or an array, or an object of "
                 f"scipy.optimize.Bounds, got {shown(bounds)}. A list with a pair for each feature "
@@ -340,8 +341,8 @@ class PenaltyParameters:
 
     l1_ratio: float | None = None
     groups: Groups = None
-    penalty_weights: ArrayLike | None = None
-    bounds: FeatureBounds = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
 
 
 @shared

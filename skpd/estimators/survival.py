@@ -68,15 +68,21 @@ class CoxPD(
         `PdproxSVC`.
     l1_ratio : float, default=None
         Share of the l1 norm, for the names of penalties that have one (`PdproxSVC`).
-    groups : "auto", int, array-like, list or dict, default=None
+    groups : "auto", int, array-like, list, dict or callable, default=None
         The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
-    penalty_weights : array-like of shape (n_features,), default=None
+    penalty_weights : array-like of shape (n_features,), dict or callable, default=None
         A weight of at least 0 for each feature, by which its part of the penalty is
         multiplied, for penalties of single coefficients. Features with a weight of 0 are not
-        penalised; with an infinite weight they are left out, with a coefficient of 0.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        penalised; with an infinite weight they are left out, with a coefficient of 0. A dict
+        has the weights of some features, the others have 1: by the names of the columns of X,
+        a data frame or what `track_columns` has made, or by patterns such as ``"region_*"``.
+        Names go before patterns, and later patterns before earlier ones. A callable is called
+        by `fit` with the array of all names, and returns an array or such a dict.
+    bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
         coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
+        A dict has a pair of numbers for names or patterns, and a callable of the names
+        returns any of these, as for ``penalty_weights``.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where
@@ -226,7 +232,7 @@ class CoxPD(
         """The validated data, with the times, events and strata as targets."""
         if y is None:
             raise ValueError("CoxPD requires y to be passed, but the target y is None.")
-        self._find_groups(X)
+        self._read_sources(X)
         X = validated(self, X, **_DATA)
         entry, time, event = entries_times_and_events(y, X.shape[0])
         weights = checked_weights(sample_weight, X)
@@ -249,7 +255,7 @@ class CoxPD(
         if len(names) != len(known) or (len(known) > 1 and names != known):
             labels = None if strata is None else names
             raise ValueError(f"strata must hold the labels {known} of the fit, got {labels}.")
-        return self._with_groups_found()._problems(X, y, sample_weight, offset, strata).problems
+        return self._as_fitted()._problems(X, y, sample_weight, offset, strata).problems
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
         coef, rows = points[0].coef, fit.problems[0].rows

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._compat import Interval, StrOptions
-from .._typing import ArrayLike, Constraints, FeatureBounds, Groups
+from .._typing import Constraints, Groups, PerFeature
 from ..losses import MarginLoss
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
@@ -49,15 +49,21 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
     l1_ratio : float, default=None
         Share of the l1 norm for the names "elasticnet" (0.5 by default), "sparse_group",
         "fused_lasso" and "elastic_net_ball".
-    groups : "auto", int, array-like, list or dict, default=None
+    groups : "auto", int, array-like, list, dict or callable, default=None
         The partition of the features for penalties of groups, in a format of `GroupLassoSVC`.
-    penalty_weights : array-like of shape (n_features,), default=None
+    penalty_weights : array-like of shape (n_features,), dict or callable, default=None
         A weight of at least 0 for each feature, by which its part of the penalty is
         multiplied, for penalties of single coefficients. Features with a weight of 0 are not
-        penalised; with an infinite weight they are left out, with a coefficient of 0.
-    bounds : pair (lower, upper) or scipy.optimize.Bounds, default=None
+        penalised; with an infinite weight they are left out, with a coefficient of 0. A dict
+        has the weights of some features, the others have 1: by the names of the columns of X,
+        a data frame or what `track_columns` has made, or by patterns such as ``"region_*"``.
+        Names go before patterns, and later patterns before earlier ones. A callable is called
+        by `fit` with the array of all names, and returns an array or such a dict.
+    bounds : pair (lower, upper), scipy.optimize.Bounds, dict or callable, default=None
         Bounds of the coefficients, with lower <= 0 <= upper, for penalties of single
         coefficients: numbers or arrays of shape (n_features,); None, -inf and inf for none.
+        A dict has a pair of numbers for names or patterns, and a callable of the names
+        returns any of these, as for ``penalty_weights``.
     constraints : scipy.optimize.LinearConstraint or list of them, default=None
         Linear constraints ``lb <= A @ coef <= ub`` on the coefficients (of each class), for A
         of shape (n_constraints, n_features), an array or sparse: for monotone effects, a given
@@ -199,7 +205,7 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
     penalty: PenaltyName | Penalty = "l1"
     l1_ratio: float | None = None
     groups: Groups = None
-    penalty_weights: ArrayLike | None = None
-    bounds: FeatureBounds = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
     constraints: Constraints = None
     noise_budget: float | None = None

@@ -1,24 +1,21 @@
 """Coefficients with the names of features and outputs, and what is proven of them."""
 
-from copy import copy
-from functools import partial
-from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import ArrayLike, Mask, Numbers
+from .._typing import Mask
 from ..estimators.base import PrimalDualEstimator
+from ..preprocessing.feature_names import names_out
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def coef_table(model: BaseEstimator) -> "pd.DataFrame":
+def coef_table(model: BaseEstimator, *, link: Literal["exp"] | None = None) -> "pd.DataFrame":
     """The coefficients of a fitted model as a data frame, with names and proven intervals.
 
     Parameters
@@ -27,18 +24,28 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
         A fitted estimator of this package with coefficients of features, a pipeline whose last
         step is one, or a search over one with a ``best_estimator_``, such as `PathCV` and
         `sklearn.model_selection.GridSearchCV`.
+    link : {"exp"}, default=None
+        "exp" adds the column "exp(coef)": the factor of a mean, of odds or of a hazard for one
+        more of the feature, in insurance a relativity.
 
     Returns
     -------
     table : pandas.DataFrame
-        A row for each feature, and for each output or class where there are several. The index
-        has the names of the features: those that the earlier steps of a pipeline give, or the
-        columns of a data frame, else x0, x1 and so on, also for the part of a `ColumnTransformer`
-        that has no ``get_feature_names_out``. The columns are "group", where the model
-        has ``groups_``; "output", where there are several; "coef", the coefficient; "lower" and
-        "upper", an interval that contains it in every optimal model, and infinite where none is
-        known; and "proven_zero". Where the penalty has no squared part, such as the l1 norm, only
-        the coefficients that are 0 have short intervals.
+        For each output or class a row for the intercept, where the model fits one, and one for
+        each feature. The index has "intercept" and the names of the features: those that the
+        earlier steps of a pipeline give, or the columns of a data frame, else x0, x1 and so on,
+        also for the part of a `ColumnTransformer` that has no ``get_feature_names_out``. The
+        levels that a `OneHotEncoder` with ``drop`` leaves out are among the others, with a
+        coefficient of 0, where the names of the features show which they are.
+
+        The columns are "group", where the model has ``groups_``; "output", where there are
+        several; "coef", the coefficient; "optimum_from" and "optimum_to", an interval that
+        contains it in every optimal model, and infinite where none is known, as for intercepts;
+        and "proven_zero". Where the penalty has no squared part, such as the l1 norm, only the
+        coefficients that are 0 have short intervals.
+
+        These are no confidence intervals: they say how far the fit is from the optimum of these
+        data, and nothing of other data. They shrink with ``tol``, not with the number of rows.
 
     Raises
     ------
@@ -46,6 +53,8 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
         If pandas is not installed.
     TypeError
         If the model is not one of this package, or has no coefficients of features.
+    ValueError
+        If the link is not known.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
 
@@ -57,16 +66,19 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
     >>> from skpd import ElasticNetPD, coef_table
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = make_pipeline(StandardScaler(), ElasticNetPD(alpha=10.0, l1_ratio=0.9, tol=1e-8))
-    >>> print(coef_table(model.fit(X, y)).head(3).round(1))
-         coef  lower  upper  proven_zero
-    age   0.0    0.0    0.0         True
-    sex   0.0    0.0    0.0         True
-    bmi  12.4   12.4   12.4        False
+    >>> print(coef_table(model.fit(X, y)).head(4).round(1))
+                coef  optimum_from  optimum_to  proven_zero
+    intercept  152.1          -inf         inf        False
+    age          0.0           0.0         0.0         True
+    sex          0.0           0.0         0.0         True
+    bmi         12.4          12.4        12.4        False
     """
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError("coef_table needs pandas: pip install pandas") from error
+    if link not in (None, "exp"):
+        raise ValueError(f"link must be 'exp' or None, got {link!r}.")
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
     steps, model = None, getattr(model, "best_estimator_", model)
@@ -79,60 +91,54 @@ def coef_table(model: BaseEstimator) -> "pd.DataFrame":
         )
     coef = np.atleast_2d(model._dense_coef)
     n_outputs, n_features = coef.shape
-    lower: Numbers
-    upper: Numbers
-    lower, upper = np.reshape(model.certificate_.coefficient_bounds, (-1, 2)).T
-    zeros: Mask = np.ravel(model.certificate_.proven_zero)
-    if len(zeros) != coef.size:  # groups that overlap, whose bounds are those of shares
-        lower, upper, zeros = -np.inf, np.inf, np.zeros(coef.size, dtype=bool)
-    columns = {"coef": np.ravel(coef), "lower": lower, "upper": upper, "proven_zero": zeros}
-    names = _names_of_features(steps, model, n_features)
+    names, has_feature = _rows_of_output(steps, model, n_features)
+    certificate, shape = model.certificate_, (n_outputs, len(names))
+
+    def column(of_features: np.ndarray, intercept: Any, base_level: Any) -> np.ndarray:
+        values = np.full(shape, base_level, dtype=np.asarray(of_features).dtype)
+        values[:, has_feature] = np.reshape(of_features, coef.shape)
+        if model.fit_intercept:
+            values[:, 0] = intercept
+        return values.ravel()
+
+    bounds, zeros = certificate.coefficient_bounds, certificate.proven_zero
+    if np.size(zeros) != coef.size:  # groups that overlap, whose bounds are those of shares
+        bounds, zeros = np.tile([-np.inf, np.inf], (coef.size, 1)), np.zeros(coef.size, dtype=bool)
+    lower, upper = np.reshape(bounds, (-1, 2)).T
+    columns = {
+        "coef": column(coef, np.ravel(model.intercept_), 0.0),
+        "optimum_from": column(lower, -np.inf, 0.0),
+        "optimum_to": column(upper, np.inf, 0.0),
+        "proven_zero": column(zeros, False, True),
+    }
     table = pd.DataFrame(columns, index=np.tile(names, n_outputs))
+    if link == "exp":
+        table.insert(1, "exp(coef)", np.exp(table["coef"]))
     if n_outputs > 1:
-        table.insert(0, "output", np.repeat(_names_of_outputs(model, n_outputs), n_features))
+        table.insert(0, "output", np.repeat(_names_of_outputs(model, n_outputs), len(names)))
     if hasattr(model, "groups_"):
-        table.insert(0, "group", np.tile(np.asarray(model.groups_), n_outputs))
+        groups = np.tile(np.asarray(model.groups_, dtype=object), n_outputs)
+        table.insert(0, "group", column(groups, None, None))
     return table
 
 
-def _names_of_features(steps: Pipeline | None, model: BaseEstimator, n_features: int) -> ArrayLike:
-    """The names in the order of the coefficients, as far as there are any."""
-    names = None if steps is None else _names_out(steps, None)
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
-    return [f"x{j}" for j in range(n_features)] if names is None else names
+def _rows_of_output(
+    steps: Pipeline | None, model: PrimalDualEstimator, n_features: int
+) -> tuple[np.ndarray, Mask]:
+    """The names of the rows of an output, and a mask of those of features.
 
-
-def _names_out(
-    transformer: BaseEstimator, names: ArrayLike | None, unnamed: ArrayLike | None = None
-) -> ArrayLike | None:
-    """The names of the features that a fitted transformer makes from named ones.
-
-    ``names`` may be None, for numbers without names, and ``unnamed`` is returned for such.
+    The others are the intercept and the levels that an encoder has left out.
     """
-    if transformer in (None, "passthrough"):
-        return names
-    if isinstance(transformer, Pipeline):
-        for _, step in transformer.steps:
-            names = _names_out(step, names)
-        return unnamed if names is None else names
-    if isinstance(transformer, ColumnTransformer):
-        transformer, parts = copy(transformer), transformer.transformers_
-        transformer.transformers_ = [
-            (name, _with_names(part, transformer.output_indices_[name]), columns)
-            for name, part, columns in parts
-            if part != "drop"
-        ]
-    try:
-        return transformer.get_feature_names_out(names)
-    except (AttributeError, ValueError):  # it or a part has no names, or two have the same
-        return unnamed
-
-
-def _with_names(part: BaseEstimator | str, columns: slice) -> SimpleNamespace:
-    """What gives the names of a part of a `ColumnTransformer`, or of its places without any."""
-    unnamed = np.array([f"x{j}" for j in range(columns.start, columns.stop)], dtype=object)
-    return SimpleNamespace(get_feature_names_out=partial(_names_out, part, unnamed=unnamed))
+    names = model._feature_names
+    unnamed = [f"x{j}" for j in range(n_features)] if names is None else names
+    names = np.array(names_out(steps, unnamed=unnamed), dtype=object)
+    levels = np.array(names_out(steps, unnamed=unnamed, base_levels=True), dtype=object)
+    known = set(names)  # np.isin compares all pairs of objects
+    has_feature = np.array([level in known for level in levels], dtype=bool)
+    if not np.array_equal(levels[has_feature], names):
+        levels, has_feature = names, np.ones(n_features, dtype=bool)
+    first = ["intercept"] if model.fit_intercept else []
+    return np.array([*first, *levels], object), np.r_[np.zeros(len(first), bool), has_feature]
 
 
 def _names_of_outputs(model: PrimalDualEstimator, n_outputs: int) -> np.ndarray:

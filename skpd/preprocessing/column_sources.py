@@ -15,6 +15,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 from .._compat import _safe_indexing
 from .._typing import ArrayLike, Matrix, MatrixLike, PerRow
+from .feature_names import names_out
 
 ATTRIBUTE = "skpd_sources"  # a data frame's attribute: names of features, their sources
 # names with characters for private use, which no column and no category has
@@ -26,7 +27,7 @@ CHANGE = 1e-9  # the change of a feature that counts, relative to its largest si
 
 @dataclass(frozen=True)
 class Sources:
-    """The columns that each feature comes from.
+    """The columns that each feature comes from, and the names of features.
 
     Attributes
     ----------
@@ -34,10 +35,13 @@ class Sources:
         The names of the columns of the table.
     of_features : tuple of frozenset of int
         The indices of the columns that each feature is made from.
+    names : tuple of str or None
+        The names of the features; None where the transformer gives none.
     """
 
     columns: tuple[str, ...]
     of_features: tuple[frozenset[int], ...]
+    names: tuple[str, ...] | None = None
 
     def __deepcopy__(self, memo: dict) -> "Sources":
         return self  # pandas copies the attributes of a frame with every slice of it
@@ -71,7 +75,8 @@ def sources_of(transformer: BaseEstimator, X: MatrixLike | None = None) -> Sourc
     unnamed = [f"x{k}" for k in range(getattr(transformer, "n_features_in_", 1))]
     names = getattr(transformer, "feature_names_in_", unnamed)
     rows = None if X is None or not hasattr(X, "shape") else _safe_indexing(X, slice(ROWS))
-    return Sources(tuple(map(str, names)), tuple(_sources(transformer, len(names), rows)))
+    of_features, made = tuple(_sources(transformer, len(names), rows)), names_out(transformer)
+    return Sources(tuple(map(str, names)), of_features, None if made is None else tuple(made))
 
 
 @singledispatch
@@ -179,7 +184,7 @@ def _composed(inner: list[frozenset[int]], outer: list[frozenset[int]]) -> list[
 
 
 class ColumnTrackingPipeline(Pipeline):
-    """Pipeline of transformers whose output holds the column that each feature comes from.
+    """Pipeline of transformers whose output holds the name and the column of each feature.
 
     The function `track_columns` makes it; in all else it is a `sklearn.pipeline.Pipeline`.
     """
@@ -241,12 +246,14 @@ class ColumnTrackingPipeline(Pipeline):
 def track_columns(
     *steps: BaseEstimator, memory: Any = None, verbose: bool = False
 ) -> ColumnTrackingPipeline:
-    """Pipeline of transformers whose features carry their columns, for ``groups="auto"``.
+    """Pipeline of transformers whose features carry their names and the columns they come from.
 
     An estimator with ``groups="auto"`` after these steps finds the groups of its features when it
     is fitted: the features that a `OneHotEncoder` makes of a column, with its indicator of missing
     values, are one group. Each fold of a cross-validation then has groups of its own features.
-    Every step that changes features belongs into this pipeline, such as scalers and selectors.
+    The names serve ``penalty_weights``, ``bounds`` and ``groups`` that are given by name, also for
+    sparse arrays, which have no names otherwise. Every step that changes features belongs into
+    this pipeline, such as scalers and selectors.
 
     Parameters
     ----------

@@ -8,16 +8,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike, Groups, MatrixLike, PerRow
 from .column_sources import Sources, carried_sources, sources_of
+from .feature_names import Names, features_named, required_names
 
 
-def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Groups:
+def groups_by_index(groups: Groups, feature_names: Names) -> Groups:
     """Groups whose names of features are replaced by their indices.
 
     Parameters
     ----------
     groups : object
         Groups in a format of `GroupLassoSVC`.
-    feature_names : ndarray of shape (n_features,) or None
+    feature_names : sequence of str or None
         The names of the columns of X, None where they have none.
 
     Returns
@@ -30,29 +31,21 @@ def groups_by_index(groups: Groups, feature_names: np.ndarray | None) -> Groups:
     ValueError
         If a name is not among those of the columns.
     """
-    lists = list(groups.values()) if isinstance(groups, dict) else groups
+    lists = groups
+    if isinstance(groups, dict):
+        lists = [[group] if isinstance(group, str) else group for group in groups.values()]
     if not isinstance(lists, list | tuple) or not any(map(_holds_names, lists)):
         return lists
-    if feature_names is None:
-        raise ValueError(
-            "groups hold names of columns, but X has none: pass a data frame, or indices of the "
-            "columns."
-        )
-    indices = {name: index for index, name in enumerate(feature_names)}
-    unknown = [name for group in lists for name in group if name not in indices]
-    if unknown:
-        raise ValueError(
-            f"groups must hold names of the columns of X, which {unknown[0]!r} is not "
-            f"({len(unknown)} in all); they begin with {list(feature_names[:5])}."
-        )
-    named = {name for group in lists for name in group}
-    missing = [name for name in indices if name not in named]
+    names = required_names("groups", feature_names)
+    found = features_named("groups", (name for group in lists for name in group), names)
+    named = {index for indices in found.values() for index in indices}
+    missing = [name for index, name in enumerate(names) if index not in named]
     if missing:
         raise ValueError(
             f"groups must hold every column of X, but they miss {missing[0]!r} "
             f"({len(missing)} in all)."
         )
-    return [[indices[name] for name in group] for group in lists]
+    return [[index for name in group for index in found[name]] for group in lists]
 
 
 def _holds_names(group: ArrayLike) -> bool:

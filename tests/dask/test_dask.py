@@ -218,6 +218,21 @@ def test_dataframes_and_chunks_of_unknown_lengths(client, data):
         model.fit(given[["x0", "label"]], given.label)
 
 
+def test_weights_by_the_names_of_a_dataframe(client, data):
+    dd = pytest.importorskip("dask.dataframe")
+    X, y, *_ = data
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)]).assign(y=y)
+    given = dd.from_pandas(frame, npartitions=3)
+    model = skpd_dask.LassoPDCertified(0.1, penalty_weights={"x[01]": 0.0}, tol=1e-9)
+    model.fit(given.drop(columns="y"), given.y)
+    local = skpd.LassoPDCertified(0.1, penalty_weights=[0, 0, 1, 1, 1, 1], tol=1e-9).fit(X, y)
+    assert_allclose(model.coef_, local.coef_, atol=1e-8)
+    with pytest.raises(ValueError, match="X has none"):
+        model.fit(in_chunks(X), in_chunks(y))
+    with pytest.raises(ValueError, match="groups='auto' needs features that say"):
+        skpd_dask.GroupLassoSVC(groups="auto").fit(in_chunks(X), in_chunks(y > 0.0))
+
+
 def test_several_classes_paths_and_warm_starts(client, data):
     X, y, _, _ = data
     y, given = np.digitize(y, [-1.0, 1.0]), in_chunks(X)

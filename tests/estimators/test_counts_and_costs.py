@@ -323,7 +323,7 @@ def test_warm_starts_and_tables(data):
     )
     model.fit(X, y["poisson"], offset=offset)
     assert model.n_iter_ <= 1
-    assert list(coef_table(model)["coef"]) == list(model.coef_)
+    assert list(coef_table(model)["coef"]) == [model.intercept_, *model.coef_]
 
 
 def test_scores_are_of_rows_with_weights():

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from skpd import (
     ElasticNetPD,
@@ -19,22 +19,37 @@ from skpd import (
     MultinomialPD,
     PathCV,
     PdproxSVC,
+    PoissonPD,
     QuantilePD,
     coef_table,
+    track_columns,
 )
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
+INTERVAL = ["optimum_from", "optimum_to"]
 FRAME, LABELS = load_breast_cancer(return_X_y=True, as_frame=True)
 
 
 def test_names_bounds_and_zeros_of_a_pipeline():
     model = make_pipeline(StandardScaler(), LogisticPD(0.02, penalty="l1")).fit(FRAME, LABELS)
     table, certificate = coef_table(model), model[-1].certificate_
-    assert list(table.columns) == ["coef", "lower", "upper", "proven_zero"]
-    assert list(table.index) == list(FRAME.columns)
-    assert_array_equal(table["coef"], model[-1].coef_[0])
-    assert_array_equal(table[["lower", "upper"]], certificate.coefficient_bounds)
-    assert_array_equal(table["proven_zero"], certificate.proven_zero)
+    assert list(table.columns) == ["coef", *INTERVAL, "proven_zero"]
+    assert list(table.index) == ["intercept", *FRAME.columns]
+    assert_array_equal(table["coef"], np.r_[model[-1].intercept_, model[-1].coef_[0]])
+    assert_array_equal(table[INTERVAL], [(-np.inf, np.inf), *certificate.coefficient_bounds])
+    assert_array_equal(table["proven_zero"], [False, *certificate.proven_zero])
+    without = model.set_params(logisticpd__fit_intercept=False).fit(FRAME, LABELS)
+    assert list(coef_table(without).index) == list(FRAME.columns)
+
+
+def test_numbers_without_names_and_factors():
+    X, y = FRAME.to_numpy(), LABELS.to_numpy()
+    table = coef_table(LogisticPD(1.0).fit(X, y), link="exp")
+    assert list(table.index) == ["intercept", *(f"x{j}" for j in range(30))]
+    assert list(table.columns)[:2] == ["coef", "exp(coef)"]
+    assert_array_equal(table["exp(coef)"], np.exp(table["coef"]))
+    with pytest.raises(ValueError, match="link must be 'exp' or None, got 'log'"):
+        coef_table(LogisticPD(1.0).fit(X, y), link="log")
 
 
 def test_names_where_a_step_has_none():
@@ -43,7 +58,7 @@ def test_names_where_a_step_has_none():
 
     def names(*steps):
         model = make_pipeline(*steps, ElasticNetPD(0.01)).fit(FRAME.to_numpy(), LABELS)
-        return list(coef_table(model).index)
+        return list(coef_table(model).index)[1:]
 
     numbered = [f"x{j}" for j in range(30)]
     assert names(angle()) == names(angle(), StandardScaler()) == numbered
@@ -68,9 +83,10 @@ def test_names_of_a_frame_beside_a_part_without_names():
         (FunctionTransformer(np.log1p), ["mean area"]), ("passthrough", ["mean radius"])
     )
     model = make_pipeline(columns, ElasticNetPD(0.01)).fit(FRAME, LABELS)
-    assert list(coef_table(model).index) == ["functiontransformer__x0", "passthrough__mean radius"]
+    names = ["intercept", "functiontransformer__x0", "passthrough__mean radius"]
+    assert list(coef_table(model).index) == names
     logs = make_pipeline(FunctionTransformer(np.log1p), ElasticNetPD(0.01)).fit(FRAME, LABELS)
-    assert list(coef_table(logs).index) == list(FRAME.columns)  # a frame too after the step
+    assert list(coef_table(logs).index)[1:] == list(FRAME.columns)  # a frame too after the step
 
 
 def test_classes_one_against_the_rest_and_together():
@@ -78,20 +94,22 @@ def test_classes_one_against_the_rest_and_together():
     names = np.array(["a", "b", "c"])[y]
     for model in (PdproxSVC(0.01), MultinomialPD(0.01)):
         table = coef_table(model.fit(X, names))
-        assert list(table["output"]) == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
-        assert list(table.index) == list(X.columns) * 3
+        assert list(table["output"]) == ["a"] * 5 + ["b"] * 5 + ["c"] * 5
+        assert list(table.index) == ["intercept", *X.columns] * 3
+        assert_array_equal(table.loc["intercept", "coef"], model.intercept_)
+        table = table.drop(index="intercept")
         assert_array_equal(table["coef"], model.coef_.ravel())
         bounds = np.reshape(
             [c.coefficient_bounds for c in np.atleast_1d(model.certificate_)], (-1, 2)
         )
-        assert_array_equal(table[["lower", "upper"]], bounds)
+        assert_array_equal(table[INTERVAL], bounds)
 
 
 def test_quantiles_without_names():
     X, y = load_diabetes(return_X_y=True)
     table = coef_table(QuantilePD((0.2, 0.8)).fit(X, y))
-    assert list(table["output"]) == [0.2] * 10 + [0.8] * 10
-    assert list(table.index) == [f"x{j}" for j in range(10)] * 2
+    assert list(table["output"]) == [0.2] * 11 + [0.8] * 11
+    assert list(table.index) == ["intercept", *(f"x{j}" for j in range(10))] * 2
 
 
 def test_searches():
@@ -99,22 +117,90 @@ def test_searches():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     for search in (PathCV(scaled, alphas=4), GridSearchCV(scaled, {"elasticnetpd__alpha": [1.0]})):
         table = coef_table(search.fit(X, y))
-        assert list(table.index) == list(X.columns)
-        assert_array_equal(table["coef"], search.best_estimator_[-1].coef_)
+        assert list(table.index) == ["intercept", *X.columns]
+        assert_array_equal(table["coef"].iloc[1:], search.best_estimator_[-1].coef_)
 
 
 def test_groups_that_overlap_have_no_bounds():
     groups = [[0, 1, 2], [2, 3, 4], list(range(4, 30))]
     model = make_pipeline(StandardScaler(), GroupLassoSVC(groups=groups)).fit(FRAME, LABELS)
     table = coef_table(model)
-    assert_array_equal(table["coef"], model[-1].coef_[0])
-    assert np.all(np.isinf(table["lower"])) and not table["proven_zero"].any()
+    assert_array_equal(table["coef"].iloc[1:], model[-1].coef_[0])
+    assert np.all(np.isinf(table["optimum_from"])) and not table["proven_zero"].any()
 
 
 def test_sparse_coefficients():
     model = LogisticPD(0.1, penalty="l1").fit(FRAME, LABELS)
     coef = model.coef_[0].copy()
-    assert_array_equal(coef_table(model.sparsify())["coef"], coef)
+    assert_array_equal(coef_table(model.sparsify())["coef"].iloc[1:], coef)
+
+
+def rated(n=400):
+    """A rating table of two categories, the exposures and the counts."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({
+        "region": rng.choice(["east", "north", "south"], n),
+        "fuel": rng.choice(["diesel", "petrol"], n),
+    })  # fmt: skip
+    exposure = rng.uniform(0.2, 1.0, n)
+    return table, exposure, rng.poisson(3.0 * exposure * (1 + (table["region"] == "south")))
+
+
+def test_relativities_of_one_category_are_ratios_of_rates():
+    """Without a penalty, the rate of each level over that of the base level."""
+    table, exposure, counts = rated()
+    encoder = OneHotEncoder(drop=["north"])
+    model = make_pipeline(encoder, PoissonPD(alpha=0.0, tol=1e-12))
+    model.fit(table[["region"]], counts, poissonpd__offset=np.log(exposure))
+    rates = pd.Series(counts).groupby(table["region"]).sum()
+    rates /= pd.Series(exposure).groupby(table["region"]).sum()
+    rating = coef_table(model, link="exp")["exp(coef)"]
+    levels = ["region_east", "region_north", "region_south"]
+    assert list(rating.index) == ["intercept", *levels]
+    assert_allclose(rating["intercept"], rates["north"], rtol=1e-6)
+    assert_allclose(rating[levels], rates / rates["north"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_base_levels_are_where_the_encoder_would_have_them(tracked):
+    table, exposure, counts = rated()
+    table["rare"] = np.where(np.arange(len(table)) < 350, "a", np.arange(len(table)).astype(str))
+
+    def columns(**options):
+        words = ["region", "fuel", "rare"]
+        part = OneHotEncoder(min_frequency=10, sparse_output=False, **options)
+        steps = make_column_transformer((StandardScaler(), ["exposure"]), (part, words))
+        return track_columns(steps) if tracked else steps
+
+    X = table.assign(exposure=exposure)
+    model = make_pipeline(columns(drop="first"), PoissonPD(1e-3)).fit(X, counts)
+    found = coef_table(model)
+    assert list(found.index) == ["intercept", *columns().fit(X).get_feature_names_out()]
+    base = ["onehotencoder__" + name for name in ("region_east", "fuel_diesel", "rare_a")]
+    assert found.loc[base, "proven_zero"].all() and not found.loc[base, "coef"].any()
+    assert_array_equal(found.loc[base, INTERVAL], np.zeros((3, 2)))
+    others = found.drop(index=[*base, "intercept"])
+    assert_array_equal(others["coef"], model[-1].coef_)
+    assert_array_equal(others[INTERVAL], model[-1].certificate_.coefficient_bounds)
+
+
+def test_base_levels_that_later_steps_hide_are_left_out():
+    table, _, counts = rated()
+    encoder = OneHotEncoder(drop="first", sparse_output=False)
+    model = make_pipeline(encoder, StandardScaler(), PoissonPD(1e-3)).fit(table, counts)
+    names = ["intercept", "region_north", "region_south", "fuel_petrol"]
+    assert list(coef_table(model).index) == names
+
+
+def test_groups_of_base_levels_and_of_the_intercept_are_missing():
+    table, _, counts = rated()
+    model = PoissonPD(1e-3, penalty="group", groups="auto")
+    model = make_pipeline(track_columns(OneHotEncoder(drop="first")), model).fit(table, counts)
+    groups = coef_table(model)["group"]
+    assert list(groups.dropna()) == ["region", "region", "fuel"]
+    assert len(groups) == 6
+    alone = coef_table(model[-1])  # which keeps the names of its features
+    assert list(alone.index) == ["intercept", "region_north", "region_south", "fuel_petrol"]
 
 
 def test_models_without_a_table():
