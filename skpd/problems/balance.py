@@ -34,6 +34,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
+from ..designs import Design
 from .free_features import dependence, project_onto_free, to_balance
 from .interfaces import ProblemParts
 
@@ -51,12 +52,13 @@ CONDITION = 1e10  # largest condition number at which singular values are known 
 class Direction(NamedTuple):
     """A free direction: its values, their rounding errors, and a bound on what these miss.
 
-    The latter two are None where the values are exact.
+    The latter two are None where the values are exact. Those of a free feature are its column.
     """
 
     values: Array
     low: Array | None = None
     error: Array | None = None
+    column: int | None = None  # among the free features
 
 
 @dataclass(frozen=True)
@@ -161,9 +163,11 @@ class _Rows:
 
     def table(self, directions: list[Direction]) -> Array:
         """The directions times slack and square roots of the weights, one in each column."""
-        everywhere = len(self.inside) == len(self.theta)
-        columns = [f.values if everywhere else f.values[self.inside] for f in directions]
-        return (self.scales * np.stack(columns)).T
+        everywhere, scales = len(self.inside) == len(self.theta), self.scales
+        rows = np.empty((len(directions), len(scales)))
+        for row, f in zip(rows, directions, strict=True):
+            np.multiply(scales, f.values if everywhere else f.values[self.inside], out=row)
+        return rows.T
 
     @property
     def scales(self) -> Array:
@@ -171,7 +175,23 @@ class _Rows:
 
     def sums(self, directions: list[Direction]) -> list[tuple[float, float]]:
         parts = [self.theta, self.change] if self.change.any() else [self.theta]
-        return [_sum(self.problem, f, parts) for f in directions]
+        others = [_sum(self.problem, f, parts) for f in directions if f.column is None]
+        return [*others, *self._sums_of_features(directions, parts)]
+
+    def _sums_of_features(
+        self, directions: list[Direction], parts: list[Array]
+    ) -> list[tuple[float, float]]:
+        """The sums of those directions that are free features, which follow the others."""
+        columns = [f.column for f in directions if f.column is not None]
+        if not columns:
+            return []
+        design, value = Design(self.problem.free.table), np.zeros(len(columns))
+        bound = np.zeros(len(columns))
+        for part in parts:
+            products, errors = design.rmatvec_compensated(self.problem.weights, part)
+            value = value + products[columns]
+            bound = bound + errors[columns] + EPSILON * np.abs(value)
+        return list(zip(value.tolist(), (bound * (1.0 + 8.0 * EPSILON)).tolist(), strict=True))
 
     def plain_sums(self, directions: list[Direction]) -> Array:
         rows = self.problem.weights * (self.theta + self.change)
@@ -291,7 +311,7 @@ def _of_features(problem: ProblemParts, features: Indices, rows: Indices) -> lis
         of_moving = table.T[np.ix_(features, rows)].T  # whole columns are copied at once
         of_rows = dependence(of_moving, problem.fit_intercept)
         kept = features[sorted([*of_rows.kept, *of_rows.nearly])]
-    return [Direction(np.ascontiguousarray(table[:, j])) for j in kept]
+    return [Direction(np.ascontiguousarray(table[:, j]), column=j) for j in kept]
 
 
 def _sum(problem: ProblemParts, direction: Direction, parts: list[Array]) -> tuple[float, float]:

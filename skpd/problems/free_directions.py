@@ -60,9 +60,7 @@ class FreeDirections(Free):
     @cached_property
     def squares(self) -> Array:
         """The weighted mean squares of the free columns."""
-        if self.outnumber_rows or not self.rows.in_memory:
-            return cast(Array, self.rows.squares)[self.columns]
-        return cast(Array, self.rows.weights @ (self.table * self.table))
+        return cast(Array, self.rows.squares)[self.columns]
 
     @cached_property
     def dependence(self) -> Dependence:

@@ -94,17 +94,22 @@ def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependen
     constants, or sums and differences of columns of whole numbers, such as one-hot features. With
     ``ones``, a column of ones comes first. ``precision`` is that of the numbers.
     """
-    if ones:
-        table = np.vstack([np.ones(len(table)), table.T]).T
-    n_columns = table.shape[1] - ones
+    n_columns = table.shape[1]
     if n_columns < len(table):
         gram = table.T @ table
+        if ones:
+            sums = np.sum(table, axis=0)
+            gram = np.block(
+                [[np.atleast_2d(float(len(table))), sums], [sums[:, np.newaxis], gram]]
+            )
         sizes = np.sqrt(gram.diagonal())
         sizes[sizes == 0.0] = 1.0
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
         if len(values) == 0 or values[0] > CERTAIN:
             nothing = np.zeros((n_columns + 1, 0))
             return Dependence(list(range(n_columns)), [], nothing, [], nothing)
+    if ones:
+        table = np.vstack([np.ones(len(table)), table.T]).T
     R = cast(Array, np.linalg.qr(table, mode="r"))
     return dependence_of_factor(R, ones, precision, partial(_is_exactly, table))
 

@@ -171,10 +171,6 @@ class FreeOutputs(FreeDirections):
         return np.asfortranarray(self.rows.design.parts[0].table(self.features))
 
     @cached_property
-    def squares(self) -> Array:
-        return cast(Array, self.rows.squares)[self.columns]
-
-    @cached_property
     def dependence(self) -> Dependence:
         """Those of features with one X for all outputs; others are taken for independent."""
         if self.features is None or not self.rows.design.shares_data:

@@ -35,6 +35,10 @@ class FreeConstant(FreeDirections):
         table: Array = self.rows.design.table(self.columns)
         return self.rows.loss.without_means(table) if len(self.columns) else table
 
+    @cached_property
+    def squares(self) -> Array:
+        return cast(Array, self.rows.weights @ (self.table * self.table))
+
     def intervals_of_constants(self, upper: float) -> list[Interval]:
         return self._intercepts(upper, 0.0)
 
