@@ -3,20 +3,24 @@
 from abc import abstractmethod
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from .._compat import Interval
-from .._typing import ArrayLike, Constraints, FeatureBounds, Groups, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Constraints, FeatureBounds, Groups, MatrixLike, PerRow
+from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, require_lengths
 from ..losses import Poisson
 from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
+from .base import fit_method
 from .names import PenaltyName
 from .parameters import FitsWithoutPenalty, SolverParameters, declared, shared
 from .regressor import PrimalDualRegressor
+
+ROUNDED = 1e-12  # a relative difference of rates that are equal up to rounding
 
 
 @shared
@@ -42,32 +46,118 @@ class MeanRegressor(FitsWithoutPenalty, SolverParameters, PrimalDualRegressor):
         tags.target_tags.positive_only = True
         return tags
 
-    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
-        """Predict the means of the targets, exp(x.w + b + offset).
+    @fit_method
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        exposure: PerRow = None,
+    ) -> Self:  # fmt: skip
+        """Fit the model and certify it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data. Dense arrays, CSR and CSC in float64 or float32 are used as
+            they are, without a copy.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, non-negative and not all zero; 1 by default. A weight
+            of 2 equals a repeated row. With negative ones the objective is not convex, so
+            that nothing could be proven of it.
+        offset : float or array-like of shape (n_samples,), default=None
+            Numbers that are added to x.w + b, the logarithms of the means; one number is that of
+            all rows. Predictions for rows that have an offset must be given it too.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive numbers by which the means are multiplied, such as the part of a year that was
+            insured; 1 by default. Their logarithms are added to ``offset``.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are invalid.
+        KeyboardInterrupt
+            After Ctrl-C; the fitted attributes then hold the best model so far and its
+            certificate.
+        """
+        offset = self._total_offset(X, offset, exposure)
+        return self._fit(self._problems(X, y, sample_weight, offset), sample_weight)
+
+    def predict(self, X: MatrixLike, offset: PerRow = None, exposure: PerRow = None) -> Array:
+        """Predict the means of the targets, exposure exp(x.w + b + offset).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         offset : float or array-like of shape (n_samples,), default=None
             Offsets of the rows, as in `fit`; 0 by default.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive numbers by which the means are multiplied, such as the part of a year that was
+            insured; 1 by default. Their logarithms are added to ``offset``.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
         """
         with np.errstate(over="ignore"):
-            return np.exp(super().predict(X, offset))
+            return np.exp(super().predict(X, self._total_offset(X, offset, exposure)))
 
-    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
-        loss = self._get_loss()
-        require_lengths(X=predicted, y=y, sample_weight=sample_weight)
-        weights = checked_weights(sample_weight, predicted)
-        y, predicted, weights = (x[weights > 0.0] for x in (np.asarray(y), predicted, weights))
-        if len(y) > 1 and np.all(y == y[0]):  # as in a fold without claims
-            return float(np.array_equal(y, predicted))  # as for `r2_score`
-        if np.any((predicted == 0.0) | np.isinf(predicted)):
+    def score(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        exposure: PerRow = None,
+    ) -> float:  # fmt: skip
+        """The share of the deviance that the model explains, D^2.
+
+        It is 0 for the model of a constant times the exposure, exp(b + offset), with the best b
+        for these rows, and 1 for perfect predictions. Without offsets and exposures it is
+        `sklearn.metrics.d2_tweedie_score`; with them, that of the rates y / exposure with the
+        weights sample_weight exposure^(2 - power), which is the same number. With a negative
+        binomial distribution it is that of the Poisson deviance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; 1 by default.
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive numbers by which the means are multiplied, such as the part of a year that was
+            insured; 1 by default. Their logarithms are added to ``offset``.
+
+        Returns
+        -------
+        score : float
+            At most 1.
+        """
+        return super().score(X, y, sample_weight, self._total_offset(X, offset, exposure))
+
+    def _score(self, y: Any, predicted: Array, weights: PerRow, offset: PerRow) -> float:
+        power = float(self._get_loss().power)
+        require_lengths(X=predicted, y=y, sample_weight=weights)
+        y, weights = np.ravel(np.asarray(y, float)), checked_weights(weights, predicted)
+        (offset,) = offset_columns(0.0 if offset is None else offset, len(y), 1)
+        y, mean, weights = (x[weights > 0.0] for x in rates(y, predicted, weights, offset, power))
+        if len(y) > 1 and np.allclose(y, y[0], ROUNDED, 0.0):  # as in a fold without claims
+            return float(np.allclose(y, mean, ROUNDED, 0.0))  # as for `r2_score`
+        if np.any((mean == 0.0) | np.isinf(mean)):
             raise ValueError("X must be on a smaller scale: a mean exp(x.w + b) is 0 or infinite.")
-        return d2_tweedie_score(y, predicted, sample_weight=weights, power=float(loss.power))
+        return d2_tweedie_score(y, mean, sample_weight=weights, power=power)
+
+
+def rates(y: Any, mean: Any, weights: Any, offset: Any, power: float) -> tuple[Any, Any, Any]:
+    """Targets and means per exposure, and the weights for which they have the same deviances.
+
+    The unit deviance of y / f and m / f is that of y and m over f^(2 - power). The unit of
+    exposures is their geometric mean. Arrays may be those of Dask.
+    """
+    exposure, weights = np.exp(offset - offset.mean()), 1.0 if weights is None else weights
+    return y / exposure, mean / exposure, weights * exposure ** (2.0 - power)
 
 
 @declared

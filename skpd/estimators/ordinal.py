@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 
 from .._compat import StrOptions, available_if
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
@@ -317,6 +316,3 @@ class OrdinalPD(
         above = expit(self._scores(X, offset) - self.thresholds_)
         ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
         return self._sorted(-np.diff(np.hstack([ends[0], above, ends[1]]), axis=1))
-
-    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
-        return accuracy_score(y, predicted, sample_weight=sample_weight)
