@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.metrics import d2_tweedie_score
@@ -11,7 +11,7 @@ from sklearn.metrics import d2_tweedie_score
 from .._compat import Interval
 from .._typing import Array, ArrayLike, Constraints, FeatureBounds, Groups, MatrixLike, PerRow
 from ..formulation.offsets import offset_columns
-from ..formulation.validation import checked_weights, require_lengths
+from ..formulation.validation import checked_weights, finite_targets, require_lengths
 from ..losses import Poisson
 from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
@@ -136,6 +136,110 @@ class MeanRegressor(FitsWithoutPenalty, SolverParameters, PrimalDualRegressor):
             At most 1.
         """
         return super().score(X, y, sample_weight, self._total_offset(X, offset, exposure))
+
+    def residuals(
+        self, X: MatrixLike, y: ArrayLike, offset: PerRow = None, exposure: PerRow = None,
+        *, kind: Literal["deviance", "pearson"] = "deviance",
+    ) -> Array:  # fmt: skip
+        """The residuals of targets, which are positive above the predicted mean.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Targets.
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive numbers by which the means are multiplied, such as the part of a year that was
+            insured; 1 by default. Their logarithms are added to ``offset``.
+        kind : {"deviance", "pearson"}, default="deviance"
+            "deviance" are the roots of the unit deviances, with the sign of y - mean; "pearson"
+            are the differences y - mean over the root of the variance that belongs to the mean.
+
+        Returns
+        -------
+        residuals : ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If y has targets that the model does not take, or ``kind`` is none of these.
+
+        Examples
+        --------
+        The squares of the first kind add up to the deviance:
+
+        >>> import numpy as np
+        >>> from sklearn.metrics import mean_poisson_deviance
+        >>> from skpd import PoissonPD
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(500, 3))
+        >>> y = rng.poisson(np.exp(X[:, 0] - 0.5))
+        >>> model = PoissonPD(alpha=0.02, penalty="l1").fit(X, y)
+        >>> mean_square = np.mean(model.residuals(X, y) ** 2)
+        >>> bool(np.isclose(mean_square, mean_poisson_deviance(y, model.predict(X))))
+        True
+        """
+        if kind not in ("deviance", "pearson"):
+            raise ValueError(f"kind must be 'deviance' or 'pearson', got {kind!r}.")
+        mean = np.asarray(self.predict(X, offset, exposure), dtype=np.float64)
+        y, loss = np.ravel(finite_targets(y, type(self).__name__)), self._get_loss()
+        require_lengths(X=mean, y=y)
+        loss.require_targets(float(np.min(y)))
+        if kind == "pearson":
+            return (y - mean) / np.sqrt(loss.unit_variance(mean))
+        return np.sign(y - mean) * np.sqrt(2.0 * loss.value(y, np.log(mean)))
+
+    def estimate_scale(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None,
+        exposure: PerRow = None, *, kind: Literal["deviance", "pearson"] = "pearson",
+    ) -> float:  # fmt: skip
+        """Estimate the dispersion of the targets, which is called scale in statsmodels.
+
+        It is the factor by which their variance is larger than that of the distribution: 1 for
+        counts of the Poisson distribution, and unknown for costs. The estimate is the sum of the
+        squared residuals over the residual degrees of freedom, the number of rows less that of
+        the coefficients that are not 0 and the intercept. These are the degrees of freedom of a
+        model without a penalty or with the l1 norm; a ridge penalty leaves more.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data of the fit.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; 1 by default. A weight of 2 equals a repeated row.
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive numbers by which the means are multiplied, such as the part of a year that was
+            insured; 1 by default. Their logarithms are added to ``offset``.
+        kind : {"deviance", "pearson"}, default="pearson"
+            The residuals, as in `residuals`.
+
+        Returns
+        -------
+        scale : float
+            NaN where no degrees of freedom are left.
+
+        Examples
+        --------
+        Targets of the gamma distribution with shape 2 have a dispersion of 1 / 2:
+
+        >>> import numpy as np
+        >>> from skpd import GammaPD
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(500, 3))
+        >>> y = rng.gamma(2.0, np.exp(X[:, 0]))
+        >>> print(f"{GammaPD(alpha=0).fit(X, y).estimate_scale(X, y):.2f}")
+        0.52
+        """
+        squares = self.residuals(X, y, offset, exposure, kind=kind) ** 2
+        weights = checked_weights(sample_weight, squares)
+        freedom = np.sum(weights) - np.count_nonzero(self._dense_coef) - bool(self.fit_intercept)
+        return float(weights @ squares) / freedom if freedom > 0.0 else np.nan
 
     def _score(self, y: Any, predicted: Array, weights: PerRow, offset: PerRow) -> float:
         power = float(self._get_loss().power)

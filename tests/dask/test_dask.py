@@ -158,6 +158,8 @@ def test_counts_and_costs_are_those_of_scikit_learn(client, data, name):
     assert_allclose(float(only), local.score(X, y, weights, exposure=exposure), rtol=1e-12)
     assert_allclose(ours.predict(X, **more), local.predict(X, **more))
     assert_allclose(ours.score(X, y, **more), local.score(X, y, **more))
+    residuals = ours.residuals(given[0], in_chunks(y), **lazy)
+    assert_allclose(residuals, local.residuals(X, y, **more))
     total = in_chunks(shift + np.log(exposure))
     found = skpd_dask.certify(ours, *given, client=client, offset=total)
     assert found.relative_gap <= 1e-8

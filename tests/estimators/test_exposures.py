@@ -1,4 +1,4 @@
-"""Exposures and shares of deviance, against other libraries."""
+"""Exposures, residuals, dispersion and shares of deviance, against other libraries."""
 
 import numpy as np
 import pandas as pd
@@ -51,9 +51,37 @@ def family(name):
     families = pytest.importorskip("statsmodels.api").families
     return {
         "poisson": families.Poisson(),
+        "negative_binomial": families.NegativeBinomial(alpha=0.7),
         "gamma": families.Gamma(families.links.Log()),
         "tweedie": families.Tweedie(var_power=1.4, link=families.links.Log()),
     }[name]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_statsmodels(name, fit_intercept, data):
+    sm = pytest.importorskip("statsmodels.api")
+    X, y, exposure, offset = data
+    y, weights = y[name], np.arange(N) % 3 + 1.0
+    A = sm.add_constant(X) if fit_intercept else X
+    model, _ = MODELS[name]
+    model.set_params(alpha=0.0, fit_intercept=fit_intercept, tol=1e-13)
+    model.fit(X, y, weights, offset, exposure)
+    for scale, kind in (("X2", "pearson"), ("dev", "deviance")):
+        given = {"exposure": exposure, "offset": offset, "freq_weights": weights}
+        theirs = sm.GLM(y, A, family=family(name), **given).fit(tol=1e-13, scale=scale)
+        coef = np.append(model.intercept_, model.coef_) if fit_intercept else model.coef_
+        assert_allclose(coef, theirs.params, atol=1e-6)
+        own = model.estimate_scale(X, y, weights, offset, exposure, kind=kind)
+        assert_allclose(own, theirs.scale, rtol=1e-6)
+    # the numbers of the same coefficients
+    model.coef_, model.intercept_ = theirs.params[-D:], theirs.params[0] if fit_intercept else 0.0
+    given = X, y, offset, exposure
+    assert_allclose(model.predict(X, offset, exposure), theirs.fittedvalues, rtol=1e-12)
+    assert_allclose(model.residuals(*given), theirs.resid_deviance, atol=1e-10)
+    assert_allclose(model.residuals(*given, kind="pearson"), theirs.resid_pearson, atol=1e-10)
+    own = model.estimate_scale(X, y, weights, offset, exposure, kind="deviance")
+    assert_allclose(own, theirs.scale, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie"])
@@ -68,6 +96,30 @@ def test_shares_of_the_deviance_of_statsmodels(name, data):
     model.intercept_, model.coef_ = theirs.params[0], theirs.params[1:]
     expected = 1.0 - theirs.deviance / theirs.null_deviance
     assert_allclose(model.score(X, y[name], **given), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.05])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_glum(name, alpha, data):
+    glum = pytest.importorskip("glum")
+    X, y, exposure, _ = data
+    families = {
+        "poisson": glum.PoissonDistribution(),
+        "negative_binomial": glum.NegativeBinomialDistribution(0.7),
+        "gamma": glum.GammaDistribution(),
+        "tweedie": glum.TweedieDistribution(1.4),
+    }
+    theirs = glum.GeneralizedLinearRegressor(
+        family=families[name], link="log", alpha=alpha, gradient_tol=1e-10
+    ).fit(X, y[name], offset=np.log(exposure))
+    model = MODELS[name][0].set_params(alpha=alpha, fit_intercept=True, tol=1e-12)
+    model.fit(X, y[name], exposure=exposure)
+    assert_allclose(model.coef_, theirs.coef_, atol=1e-6)
+    assert_allclose(model.intercept_, theirs.intercept_, atol=1e-6)
+    mean, weights = model.predict(X, exposure=exposure), np.arange(N) % 2 + 1.0
+    scale = families[name].dispersion(y[name], mean, sample_weight=weights, ddof=D + 1)
+    own = model.estimate_scale(X, y[name], weights, exposure=exposure)
+    assert_allclose(own, scale, rtol=1e-7)  # powers are in single precision there
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -141,6 +193,8 @@ def test_exposures_that_are_refused(data):
         lambda e: model.fit(X, y, exposure=e),
         lambda e: model.predict(X, exposure=e),
         lambda e: model.score(X, y, exposure=e),
+        lambda e: model.residuals(X, y, exposure=e),
+        lambda e: model.estimate_scale(X, y, exposure=e),
         lambda e: regularization_path(model, X, y, alphas=[0.1], exposure=e),
         lambda e: PathCV(model, alphas=[0.1]).fit(X, y, exposure=e),
     )
@@ -163,6 +217,26 @@ def test_exposures_that_are_refused(data):
         LogisticPD().fit(X, y > 1, exposure=exposure)
     with pytest.raises(TypeError, match=r"PdproxRegressor\.fit has no parameter 'exposure'"):
         regularization_path(PdproxRegressor(), X, y, exposure=exposure)
+
+
+def test_residuals_that_are_refused(data):
+    X, y, _, _ = data
+    model = GammaPD(alpha=0.1).fit(X, y["gamma"])
+    with pytest.raises(ValueError, match="kind must be 'deviance' or 'pearson', got 'working'"):
+        model.residuals(X, y["gamma"], kind="working")
+    with pytest.raises(ValueError, match="kind must be 'deviance' or 'pearson', got 'dev'"):
+        model.estimate_scale(X, y["gamma"], kind="dev")
+    with pytest.raises(ValueError, match="y must be greater than 0"):
+        model.residuals(X, np.zeros(N))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.residuals(X, y["gamma"][:1])
+    assert np.isnan(model.estimate_scale(X[:D], y["gamma"][:D]))
+    selected = GammaPD(alpha=0.1, penalty="l1").fit(X, y["gamma"])
+    n_numbers = np.count_nonzero(selected.coef_) + 1
+    assert n_numbers < D + 1
+    squares = np.sum(selected.residuals(X, y["gamma"]) ** 2)
+    scale = selected.estimate_scale(X, y["gamma"], kind="deviance")
+    assert_allclose(scale, squares / (N - n_numbers))
 
 
 @pytest.mark.parametrize("certified", [None, 1e-4])
