@@ -70,7 +70,8 @@ def certify(
     rigorous, tol, max_iter, loss, penalty, alpha, fit_intercept
         See `skpd.certify`.
     offset : dask array or series of shape (n_samples,), default=None
-        The numbers that were added to the predictions of the rows when the estimator was fitted.
+        The numbers that were added to the predictions of the rows when the estimator was fitted;
+        for one that was fitted with an exposure the logarithms of that are among them.
 
     Returns
     -------

@@ -13,10 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods
-from .._typing import Array, ArrayLike, Matrix
+from .._typing import Array, Matrix
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.classifier import PrimalDualClassifier, weights_of_classes
-from ..estimators.counts import MeanRegressor
+from ..estimators.counts import MeanRegressor, rates
 from ..estimators.parameters import declared
 from ..estimators.regressor import PrimalDualRegressor
 from ..foreign.data import require_classes
@@ -26,6 +26,7 @@ from ..formulation.formulate import (
     formulate_shards_of_classes,
     problems_of_classes,
 )
+from ..formulation.offsets import with_exposure
 from ..losses import Tweedie
 from ..losses.shifted import posed_with
 from ..problems import Point, Problem
@@ -43,8 +44,6 @@ from .communication_counts import Communication
 from .row_store import RowSpecification, RowStore
 from .shards import DaskShards
 from .worker_group import WorkerGroup
-
-InMemory = tuple[ArrayLike, ArrayLike | None, ArrayLike | None]  # y, sample_weight, offset
 
 
 class OnDask(PrimalDualEstimator):
@@ -231,12 +230,12 @@ class ClassifierOnDask(OnDask, PrimalDualClassifier):
             lambda local: local.predict_log_proba, X, n_columns, np.float64, offset
         )
 
-    def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
-        """The accuracy, as a lazy number if X is a collection."""
-        if not is_dask_collection(X):
-            return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
-        labels, weights = targets_and_weights(X, y, sample_weight)
-        return mean_of(labels == self.predict(X, offset), weights)
+    def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
+        """The accuracy, as a lazy number for a collection."""
+        if not is_dask_collection(predicted):
+            return super()._score(y, predicted, sample_weight, offset)
+        labels, weights = targets_and_weights(predicted, y, sample_weight)
+        return mean_of(labels == predicted, weights)
 
 
 class RegressorOnDask(OnDask, PrimalDualRegressor):
@@ -255,13 +254,16 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
         n_targets = len(self.intercept_) if np.ndim(getattr(self, "intercept_", 0.0)) else None
         return self._of_chunks(lambda local: local.predict, X, n_targets, None, offset)
 
-    def score(self, X: Any, y: PerRow, sample_weight: PerRow = None, offset: PerRow = None) -> Any:
-        """The share of the variance or deviance, as a lazy number if X is a collection."""
-        if not is_dask_collection(X):
-            return super().score(X, *cast(InMemory, (y, sample_weight, offset)))
-        targets, weights = targets_and_weights(X, y, sample_weight)
+    def _score(self, y: Any, predicted: Any, sample_weight: Any, offset: Any) -> Any:
+        """The share of the variance or deviance, as a lazy number for a collection."""
+        if not is_dask_collection(predicted):
+            return super()._score(y, predicted, sample_weight, offset)
+        targets, weights = targets_and_weights(predicted, y, sample_weight)
+        if offset is not None and self._predicts_means:
+            offset, loss = chunked_like(predicted, offset, "offset"), cast(Any, self._get_loss())
+            targets, predicted, weights = rates(targets, predicted, weights, offset, loss.power)
         constant = mean_of(targets, weights) + 0.0 * targets
-        residual = mean_of(self._deviances(targets, self.predict(X, offset)), weights)
+        residual = mean_of(self._deviances(targets, predicted), weights)
         return 1.0 - residual / mean_of(self._deviances(targets, constant), weights)
 
     def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
@@ -271,6 +273,16 @@ class RegressorOnDask(OnDask, PrimalDualRegressor):
 
 class MeansOnDask(RegressorOnDask, MeanRegressor):
     """The base class of regressors whose predictions are exp(x.w + b), the mean of y."""
+
+    def _total_offset(self, X: Any, offset: Any = None, exposure: Any = None, **_: Any) -> Any:
+        if exposure is None or not is_dask_collection(X):
+            return super()._total_offset(X, offset, exposure)
+        exposure = chunked_like(as_array(X, "X"), exposure, "exposure")
+        offset = 0.0 if offset is None else chunked_like(as_array(X, "X"), offset, "offset")
+        return da.map_blocks(with_exposure, exposure, offset, exposure, meta=np.empty(0))
+
+    def predict(self, X: Any, offset: PerRow = None, exposure: PerRow = None) -> Any:
+        return super().predict(X, self._total_offset(X, offset, exposure))
 
     def _deviances(self, targets: da.Array, means: da.Array) -> da.Array:
         value = Tweedie(float(self._get_loss().power)).value
@@ -282,14 +294,11 @@ class MeansOnDask(RegressorOnDask, MeanRegressor):
 
 
 def targets_and_weights(
-    X: Collection, y: PerRow, sample_weight: PerRow
+    X: da.Array, y: PerRow, sample_weight: PerRow
 ) -> tuple[da.Array, da.Array | None]:
     """Targets and weights, which may be None, chunked as X is."""
-    X = as_array(X, "X")
-    targets = chunked_like(X, y, "y")
-    if sample_weight is None:
-        return targets, None
-    return targets, chunked_like(X, sample_weight, "sample_weight")
+    weights = None if sample_weight is None else chunked_like(X, sample_weight, "sample_weight")
+    return chunked_like(X, y, "y"), weights
 
 
 def mean_of(values: da.Array, weights: da.Array | None) -> da.Array:

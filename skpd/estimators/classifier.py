@@ -7,7 +7,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -182,9 +181,6 @@ class PrimalDualClassifier(ScoredPredictions, ClassifierMixin, PrimalDualEstimat
             The classes are in the order of ``classes_``.
         """
         return self._log_probabilities(X, offset)
-
-    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
-        return accuracy_score(y, predicted, sample_weight=sample_weight)
 
     def _gives_probabilities(self) -> bool:
         """Whether the loss is a negative log likelihood."""

@@ -1,6 +1,6 @@
 """The coefficients of a fitted linear model, dense or sparse."""
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import available_if
 from .._typing import Array, Matrix, MatrixLike, PerRow
-from ..formulation.offsets import with_offsets
+from ..formulation.offsets import with_exposure, with_offsets
 from ..formulation.validation import _DATA, validated
 from .predictions import linear_predictions
 
@@ -84,6 +84,10 @@ class LinearCoefficients:
                 "prediction for each row, or one for each class against the others."
             )
         return offset
+
+    def _total_offset(self, X: Any, offset: Any = None, exposure: Any = None, **_: Any) -> Any:
+        """The checked offset plus the logarithm of the exposure, of all metadata of rows."""
+        return with_exposure(X, self._checked_offset(offset), exposure)
 
     @property
     def _dense_coef(self) -> Array:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
+from sklearn.utils import check_array
 
+from .._checks import shown
 from .._compat import StrOptions, available_if
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, ClassWeight, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -24,7 +25,7 @@ from ..problems import Point, Problem, Solution
 from ..problems.structured_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator
-from .classifier import checked_classes
+from .classifier import checked_classes, weights_of_classes
 from .names import PenaltyName
 from .parameters import (
     FitsWithoutPenalty,
@@ -74,6 +75,13 @@ class OrdinalPD(
         them for probabilities.
     loss : {"logistic", "hinge"}, default="logistic"
         The margin loss. "logistic" gives probabilities.
+    decision : {"median", "mode"} or array-like of shape (n_classes, n_classes), \
+            default="median"
+        The class that `predict` gives; the fit is the same for all. "median" is the class between
+        whose thresholds the score lies: for the logistic loss the median of the probabilities.
+        "mode" is the most probable class. A matrix has the cost of predicting each class, by
+        columns, for a sample of each class, by rows, in the order of ``order_``: the class with
+        the least expected cost is predicted. All but "median" need ``loss="logistic"``.
     penalty : str or Penalty, default="l2"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`.
@@ -100,6 +108,8 @@ class OrdinalPD(
         the objective is small, a fit also goes on until the gap is at most 100 ``tol`` of it.
     max_iter : int, default=50_000
         Maximum number of iterations.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, which multiply ``sample_weight``.
     warm_start : bool, default=False
         Start from the last fit's primal and dual solution where the shapes agree.
     random_state : int, RandomState instance or None, default=None
@@ -177,18 +187,28 @@ class OrdinalPD(
     >>> model = OrdinalPD(alpha=0.01, penalty="l1").fit(X, y)
     >>> model.coef_.round(1), model.thresholds_.round(1)
     (array([1.9, 0. , 0.1]), array([-0.7,  1.3]))
+
+    Where it costs more to take the lowest class for the highest, this is predicted less often:
+
+    >>> costs = [[0, 1, 20], [1, 0, 1], [2, 1, 0]]
+    >>> cautious = OrdinalPD(alpha=0.01, penalty="l1", decision=costs).fit(X, y)
+    >>> [int(np.sum(y[each.predict(X) == 2] == 0)) for each in (model, cautious)]
+    [5, 0]
     """
 
     fit_intercept = False
     _own_constraints: ClassVar[dict] = {
         "classes": ["array-like", None], "loss": [StrOptions(set(LOSSES))],
+        "decision": [StrOptions({"median", "mode"}), "array-like"],
     }  # fmt: skip
 
     alpha: float = 1e-3
     _: KW_ONLY
     classes: ArrayLike | None = None
     loss: Literal["logistic", "hinge"] = "logistic"
+    decision: Literal["median", "mode"] | ArrayLike = "median"
     penalty: PenaltyName | Penalty = "l2"
+    class_weight: ClassWeight = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -209,11 +229,13 @@ class OrdinalPD(
         weights = checked_weights(sample_weight, X)
         alphabet = np.argsort(classes)
         labels = alphabet[np.searchsorted(classes, y, sorter=alphabet)]
+        weights = weights * weights_of_classes(self.class_weight, classes, y, weights)[labels]
+        self._costs(len(classes))  # raises an error if they are not valid
         mass = np.bincount(labels, weights)
         if len(classes) < 2 or not np.all(mass > 0.0):
             raise ValueError(
-                "OrdinalPD needs samples of at least 2 classes, and of each class one with a "
-                f"positive sample_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
+                "OrdinalPD needs 2 classes or more, each with a sample of positive sample_weight "
+                f"and class_weight, got {np.count_nonzero(mass)} of {len(classes)} classes."
             )
         (offsets,) = offset_columns(offset, len(labels), 1)
         shares_of(weights)  # raises an error if their sum is not finite
@@ -270,6 +292,8 @@ class OrdinalPD(
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
         """How far the score x.w + offset is inside the interval of each class.
 
+        The largest one is that of the median class, also where `predict` goes by another rule.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -293,7 +317,7 @@ class OrdinalPD(
         return columns[:, np.argsort(self.order_)]
 
     def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
-        """Predict class labels.
+        """Predict class labels, by the rule in the parameter ``decision``.
 
         Parameters
         ----------
@@ -305,8 +329,22 @@ class OrdinalPD(
         -------
         labels : ndarray of shape (n_samples,)
         """
-        scores = self._scores(X, offset)[:, 0]
-        return self.order_[np.searchsorted(self.thresholds_, scores, side="left")]
+        scores, costs = self._scores(X, offset), self._costs(len(self.order_))
+        if costs is not None:
+            return self.order_[np.argmin(self._probabilities(scores) @ costs, axis=1)]
+        return self.order_[np.searchsorted(self.thresholds_, scores[:, 0], side="left")]
+
+    def _costs(self, n_classes: int) -> Array | None:
+        """The cost of predicting a class, by columns, for each true one; None for the median."""
+        rule, shape = self.decision, (n_classes, n_classes)
+        if isinstance(rule, str) and rule == "median":
+            return None
+        if self.loss != "logistic":
+            raise ValueError(f"decision must be 'median' for loss='hinge', got {shown(rule)}.")
+        costs = check_array(rule, input_name="decision") if np.ndim(rule) else -np.eye(n_classes)
+        if costs.shape != shape:
+            raise ValueError(f"decision must be costs of shape {shape}, got {costs.shape}.")
+        return costs
 
     @available_if(_is_logistic)
     def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:
@@ -326,9 +364,10 @@ class OrdinalPD(
         probabilities : ndarray of shape (n_samples, n_classes)
             The classes are in the order of ``classes_``.
         """
-        above = expit(self._scores(X, offset) - self.thresholds_)
-        ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
-        return self._sorted(-np.diff(np.hstack([ends[0], above, ends[1]]), axis=1))
+        return self._sorted(self._probabilities(self._scores(X, offset)))
 
-    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
-        return accuracy_score(y, predicted, sample_weight=sample_weight)
+    def _probabilities(self, scores: Array) -> Array:
+        """The probabilities of the classes in the order of ``order_``."""
+        above = expit(scores - self.thresholds_)
+        ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
+        return -np.diff(np.hstack([ends[0], above, ends[1]]), axis=1)

@@ -4,6 +4,7 @@ from abc import abstractmethod
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.metrics import accuracy_score
 from sklearn.utils.extmath import safe_sparse_dot
 
 from .._checks import require_unmasked
@@ -18,9 +19,9 @@ class ScoredPredictions:
     def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
         """Predict the targets or class labels of rows."""
 
-    @abstractmethod
-    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
-        """The score of predictions."""
+    def _score(self, y: ArrayLike, predicted: Array, weights: PerRow, offset: PerRow) -> float:
+        """The score of predictions for rows with offsets, by default the accuracy."""
+        return accuracy_score(y, predicted, sample_weight=weights)
 
     def score(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, offset: PerRow = None
@@ -28,8 +29,8 @@ class ScoredPredictions:
         """The score of the predictions, larger for better ones.
 
         It is the accuracy of classifiers (`sklearn.metrics.accuracy_score`), R^2 of regressors
-        (`r2_score`), the share of the deviance that models of means explain (`d2_tweedie_score`),
-        and the mean over the quantiles of the share of the pinball loss (`d2_pinball_score`).
+        (`r2_score`), and the mean over the quantiles of the share of the pinball loss
+        (`d2_pinball_score`).
 
         Parameters
         ----------
@@ -48,7 +49,7 @@ class ScoredPredictions:
         """
         require_unmasked("y", y)
         require_unmasked("sample_weight", sample_weight)
-        return float(self._score(y, self.predict(X, offset), sample_weight))
+        return self._score(y, self.predict(X, offset), sample_weight, offset)
 
 
 def linear_predictions(X: Matrix, coef: Matrix, intercept: Numbers) -> Array:

@@ -223,10 +223,9 @@ class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegr
                 setattr(single, name, getattr(self, name))
         return single
 
-    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
+    def _score(self, y: ArrayLike, predicted: Array, weights: PerRow, offset: PerRow) -> float:
         pairs = zip(self._get_loss().quantiles, predicted.T, strict=True)
         scores = [
-            d2_pinball_score(y, z, sample_weight=sample_weight, alpha=quantile)
-            for quantile, z in pairs
+            d2_pinball_score(y, z, sample_weight=weights, alpha=quantile) for quantile, z in pairs
         ]
         return float(np.mean(scores))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from ..designs import RowBlocks
 from ..formulation.formulate import FormulatedProblems, formulate_shards, require_finite
 from ..formulation.offsets import offset_columns
@@ -88,5 +88,5 @@ class PrimalDualRegressor(ScoredPredictions, RegressorMixin, PrimalDualEstimator
         predictions = self._scores(X, offset)
         return predictions if np.ndim(self.intercept_) else predictions[:, 0]
 
-    def _score(self, y: ArrayLike, predicted: np.ndarray, sample_weight: PerRow) -> float:
-        return r2_score(y, predicted, sample_weight=sample_weight)
+    def _score(self, y: ArrayLike, predicted: Array, weights: PerRow, offset: PerRow) -> float:
+        return r2_score(y, predicted, sample_weight=weights)

@@ -18,7 +18,7 @@ ADVICE = (
     ("P1 P2 weights", "penalty_weights", "pass penalty_weights, a number for each feature"),
     ("duration_col event_col entry_col", "strata",
      "pass times and events as columns of y, after entries if there are any, not in X"),
-    ("exposure", "", "pass offset=np.log(exposure) to fit"),
+    ("exposure", "", "pass it to fit of PoissonPD, GammaPD or TweediePD, else its log as offset"),
     ("offset sample_weight strata", "tol", "pass it to fit"),
     ("family", "", "choose the class: LogisticPD, PoissonPD, GammaPD, TweediePD, ElasticNetPD"),
     ("link", "", "leave it out, as PoissonPD, GammaPD and TweediePD have a log link"),

@@ -57,14 +57,17 @@ class BestEstimator:
         return _VisualBlock("parallel", [shown], names=titles, name_details=[str(shown)])
 
     @of_last_step
-    def predict(self, X: MatrixLike, offset: PerRow = None) -> np.ndarray:
+    def predict(self, X: MatrixLike, offset: PerRow = None, exposure: PerRow = None) -> Array:
         """Predict by the best estimator.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        offset : array-like of shape (n_samples,), default=None
+        offset : float or array-like of shape (n_samples,), default=None
             Offsets of the rows, as in `fit`; 0 by default.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive numbers by which the means are multiplied, such as the part of a year that was
+            insured; 1 by default. Their logarithms are added to ``offset``.
 
         Returns
         -------

@@ -106,8 +106,9 @@ def certify(
     fit_intercept : bool, default=None
         See ``loss``: whether the intercept is free, or 0. By default as in the estimator.
     offset : float or array-like of shape (n_samples,), default=None
-        The numbers that were added to the predictions of the rows when the estimator was fitted.
-        By default those that a result of statsmodels holds, with the logarithm of its exposure.
+        The numbers that were added to the predictions of the rows when the estimator was fitted;
+        for one that was fitted with an exposure the logarithms of that are among them. By default
+        those that a result of statsmodels holds.
     strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
         The labels of the strata that a `CoxPD` or `CoxPHFitter` was fitted with.
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils.validation import _num_samples
 
-from .._typing import Array, ArrayLike, PerRow
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from .validation import require_numbers
 
 
@@ -26,6 +27,17 @@ def offset_columns(offset: PerRow, n_samples: int, n_outputs: int) -> list[Array
     return [np.ascontiguousarray(column) for column in table.T]
 
 
+def with_exposure(X: MatrixLike, offset: PerRow, exposure: PerRow) -> PerRow:
+    """The offsets of the rows of X plus the logarithms of their exposures, if they have any."""
+    if exposure is None:
+        return offset
+    n_samples = _num_samples(X)
+    table = _table(exposure, n_samples, 1, "exposure")
+    if not np.all(table > 0.0):
+        raise ValueError(f"exposure must be greater than 0, got {np.min(table):.6g}.")
+    return np.ravel(np.log(table) + (0.0 if offset is None else _table(offset, n_samples, 1)))
+
+
 def with_offsets(scores: Array, offset: PerRow) -> Array:
     """Predictions of shape (n_samples, n_outputs) plus offsets, which may be None.
 
@@ -38,13 +50,13 @@ def with_offsets(scores: Array, offset: PerRow) -> Array:
     return total
 
 
-def _table(offset: ArrayLike, n_samples: int, n_outputs: int) -> Array:
+def _table(offset: ArrayLike, n_samples: int, n_outputs: int, name: str = "offset") -> Array:
     """The offsets as an array of shape (n_samples, n_outputs); a number is that of all."""
-    require_numbers("offset", offset)
+    require_numbers(name, offset)
     if np.ndim(offset) == 0:
         offset = np.full((n_samples, n_outputs), offset)
-    table: Array = check_array(offset, ensure_2d=False, dtype=np.float64, input_name="offset")
+    table: Array = check_array(offset, ensure_2d=False, ensure_min_samples=0, input_name=name)
     shape = (n_samples,) if n_outputs == 1 else (n_samples, n_outputs)
     if table.shape not in (shape, (n_samples, n_outputs)):
-        raise ValueError(f"offset must have the shape {shape}, got {table.shape}.")
-    return table.reshape(n_samples, n_outputs)
+        raise ValueError(f"{name} must have the shape {shape}, got {table.shape}.")
+    return table.reshape(n_samples, n_outputs).astype(np.float64, copy=False)

@@ -57,6 +57,10 @@ class Deviance(Loss):
             allowed = "0 or greater" if self.zeros else "greater than 0"
             raise ValueError(f"y must be {allowed} for the loss {self!r}, got {min_target:.6g}.")
 
+    def unit_variance(self, mean: Array) -> Array:
+        """The variance of targets with a mean, up to the dispersion."""
+        return mean**self.power
+
     def distant_constant(self, best: Numbers) -> Numbers:
         return best + 1.0  # of a mean that is e times as large: that of 0 may be any number
 
@@ -308,6 +312,9 @@ class NegativeBinomial(Deviance):
     @property
     def k(self) -> float:
         return 1.0 / self.dispersion
+
+    def unit_variance(self, mean: Array) -> Array:
+        return mean + self.dispersion * mean**2
 
     @property
     def evaluator(self) -> kernels.NegativeBinomialLoss:

@@ -84,7 +84,8 @@ def regularization_path(
         needed for smooth losses, in proportion to the inverse root of this number.
     **metadata : dict of array-like of shape (n_samples,)
         What the `fit` of the estimator takes beside X and y, such as ``sample_weight``,
-        ``offset`` or the ``strata`` of `CoxPD`; in a pipeline for the last step only.
+        ``offset``, the ``exposure`` of `PoissonPD` or the ``strata`` of `CoxPD`; in a pipeline for
+        the last step only.
 
     Returns
     -------
@@ -241,7 +242,7 @@ def problems_of_path(
     ``estimator`` is a clone whose own alpha has no effect. Metadata may be None.
     """
     require_call(signature(estimator.fit), f"{type(estimator).__name__}.fit", X, y, **metadata)
-    estimator._checked_offset(metadata.get("offset"))
+    metadata["offset"] = estimator._total_offset(X, **metadata)
     of_rows = metadata.keys() & signature(estimator._problems).parameters.keys()
     rows = {"sample_weight": None} | {name: metadata[name] for name in of_rows}
     if estimator._path_parameter != "alpha" or estimator.alpha == 0.0:

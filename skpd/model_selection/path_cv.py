@@ -222,10 +222,11 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             with scikit-learn's metadata routing to the steps that request them.
         **params : dict of array-like of shape (n_samples,)
             ``groups`` for the splitter, and what else the `fit` of the estimator (the last step of
-            a pipeline) takes, such as ``offset`` or the ``strata`` of `CoxPD`: it is also for the
-            predictions for samples held out, for the estimator's own score and for a callable
-            ``scoring`` that has such a parameter. With scikit-learn's metadata routing what the
-            estimator, its steps, the scorer and the splitter request.
+            a pipeline) takes, such as ``offset``, the ``exposure`` of `PoissonPD` or the
+            ``strata`` of `CoxPD`: it is also for the predictions for samples held out, for the
+            estimator's own score and for a callable ``scoring`` that has such a parameter. With
+            scikit-learn's metadata routing what the estimator, its steps, the scorer and the
+            splitter request.
 
         Returns
         -------

@@ -116,7 +116,7 @@ class RegularizationPath:
             raise ValueError(f"No model is certified for {self.parameter}={alpha!r}: {known}.")
         return int(good[np.argmin(np.abs(np.log(self.alphas[good] / alpha)))])
 
-    def predict(self, X: MatrixLike, offset: PerRow = None) -> Array:
+    def predict(self, X: MatrixLike, offset: PerRow = None, exposure: PerRow = None) -> Array:
         """Predict targets or classes by every model.
 
         Parameters
@@ -126,14 +126,17 @@ class RegularizationPath:
             them.
         offset : float or array-like of shape (n_samples,), default=None
             Offsets of the rows, as in `path`; 0 by default.
+        exposure : float or array-like of shape (n_samples,), default=None
+            Positive numbers by which the means are multiplied, such as the part of a year that was
+            insured; 1 by default. Their logarithms are added to ``offset``.
 
         Returns
         -------
         y : ndarray of shape (n_alphas, n_samples), or with another axis for outputs
             Targets of regressors, labels of classifiers.
         """
-        X = self._transformed(X)
-        return np.stack([model.predict(X, **without_none(offset=offset)) for model in self.models])
+        X, rows = self._transformed(X), without_none(offset=offset, exposure=exposure)
+        return np.stack([model.predict(X, **rows) for model in self.models])
 
     @available_if(lambda path: bool(path.models) and is_classifier(path.models[0]))
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:

@@ -8,6 +8,7 @@ predictions are means exp(x.w + b), their intervals are between the exponentials
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -15,6 +16,7 @@ from sklearn.utils import check_array
 
 from .._typing import Array
 from ..designs import Design
+from ..estimators.counts import rates
 from ..losses import Tweedie
 from ..problems import Problem, Solution
 from ..problems.prediction_intervals import changes_of_intercept, distance_of_coefficients
@@ -24,7 +26,18 @@ LARGEST = 300.0  # the size of the logarithm of a mean above which deviances may
 CLIPPED = 15.9  # the loss of a row at which scikit-learn's metric is clipped in float32
 DIFFERENT = 1e-3  # the relative spread of targets below which a deviance is mostly rounding
 Bounds = tuple[float, float]
-Mean = Callable[[np.ndarray], float]
+
+
+class Mean(NamedTuple):
+    """The mean over samples with weights, or None, and their offsets."""
+
+    weights: Any
+    offset: Any = None
+
+    def __call__(self, values: np.ndarray) -> float:
+        return float(np.average(values, weights=self.weights))
+
+
 Error = Callable[[Array, Array], Array]
 Score = Callable[[Array, Array, Array, Mean], Bounds]
 
@@ -82,9 +95,15 @@ def bounds_of_score(estimator: BaseEstimator, scoring: str | Callable | None) ->
     if not estimator._predicts_means or bounds is None:
         return bounds
     if scoring is None:
-        deviance = Tweedie(float(estimator._get_loss().power))
-        bounds = partial(_share, lambda y, m: deviance.value(y, np.log(m)), DIFFERENT)
+        bounds = partial(_share_of_deviance, float(estimator._get_loss().power))
     return partial(_of_means, bounds)
+
+
+def _share_of_deviance(power: float, y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
+    """Bounds on the share that is explained of the deviance of the best constant rate."""
+    value = Tweedie(power).value
+    y, (lower, upper), weights = rates(y, np.array([lower, upper]), *mean, power)
+    return _share(lambda y, m: value(y, np.log(m)), DIFFERENT, y, lower, upper, Mean(weights))
 
 
 def _of_means(bounds: Score, y: Array, lower: Array, upper: Array, mean: Mean) -> Bounds:
@@ -127,12 +146,11 @@ def score_bounds(
     below, above = changes_of_intercept(problem, z - change, z + change, free)
     X, y, weights, offset = held_out
     design = Design(check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64))
-    predicted = design.matvec(coef) + free + (0.0 if offset is None else np.asarray(offset))
+    offset = np.zeros(len(y)) + (0.0 if offset is None else np.ravel(offset))
+    predicted = design.matvec(coef) + free + offset
     radius = design.row_norms() * distance + ROUNDED * (1.0 + np.abs(predicted))
 
-    def mean(values: Array) -> float:
-        return float(np.average(values, weights=weights))
-
+    mean = Mean(weights, offset)
     with np.errstate(divide="ignore", over="ignore"):  # the logarithm of 0, distant predictions
         lower, upper = score(y, predicted - radius - below, predicted + radius + above, mean)
     return (lower, upper) if lower <= upper else (-np.inf, np.inf)

@@ -85,7 +85,8 @@ class ScoredFolds(FoldPaths):
         rows = problems[0].rows
         if len(problems) == 1 and not (rows.of_outputs or rows.of_scores):
             y = test.y if fit.labels is None else np.where(test.y == fit.labels[1], 1.0, -1.0)
-            weights, offset = test.of_score.get("sample_weight"), test.of_model.get("offset")
+            weights = test.of_score.get("sample_weight")
+            offset = model._total_offset(X_test, **test.of_model)
             held_out = X_test, np.asarray(y, dtype=float), weights, offset
         return FoldPath(model, problems, self.grids[0], score, held_out)
 

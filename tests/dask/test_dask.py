@@ -144,6 +144,29 @@ def test_counts_and_costs_are_those_of_scikit_learn(client, data, name):
     lazy = ours.score(*given, in_chunks(shift))
     assert_allclose(float(lazy), local.score(X, y, weights, shift), rtol=1e-12)
     assert_allclose(local.fit(X, y, weights, shift).coef_, ours.coef_, atol=1e-4)
+    exposure = 1.0 + np.arange(N) % 3
+    lazy = {"exposure": in_chunks(exposure), "offset": in_chunks(shift)}
+    more = {"exposure": exposure, "offset": shift}
+    ours.fit(*given, **lazy)
+    assert_allclose(ours.coef_, local.fit(X, y, weights, **more).coef_, atol=1e-4)
+    local = ours.to_local()
+    for each in (lazy, more, {**lazy, "offset": pd.Series(shift)}):
+        assert_allclose(ours.predict(given[0], **each).compute(), local.predict(X, **more))
+        score = ours.score(*given[:2], **each)
+        assert_allclose(float(score), local.score(X, y, **more), rtol=1e-12)
+    only = ours.score(*given, exposure=lazy["exposure"])
+    assert_allclose(float(only), local.score(X, y, weights, exposure=exposure), rtol=1e-12)
+    assert_allclose(ours.predict(X, **more), local.predict(X, **more))
+    assert_allclose(ours.score(X, y, **more), local.score(X, y, **more))
+    residuals = ours.residuals(given[0], in_chunks(y), **lazy)
+    assert_allclose(residuals, local.residuals(X, y, **more))
+    total = in_chunks(shift + np.log(exposure))
+    found = skpd_dask.certify(ours, *given, client=client, offset=total)
+    assert found.relative_gap <= 1e-8
+    with pytest.raises(RuntimeError, match="exposure must be greater than 0, got -1"):
+        ours.fit(*given, exposure=in_chunks(exposure - 2.0))
+    with pytest.raises(ValueError, match="exposure must be greater than 0, got -1"):
+        ours.predict(given[0], exposure=in_chunks(exposure - 2.0)).compute()
 
 
 def test_logistic_regression_is_that_of_scikit_learn(client, data):

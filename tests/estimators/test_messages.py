@@ -65,7 +65,8 @@ def classes():
         (ElasticNetPD, "l1", "pass alpha=l1 + l2 and l1_ratio=l1 / (l1 + l2)."),
         (PoissonPD, "P1", "pass penalty_weights, a number for each feature."),
         (LassoPDCertified, "weights", "pass penalty_weights, a number for each feature."),
-        (PoissonPD, "exposure", "pass offset=np.log(exposure) to fit."),
+        (PoissonPD, "exposure",
+         "pass it to fit of PoissonPD, GammaPD or TweediePD, else its log as offset."),
         (CoxPD, "strata", "pass it to fit."),
         (PoissonPD, "link", "leave it out, as PoissonPD, GammaPD and TweediePD have a log link."),
         (PdproxSVC, "normalize",
@@ -166,8 +167,9 @@ def test_signatures_stay_those_of_the_constructors():
          "PdproxSVC.fit has no parameter 'sample_weights'. Did you mean 'sample_weight'?"),
         (lambda X, y: PdproxRegressor().fit(X, y, weights=y), TypeError,
          "PdproxRegressor.fit has no parameter 'weights'. Did you mean 'sample_weight'?"),
-        (lambda X, y: PoissonPD().fit(X, y, exposure=y), TypeError,
-         "PoissonPD.fit has no parameter 'exposure': pass offset=np.log(exposure) to fit."),
+        (lambda X, y: CoxPD().fit(X, y, exposure=y), TypeError,
+         "CoxPD.fit has no parameter 'exposure': pass it to fit of PoissonPD, GammaPD or "
+         "TweediePD, else its log as offset."),
         (lambda X, y: CoxPD().fit(X, duration_col="T"), TypeError,
          "CoxPD.fit has no parameter 'duration_col': pass times and events as columns of y, after "
          "entries if there are any, not in X."),

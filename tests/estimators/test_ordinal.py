@@ -166,8 +166,76 @@ def test_predictions_by_words_and_offsets(data):
     assert two.thresholds_.shape == (1,)
     assert_allclose(two.decision_function(X), X @ two.coef_ - two.thresholds_)
     assert not hasattr(OrdinalPD(loss="hinge"), "predict_proba")
-    with pytest.raises(ValueError, match="of each class one with a positive sample_weight"):
+    with pytest.raises(ValueError, match="sample_weight and class_weight, got 3 of 4 classes"):
         OrdinalPD().fit(X, y, sample_weight=(y != 2) * 1.0)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_class_weights_are_sample_weights(loss, data):
+    X, y, offset, weights = data
+    order = np.array(["poor", "fair", "good", "best"])
+    by_class = dict(zip(order.tolist(), [1.0, 0.5, 3.0, 2.0], strict=True))
+    sums = np.bincount(y, weights)
+    factors = {"balanced": sums.sum() / (4 * sums), "dict": np.array([1.0, 0.5, 3.0, 2.0])}
+    for given, factor in (("balanced", factors["balanced"]), (by_class, factors["dict"])):
+        model = OrdinalPD(0.02, loss=loss, classes=order, class_weight=given, tol=1e-9)
+        model.fit(X, order[y], weights, offset)
+        expected = OrdinalPD(0.02, loss=loss, tol=1e-9).fit(X, y, weights * factor[y], offset)
+        assert_allclose(model.coef_, expected.coef_, rtol=1e-12)
+        assert_allclose(model.certificate_.primal, expected.certificate_.primal, rtol=1e-12)
+        found = certify(model, X, order[y], weights, offset=offset)
+        assert_allclose(found.primal, model.certificate_.primal, rtol=1e-9)
+    with pytest.raises(ValueError, match="sample_weight and class_weight, got 3 of 4 classes"):
+        OrdinalPD(class_weight={2: 0.0}).fit(X, y)
+    with pytest.raises(ValueError, match="'class_weight' parameter must hold finite weights"):
+        OrdinalPD(class_weight={2: -1.0}).fit(X, y)
+
+
+def test_rules_of_prediction(data):
+    """The median and the mode have the least expected costs of absolute and of 0-1 errors."""
+    X, y, offset, _ = data
+    order = np.array(["poor", "fair", "good", "best"])
+    model = OrdinalPD(0.01, classes=order).fit(X, order[y], offset=offset)
+    distance = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    in_order = [np.flatnonzero(model.classes_ == each)[0] for each in order]
+    probabilities = model.predict_proba(X, offset)[:, in_order]
+    median = order[np.sum(np.cumsum(probabilities, axis=1) < 0.5, axis=1)]
+    mode = order[probabilities.argmax(axis=1)]
+    assert np.mean(median != mode) > 0.05
+    skewed = np.where(distance.T > 0, distance, 0.0) * np.array([[1.0], [1.0], [5.0], [9.0]])
+    expected = [
+        order[min(range(4), key=lambda k: sum(row[j] * skewed[j, k] for j in range(4)))]
+        for row in probabilities
+    ]
+    for rule, labels in (
+        ("median", median), ("mode", mode), (distance, median), (1.0 - np.eye(4), mode),
+        (skewed.tolist(), expected),
+    ):  # fmt: skip
+        model.set_params(decision=rule)
+        assert_array_equal(model.predict(X, offset), labels)
+        assert model.score(X, order[y], offset=offset) == np.mean(labels == order[y])
+    of_folds = cross_val_predict(OrdinalPD(0.01), X, y, cv=3, method="predict_proba")
+    found = cross_val_predict(OrdinalPD(0.01, decision="mode"), X, y, cv=3)
+    assert_array_equal(found, of_folds.argmax(axis=1))
+    path = PathCV(OrdinalPD(decision="mode"), alphas=[0.1, 0.01], cv=3).fit(X, y)
+    best = OrdinalPD(path.alpha_, decision="mode").fit(X, y)
+    assert_array_equal(path.predict(X), best.predict_proba(X).argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"decision": "mean"}, "'decision' parameter of OrdinalPD must be a str among"),
+        ({"decision": np.eye(3)}, r"of shape \(4, 4\), got \(3, 3\)"),
+        ({"decision": [[0.0, np.nan]] * 2}, "Input decision contains NaN"),
+        ({"decision": "mode", "loss": "hinge"}, "must be 'median' for loss='hinge', .* 'mode'"),
+        ({"decision": np.eye(4), "loss": "hinge"}, "must be 'median' for loss='hinge'"),
+    ],
+)
+def test_rules_that_are_refused(options, message, data):
+    X, y, _, _ = data
+    with pytest.raises(ValueError, match=message):
+        OrdinalPD(**options).fit(X, y)
 
 
 def test_the_order_of_words(data):

@@ -632,7 +632,7 @@ def test_all_that_fit_takes_arrives_by_folds(estimator, kind, inside, n_jobs, rn
     X, y = data_of(kind, rng)
     table = {
         "sample_weight": rng.random(60), "offset": rng.normal(size=60), "check_input": False,
-        "strata": rng.integers(2, size=60),
+        "strata": rng.integers(2, size=60), "exposure": rng.uniform(0.1, 2.0, 60),
     }  # fmt: skip
     names = set(inspect.signature(estimator.fit).parameters) - {"X", "y"}
     given = {name: table[name] for name in names}
@@ -663,9 +663,14 @@ def test_all_that_fit_takes_arrives_by_folds(estimator, kind, inside, n_jobs, rn
     folds, arrived = [train for train, _ in KFold(3).split(X)], seen["_problems"][:4] + seen["fit"]
     if n_jobs == 2:  # in the order of the threads
         arrived[1:-1] = sorted(arrived[1:-1], key=lambda each: key_of_fold(each, given, folds))
-    for rows, found in zip([slice(None), *folds, slice(None)], arrived, strict=True):
-        for name in given.keys() - {"check_input"}:
-            assert_array_equal(found[name], given[name][rows])
+    of_rows = {name: value for name, value in given.items() if name != "check_input"}
+    of_problems = dict(of_rows)
+    if "exposure" in of_problems:  # it is a part of the offsets from there on
+        of_problems["offset"] = np.log(of_problems.pop("exposure")) + of_problems["offset"]
+    expected, parts = [of_problems] * 4 + [of_rows], [slice(None), *folds, slice(None)]
+    for rows, found, metadata in zip(parts, arrived, expected, strict=True):
+        for name, values in metadata.items():
+            assert_array_equal(found[name], values[rows])
     assert arrived[-1].get("check_input") == given.get("check_input")  # which is for fits alone
 
 
