@@ -147,7 +147,7 @@ class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
     ------
     ValueError
         In `fit`, if a class has no samples of positive weight, or if more than two classes are
-        given in blocks or with a weight of 0 in ``penalty_weights``.
+        given in blocks.
 
     Warns
     -----
