@@ -114,6 +114,11 @@ class PartialLikelihood(StructuredLossOfRows):
         How ties are treated; by Breslow's method otherwise.
     entry : ndarray of shape (n_samples,) or None
         Times less than ``time``, after which the rows are at risk; from the start on otherwise.
+
+    Attributes
+    ----------
+    saturated : float
+        The infimum of the loss over all scores, each row with one of its own.
     """
 
     is_smooth = True
@@ -159,7 +164,9 @@ class PartialLikelihood(StructuredLossOfRows):
         )
         events = np.add.reduceat(happens.astype(np.int64), self.starts[:-1])
         self.terms = events if efron else np.minimum(events, 1)
-        self.constant = float(self.shares @ log_s) - (self._missing(s, happens) if efron else 0.0)
+        minima = self._term_minima(happens)
+        self.constant = float(self.shares @ log_s) + float(np.sum(np.minimum(minima, 0.0)))
+        self.saturated = float(np.sum(np.maximum(minima, 0.0)))
         self._constant_size = float(self.shares @ np.abs(log_s)) + abs(self.constant)
         self._largest_log = float(np.max(np.abs(log_s)))
 
@@ -170,17 +177,18 @@ class PartialLikelihood(StructuredLossOfRows):
         groups = (strata + np.searchsorted(times, time))[self.starts[:-1]]
         return np.searchsorted(groups, strata + np.searchsorted(times, entry, side="right"))
 
-    def _missing(self, s: Array, happens: Array) -> float:
-        """A bound on how far Efron's terms of unequal weights may fall below 0."""
+    def _term_minima(self, happens: Array) -> Array:
+        """The infimum over all scores of the terms of each group of tied events.
+
+        Efron's terms of events with unequal weights may fall below 0.
+        """
         events = np.flatnonzero(happens)
         groups = np.searchsorted(self.starts, events, side="right") - 1
-        counts = np.bincount(groups)
-        totals = np.bincount(groups, self.shares[events])
+        c, counts = self.shares[events], np.bincount(groups)
         tied = np.flatnonzero(counts > 1)
-        entropies = np.bincount(groups, -xlogy(self.shares[events], self.shares[events]))
-        d, C = counts[tied], totals[tied]
-        term_minima = entropies[tied] + xlogy(C, C) + C * (gammaln(d + 1.0) / d - np.log(d))
-        return float(np.sum(np.maximum(-term_minima, 0.0)))
+        d, C = counts[tied], np.bincount(groups, c)[tied]
+        minima = np.bincount(groups, -xlogy(c, c))[tied] + xlogy(C, C)
+        return minima + C * (gammaln(d + 1.0) / d - np.log(d)) if self.efron else minima
 
     # The loss
 

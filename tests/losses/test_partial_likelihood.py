@@ -151,6 +151,18 @@ def test_the_least_value_of_tied_events(weights):
         assert loss.value(z)[0] >= -1e-15
 
 
+@pytest.mark.parametrize("efron", [True, False])
+def test_the_infimum_over_all_scores(efron, rng):
+    """It is approached where events are far above all that are at risk, and tied ones equal."""
+    for _ in range(20):
+        time, event = rng.integers(1, 9, 40).astype(float), rng.random(40) < 0.6
+        event[0], weights, strata = True, rng.uniform(0.1, 2.0, 40), rng.integers(0, 2, 40)
+        loss = PartialLikelihood(time, event, weights, strata, efron=efron)
+        limit, rounding = loss.value(100.0 * (event - time))
+        assert_allclose(limit, loss.saturated, rtol=0.0, atol=1e-12 + rounding)
+        assert loss.value(rng.normal(size=40))[0] > loss.saturated
+
+
 @pytest.mark.parametrize("offset", [False, True])
 @pytest.mark.parametrize("efron", [True, False])
 def test_roundings(efron, offset, rng):
