@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
@@ -316,16 +316,7 @@ class CoxPD(
         times = np.ravel(np.asarray(times, dtype=np.float64))
         if np.isnan(times).any():
             raise ValueError("times must be numbers, got NaN.")
-        known = [label for label, _, _ in self.baseline_]
-        if strata is None and len(known) > 1:
-            raise ValueError(f"strata must be given, as the model has the strata {known}.")
-        labels = known * len(scores)
-        if strata is not None:
-            labels = labels_of_strata(strata, len(scores)).tolist()
-        index = {label: k for k, label in enumerate(known)}
-        if unknown := set(labels) - index.keys():
-            raise ValueError(f"strata must hold one of {known} for each sample, got {unknown}.")
-        stratum = np.array([index[label] for label in labels])
+        stratum = self._strata_of(strata, len(scores))
         probabilities = np.empty((len(scores), len(times)))
         for k, (_, at, logs) in enumerate(self._log_baseline):  # hazards of x = 0 may overflow
             n_events = np.searchsorted(at, times, side="right")
@@ -365,6 +356,52 @@ class CoxPD(
         weights = checked_weights(sample_weight, scores)
         stratum = labels_and_strata(strata, len(scores))[1]
         return concordance(time, event, scores, weights, stratum, entry)
+
+    def predict_quantile(
+        self, X: MatrixLike, quantile: float = 0.5, offset: PerRow = None, strata: PerRow = None
+    ) -> Array:
+        """Predict the times by which an event has happened with a given probability.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        quantile : float, default=0.5
+            The probability, in (0, 1); 0.5 for the median.
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            The strata of the samples, which must be known from `fit`; required if there were
+            several.
+
+        Returns
+        -------
+        times : ndarray of shape (n_samples,)
+            The first time at which the predicted probability of no event is at most
+            1 - ``quantile``; inf for samples for which it stays above.
+        """
+        check_is_fitted(self)
+        if not 0.0 < quantile < 1.0:
+            raise ValueError(f"quantile must be in (0, 1), got {quantile!r}.")
+        scores = self.predict(X, offset)
+        log_hazards = np.log(-np.log1p(-quantile)) - scores  # of the baseline, at these times
+        stratum, times = self._strata_of(strata, len(scores)), np.empty(len(scores))
+        for k, (_, at, logs) in enumerate(self._log_baseline):
+            rows = stratum == k
+            times[rows] = np.append(at, np.inf)[np.searchsorted(logs, log_hazards[rows])]
+        return times
+
+    def _strata_of(self, strata: PerRow, n_samples: int) -> Indices:
+        """The place of the stratum of each sample among those of the fit."""
+        known = [label for label, _, _ in self.baseline_]
+        if strata is None and len(known) > 1:
+            raise ValueError(f"strata must be given, as the model has the strata {known}.")
+        labels = known * n_samples
+        if strata is not None:
+            labels = labels_of_strata(strata, n_samples).tolist()
+        index = {label: k for k, label in enumerate(known)}
+        if unknown := set(labels) - index.keys():
+            raise ValueError(f"strata must hold one of {known} for each sample, got {unknown}.")
+        return np.array([index[label] for label in labels])
 
 
 def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:

@@ -148,6 +148,30 @@ class BestEstimator:
             stratum (Breslow, 1974).
         """
 
+    @of_last_step
+    def predict_quantile(
+        self, X: MatrixLike, quantile: float = 0.5, offset: PerRow = None, strata: PerRow = None
+    ) -> Array:
+        """Predict the times by which an event has happened, by the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        quantile : float, default=0.5
+            The probability, in (0, 1); 0.5 for the median.
+        offset : float or array-like of shape (n_samples,), default=None
+            Offsets of the rows, as in `fit`; 0 by default.
+        strata : array-like of shape (n_samples,) or (n_samples, n_columns), default=None
+            The strata of the samples, which must be known from `fit`; required if there were
+            several.
+
+        Returns
+        -------
+        times : ndarray of shape (n_samples,)
+            The first time at which the predicted probability of no event is at most
+            1 - ``quantile``; inf for samples for which it stays above.
+        """
+
     @available_if(partial(_last_has, name="regressor"))
     def regressor(self, quantile: float) -> BaseEstimator:
         """The best model of one of several quantiles as a regressor, as in `QuantilePD`.

@@ -74,6 +74,31 @@ def test_coefficients_of_lifelines(rng):
     assert_allclose(ours.coef_, theirs.params_, atol=1e-6)
 
 
+def test_medians_of_lifelines_and_quantiles_of_curves(rng):
+    lifelines = pytest.importorskip("lifelines")
+    X, time, event = censored(rng, ties=False)  # where its baseline is Breslow's
+    X /= X.std(axis=0, ddof=1)
+    y, table = np.column_stack([time, event]), pd.DataFrame(X).assign(time=time, event=event)
+    theirs = lifelines.CoxPHFitter(penalizer=0.05).fit(table, "time", "event")
+    ours = CoxPD(0.05, penalty="l2", tol=1e-9).fit(X, y)
+    found = ours.predict_quantile(X)
+    assert 0 < np.isinf(found).sum() < N  # with half of the times censored
+    assert_array_equal(found, theirs.predict_median(X))
+    assert_array_equal(ours.predict_quantile(X, 0.2), theirs.predict_percentile(X, 0.8))
+    strata, offset = rng.integers(0, 2, N), rng.normal(size=N)
+    search = PathCV(CoxPD(), alphas=[0.02]).fit(X, y, strata=strata, offset=offset)
+    found = search.predict_quantile(X, 0.3, strata=strata, offset=offset)
+    times = np.unique(time[event])
+    curves = search.predict_survival_function(X, times, strata=strata, offset=offset)
+    first = np.argmax(curves <= 0.7, axis=1)
+    assert_array_equal(found, np.where(curves.min(axis=1) <= 0.7, times[first], np.inf))
+    with pytest.raises(ValueError, match="strata must be given"):
+        search.predict_quantile(X)
+    for quantile in (0.0, 1.0, np.nan):
+        with pytest.raises(ValueError, match=rf"quantile must be in \(0, 1\), got {quantile}"):
+            ours.predict_quantile(X, quantile)
+
+
 def test_concordance_by_definition(rng):
     for n in (30, 1500):  # within a block and over several
         time = rng.integers(1, 20, n).astype(float)
