@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import skpd
+import skpd.metrics
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "doc"))
 import shared_docstrings
@@ -36,7 +37,7 @@ WITHOUT_EXAMPLES = {  # base classes, and members of a family that has one examp
 }  # fmt: skip
 PUBLIC = [
     getattr(package, name)
-    for package in (skpd, skpd.losses, skpd.penalties) for name in package.__all__
+    for package in (skpd, skpd.losses, skpd.metrics, skpd.penalties) for name in package.__all__
     if name not in WITHOUT_EXAMPLES
 ]  # fmt: skip
 

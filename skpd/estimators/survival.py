@@ -247,7 +247,8 @@ class CoxPD(
         efron = self.ties == "efron"
         loss = PartialLikelihood(time, event, weights, stratum, shifts, efron=efron, entry=entry)
         problem = scores_problem(Design(X), loss, self._get_penalty(), self.alpha or 1.0)
-        return FormulatedProblems(X, (time, event, names, stratum), [problem])
+        samples = entry, time, event, weights, stratum, 0.0 if shifts is None else shifts
+        return FormulatedProblems(X, (time, event, names, stratum, samples), [problem])
 
     def _fitted_problems(self, X, y, sample_weight, offset=None, strata=None) -> list[Problem]:
         known = [label for label, _, _ in self.baseline_]
@@ -265,7 +266,8 @@ class CoxPD(
             hazards = [(name, at, np.exp(log_hazard)) for name, at, log_hazard in logs]
         intercept = coef.dtype.type(0.0)
         model: Attributes = {"coef_": coef, "intercept_": intercept, "_log_baseline": logs}
-        return {**model, "baseline_": hazards}
+        *samples, shifts = fit.y[-1]  # for `skpd.metrics.SurvivalScorer`
+        return {**model, "baseline_": hazards, "_fitted_samples": [*samples, scores + shifts]}
 
     # Predictions
 
@@ -379,7 +381,6 @@ class CoxPD(
             The first time at which the predicted probability of no event is at most
             1 - ``quantile``; inf for samples for which it stays above.
         """
-        check_is_fitted(self)
         if not 0.0 < quantile < 1.0:
             raise ValueError(f"quantile must be in (0, 1), got {quantile!r}.")
         scores = self.predict(X, offset)
@@ -389,6 +390,19 @@ class CoxPD(
             rows = stratum == k
             times[rows] = np.append(at, np.inf)[np.searchsorted(logs, log_hazards[rows])]
         return times
+
+    def drop_dual_coef(self) -> Self:
+        """Remove ``dual_coef_`` and the times of the samples, also in pickles.
+
+        They have numbers for each sample, which only a warm start of the next `fit` and the scores
+        of `skpd.metrics.SurvivalScorer` need. The times of events remain in ``baseline_``.
+
+        Returns
+        -------
+        self : object
+        """
+        self.__dict__.pop("_fitted_samples", None)
+        return super().drop_dual_coef()
 
     def _strata_of(self, strata: PerRow, n_samples: int) -> Indices:
         """The place of the stratum of each sample among those of the fit."""
@@ -406,7 +420,7 @@ class CoxPD(
 
 def _log_baselines(loss: PartialLikelihood, scores: Array, targets: Array) -> list[tuple]:
     """For each stratum its label, the times of events, and the log of the cumulative hazard."""
-    time, _, names, stratum = targets
+    time, _, names, stratum, *_ = targets
     rows, log_increments = loss.baseline(scores)
     baselines = []
     for k, name in enumerate(names.tolist()):
