@@ -23,6 +23,7 @@ NOT_RUN = {"sh", "text", "c++", "rst"}
 NEEDS = {  # pages with examples of other packages
     "guide/blocks.rst": "pyarrow",
     "guide/intervals.rst": "mapie",
+    "guide/survival.rst": "lifelines",
     "guide/workers.rst": "distributed",
 }
 WIDTH = 88  # characters of a line of code, which the page shows without scrolling
