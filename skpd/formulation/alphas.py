@@ -86,7 +86,8 @@ def _null_gradient(problem: Problem) -> Array:
     null = problem.of_columns(columns, penalty)
     random_state = np.random.RandomState(0)
     model = solve(null, tol=NULL_TOL, max_iter=NULL_ITERATIONS, random_state=random_state)
-    gradient = problem.design.rmatvec(problem.weights * model.dual_coef)
+    theta = problem.rows.dual_table(model.dual_coef)
+    gradient = problem.design.rmatvec(problem.weights * theta)
     gradient[columns] = 0.0  # it is 0 at the optimum
     return gradient
 
