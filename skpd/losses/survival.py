@@ -339,7 +339,7 @@ class PartialLikelihood(StructuredLossOfRows):
         of_events, size = self.sets.entropy_of_events(dual.scores, dual.log_sums, share)
         value = share * (value + shift) - float(xlogy(share, share)) * self.total
         rounding = share * (rounding + error)
-        if dual.distance > 0.0:
+        if share > 0.0 and dual.distance > 0.0:
             change = dual.distance / dual.share * sqrt(2.0 * self.total) * (1.0 + 1e-9)
             rounding += share * change * self._slope(dual, share)
         rounding += self._error_of_exponents(dual.scores) * (size + self.total)
