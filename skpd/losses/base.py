@@ -6,6 +6,7 @@ from math import inf, isfinite, log2, sqrt
 from typing import Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from .. import kernels
 from .._floats import EPSILON
@@ -76,6 +77,15 @@ class Loss(LossProperties, Value, ABC):
     @abstractmethod
     def dual_bounds(self, y: Array) -> tuple[Array, Array]:
         """Lower and upper bounds on theta_i: the domain of l*(y_i, .)."""
+
+    def recession(self, y: Array, weights: Array) -> sp.csr_array:
+        """The matrix of ``can_separate``, from the slopes of losses towards -inf and inf.
+
+        They are the bounds on dual variables. A loss stays on the side where its slope tends to 0.
+        """
+        unit = sp.eye_array(len(weights), format="csr")
+        falls, rises = ((bound != 0.0) & (weights > 0.0) for bound in self.dual_bounds(y))
+        return sp.vstack([unit[falls], -unit[rises]], format="csr")
 
     def dual_value(self, y: Array, weights: Array, theta: Array, scale: float = 1.0) -> Sum:
         """The loss's part of the dual objective, - sum_i weights_i l*(y_i, scale theta_i).

@@ -9,6 +9,7 @@ from math import inf, log2
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import wrightomega, xlog1py, xlogy
 
 from .. import kernels
@@ -163,11 +164,18 @@ class Softmax(LabelLoss):
 
     is_log_likelihood: ClassVar[bool] = True
     linear_tails: ClassVar[bool] = False
+    can_separate: ClassVar[bool] = True
     smoothness: ClassVar[float] = 0.5  # diag(p) - p p' has eigenvalues up to 1/2
     has_cones: ClassVar[bool] = True
 
     def add_cones(self, cones: LossCones) -> None:
         cones.add_softmax()
+
+    def recession(self, y: Array, weights: Array) -> sp.csr_array:
+        """The matrix of ``can_separate``: the score of a row's own class is the largest."""
+        unit = sp.eye_array(len(y), format="csr")[weights > 0.0]
+        is_own = y[weights > 0.0] > 0.0
+        return unit[np.repeat(np.flatnonzero(is_own), self.n_outputs - 1)] - unit[~is_own]
 
     @property
     def evaluator(self) -> SoftmaxEvaluator:

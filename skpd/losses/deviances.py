@@ -34,6 +34,7 @@ class Deviance(Loss):
     has_kinks: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = False
     has_cones: ClassVar[bool] = True
+    can_separate: ClassVar[bool] = True
     power: float  # of the distribution by whose deviance predictions are scored
 
     @property

@@ -350,6 +350,7 @@ class Logistic(MarginLoss):
     """
 
     is_log_likelihood: ClassVar[bool] = True
+    can_separate: ClassVar[bool] = True
     conjugate_domain: ClassVar[Interval] = (-1.0, 0.0)
     linear_tails: ClassVar[bool] = False
     smoothness: ClassVar[float] = 0.25

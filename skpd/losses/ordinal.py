@@ -22,9 +22,11 @@ from math import inf, log, sqrt
 from typing import ClassVar, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from .. import kernels
 from .._floats import EPSILON
+from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Sum
 from ..designs import Design
 from .base import _depth
@@ -85,6 +87,7 @@ class OrdinalLoss(StructuredLossOfRows):
     ignores_constants: ClassVar[bool] = True
     of_classes: ClassVar[bool] = True
     has_thresholds: ClassVar[bool] = True
+    can_separate = attribute_of_part("inner.can_separate")
 
     def __init__(
         self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss
@@ -248,6 +251,17 @@ class OrdinalLoss(StructuredLossOfRows):
         hessian: Array = design.gram(np.sum(second, axis=0), columns, False)
         hessian -= (sums.T / masses) @ sums
         return hessian if np.isfinite(hessian).all() else None
+
+    def recession(self) -> sp.csr_array:
+        """The matrix of ``can_separate``: scores are on their side of each threshold.
+
+        The columns of the thresholds follow those of the scores.
+        """
+        n, m = len(self.weights), self.n_thresholds
+        unit = sp.eye_array(n + m, format="csr")
+        thresholds = unit[n + np.repeat(np.arange(m), len(self.used_rows))]
+        scores = unit[np.tile(self.used_rows, m)]
+        return sp.diags_array(np.ravel(self.signs)) @ (scores - thresholds)
 
     # Dual points
 

@@ -30,6 +30,11 @@ class LossProperties:
         a gradient but no curvature.
     constant_curvature : bool
         Whether l(y, .) is a parabola.
+    can_separate : bool
+        Whether the mean loss may fall for ever along directions u of the predictions, and a method
+        ``recession`` gives the matrix A of those along which no loss rises: of A (u, t) >= 0, with
+        numbers t of the loss itself, such as thresholds. The mean loss falls for ever if an entry
+        is positive (Rockafellar, 1970, Section 8).
     of_labels : bool
         Whether y are labels, -1 and 1, and l(y, z) does not increase with y z.
     of_classes : bool
@@ -93,6 +98,7 @@ class LossProperties:
     quadratic_conjugate: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = True
     constant_curvature: ClassVar[bool] = False
+    can_separate: ClassVar[bool] = False
     conjugate_curvature: ClassVar[float | None] = None
     groups_have_weights: ClassVar[bool] = True
     of_labels: ClassVar[bool] = False

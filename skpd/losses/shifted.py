@@ -82,6 +82,7 @@ class Shifted(Loss):
     quadratic_conjugate = attribute_of_part("inner.quadratic_conjugate")
     groups_have_weights = attribute_of_part("inner.groups_have_weights")
     linear_tails = attribute_of_part("inner.linear_tails")
+    can_separate = attribute_of_part("inner.can_separate")
     constant_curvature = attribute_of_part("inner.constant_curvature")
     is_log_likelihood = attribute_of_part("inner.is_log_likelihood")
     has_decisions = attribute_of_part("inner.has_decisions")

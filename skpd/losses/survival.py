@@ -30,7 +30,7 @@ from math import log, sqrt
 from typing import ClassVar, cast
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 from scipy.special import gammaln, xlogy
 
 from .. import kernels
@@ -298,6 +298,26 @@ class PartialLikelihood(StructuredLossOfRows):
             table *= np.sqrt(marginals)[:, np.newaxis]
             hessian: Array = table.T @ table - sums.T @ sums
         return hessian if np.isfinite(hessian).all() else None
+
+    @property
+    def can_separate(self) -> bool:  # type: ignore[override]
+        return not len(self.entries)  # risk sets of late rows are not inside each other
+
+    def recession(self) -> csr_array:
+        """The matrix of ``can_separate``: no row at risk has a larger score than an event.
+
+        Events of the same time have equal scores. The first one of them is not below the rows
+        before the next event of its stratum, and not below that event.
+        """
+        starts, events = self.starts[:-1][self.terms > 0], np.flatnonzero(self.shares > 0.0)
+        rows, first = np.arange(len(self.used_rows)), events[np.searchsorted(events, starts)]
+        strata = np.searchsorted(self._first, rows, side="right")
+        before = first[np.searchsorted(starts, rows, side="right") - 1]
+        larger = np.concatenate([before[starts[0] :], first[:-1], events])
+        smaller = np.concatenate([rows[starts[0] :], first[1:], before[events]])
+        same = strata[larger] == strata[smaller]
+        unit = eye_array(len(self.weights), format="csr")[self.used_rows]
+        return unit[larger[same]] - unit[smaller[same]]
 
     # Dual points
 
