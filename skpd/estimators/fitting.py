@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
+from itertools import count
 from threading import Event
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -22,6 +23,7 @@ from ..formulation.following import follow
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.offsets import without_none
 from ..formulation.overlapping import Copies
+from ..formulation.separation import CHECKS, separating_features
 from ..formulation.solve_problems import (
     SolverCall,
     dual_coef_of,
@@ -93,14 +95,17 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             part: AbstractContextManager[progress.CallbackContext] = nullcontext(context)
             if several:
                 part = progress.subtask(context, {"estimator": self}, names[k], k, ticks)
+            checks = count(1)
+
+            def on_check(monitor: Monitor) -> bool:
+                ends = next(checks) == CHECKS and separating_features(problems[k], monitor.best)
+                return report(monitor) or bool(ends)
+
             with part as inner:
+                report = self._reporter(inner, task, label, None if several else attributes, stop)
+                seeded = np.random.RandomState(seed)
                 solution = self._solve(
-                    problems[k],
-                    start=starts[k],
-                    random_state=np.random.RandomState(seed),
-                    on_check=self._reporter(
-                        inner, task, label, None if several else attributes, stop
-                    ),
+                    problems[k], start=starts[k], random_state=seeded, on_check=on_check
                 )
                 if solution.interrupted:
                     stop.set()
@@ -245,7 +250,8 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             raise KeyboardInterrupt
         if not np.any(getattr(self, self._weights_attribute)):
             warn(messages.constant_model_message(self._description(), fit.problems, solutions))
-        if not self.converged_:
+        of_fit = self._description(), fit.problems, solutions, labels
+        if not messages.warn_of_separation(*of_fit) and not self.converged_:
             messages.warn_of_gap(self._description(), solutions, labels)
 
     def _description(self) -> messages.Description:
@@ -258,6 +264,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             self._wording,
             self._path_parameter,
             frozenset(names),
+            getattr(self, "feature_names_in_", None),
         )
 
     def _best_point(self, monitor: Monitor) -> Point:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._typing import Indices
 from .._warn import warn
 from ..certificates import Certificate
 from ..problems import Problem, Solution
+from .separation import MOST_NAMES, separating_features
 
 SMALLER = 0.1  # the ratio of an alpha to try to the one from which on 0 is optimal
 # the share of the objective of the best constant above which a model is no better: unpenalised
@@ -49,6 +51,8 @@ class Description:
         The parameter from a value of which on 0 is optimal.
     loss_names : frozenset of str
         The names that the parameter ``loss`` takes.
+    feature_names : sequence of str or None
+        The names of the features, where they have names.
     """
 
     estimator_name: str
@@ -56,6 +60,13 @@ class Description:
     wording: Wording
     path_parameter: str
     loss_names: frozenset[str]
+    feature_names: Sequence[str] | None = None
+
+    def names_of(self, features: Indices) -> str:
+        """The names or indices of some features, in words."""
+        names = self.feature_names
+        words = [f"feature {j}" if names is None else repr(str(names[j])) for j in features]
+        return ", ".join([*words[:MOST_NAMES], "others"][: len(words)])
 
 
 def warn_of_gap(
@@ -84,6 +95,26 @@ def warn_of_gap(
         f"{worst.gap:.2e} above the optimum. {advice}.",
         ConvergenceWarning,
     )
+
+
+def warn_of_separation(
+    description: Description, problems: Sequence[Problem], solutions: Sequence[Solution],
+    labels: list[str] | None,
+) -> bool:  # fmt: skip
+    """Warn of unpenalised features without optimal coefficients; whether there are any."""
+    separated = list(map(separating_features, problems, solutions))
+    for label, sets in zip(labels or [""], separated, strict=True):
+        if sets:
+            features = "; ".join(description.names_of(features) for features in sets)
+            warn(
+                f"{description.estimator_name} has no optimum{label and f' for {label}'}: "
+                f"features without a penalty separate the targets: {features}. Their coefficients "
+                "grow for ever, and show only where the solver stopped. Give them a penalty (a "
+                "small alpha or positive penalty_weights) or leave them out. A level whose rows "
+                "are all of one class, or whose counts are all 0, may be joined with another.",
+                ConvergenceWarning,
+            )
+    return any(separated)
 
 
 def _shortfall(certificate: Certificate, tol: float) -> str:
