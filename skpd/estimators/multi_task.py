@@ -133,12 +133,12 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
         return FormulatedProblems(whole, y, [problem])
 
     def _fitted_problems(self, X, y, sample_weight, offset=None) -> list[Problem]:
-        tasks = None if self.tasks is None else self.tasks_
-        problems = super()._fitted_problems(X, y, sample_weight, offset)
-        if tasks is not None and not np.array_equal(tasks, self.tasks_):
+        fitted = self._as_fitted()
+        problems = fitted._problems(X, y, sample_weight, offset).problems
+        if self.tasks is not None and not np.array_equal(fitted.tasks_, self.tasks_):
             raise ValueError(
-                f"X must hold the tasks that {type(self).__name__} was fitted with, {tasks!r}, "
-                f"got {self.tasks_!r}."
+                f"X must hold the tasks that {type(self).__name__} was fitted with, "
+                f"{self.tasks_!r}, got {fitted.tasks_!r}."
             )
         return problems
 
