@@ -228,6 +228,13 @@ class PartialLikelihood:
 
     def _matrix(self, maths):
         """The shares of rows in each sum, times their weights, and the weights of the sums."""
+        if maths is not FLOATS:
+            return self._made(maths)
+        if not hasattr(self, "_floats"):
+            object.__setattr__(self, "_floats", self._made(maths))
+        return self._floats
+
+    def _made(self, maths):
         s = maths.number(self.weights)
         total = maths.total(s)
         one = maths.number([1.0])[0]
