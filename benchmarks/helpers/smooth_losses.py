@@ -203,7 +203,7 @@ class PartialLikelihood:
     A row is at risk from its entry, excluded, to its exit, with the rows of its stratum. With
     Efron's method the l-th of d tied events leaves the share l / d of them out of its sum, with
     the mean of their weights; with Breslow's none. sum_i c_i log(s_i) over the events is taken
-    off, so that a weight without ties counts as repeated rows.
+    off, so that a weight without ties counts as repeated rows; a constant keeps the value above 0.
     """
 
     entry: np.ndarray
@@ -265,7 +265,25 @@ class PartialLikelihood:
         z, _, _, mass, own, s, S = self._sums(Z, maths)
         used = self.happens
         logs = maths.log(s[used])
-        return maths.total(mass * maths.log(S)) - maths.total(own[used] * (z[used] + logs))
+        value = maths.total(mass * maths.log(S)) - maths.total(own[used] * (z[used] + logs))
+        return value + self._raised(own, maths)
+
+    def _raised(self, own, maths):
+        """What keeps Efron's sums of events with unequal weights from being negative.
+
+        Of d events of weights c at a time, which alone are at risk, C log C - sum c log(c) +
+        C (log(d!) / d - log(d)) is a lower bound.
+        """
+        raised = own[:1].sum() * 0
+        for _, tied, step, d in self.terms:
+            if d > 1 and not step:
+                c = own[tied]
+                total = maths.total(c)
+                shares = -maths.total(c * maths.log(c / total))
+                logs = maths.log(maths.number(np.arange(1.0, d + 1.0)))
+                least = shares + total * (maths.total(logs) / d - logs[-1])
+                raised = raised + max(-least, least * 0)
+        return raised
 
     def gradient(self, Z, maths):
         _, e, M, mass, own, _, S = self._sums(Z, maths)
