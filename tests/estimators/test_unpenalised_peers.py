@@ -8,8 +8,15 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from statsmodels.genmod import families
 
-from skpd import ElasticNetPD, GammaPD, LassoPDCertified, LogisticPD, PdproxRegressor, PoissonPD
-from skpd import TweediePD
+from skpd import (
+    ElasticNetPD,
+    GammaPD,
+    LassoPDCertified,
+    LogisticPD,
+    PdproxRegressor,
+    PoissonPD,
+    TweediePD,
+)
 
 TOL = 1e-12
 FAMILIES = {
