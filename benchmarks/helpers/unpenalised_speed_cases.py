@@ -336,13 +336,14 @@ def coxnet_case(name, free, path, rows):
 
 def _largest_alpha(A, times, event, factors):
     """The least alpha at which the free features alone are the optimum."""
-    from benchmarks.helpers.newton_optimum import optimum
+    from sksurv.linear_model import CoxPHSurvivalAnalysis
+    from sksurv.util import Surv
 
     loss, free = likelihood(times, event, efron=False), factors == 0.0
     w = np.zeros(A.shape[1])
     if free.any():
-        problem = SmoothProblem(A[:, free], loss)
-        w[free] = np.array(optimum(problem)[0][:, 0], dtype=float)
+        model = CoxPHSurvivalAnalysis(alpha=0, ties="breslow", tol=1e-12)
+        w[free] = model.fit(A[:, free], Surv.from_arrays(event, times)).coef_
     gradient = A.T @ loss.gradient((A @ w)[:, None], FLOATS)[:, 0]
     return float(np.max(np.abs(gradient[~free])))
 
