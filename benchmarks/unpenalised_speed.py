@@ -1,0 +1,164 @@
+"""Models without a penalty beside those made for them, on the data that these carry.
+
+statsmodels' GLM, Logit, MNLogit and PHReg on its own data sets, lifelines' and scikit-survival's
+Cox models on theirs, a path of Coxnet with free features and one of its alphas, and glum on a
+generated table of policies. OrderedModel has another likelihood than OrdinalPD, and is timed to
+the accuracy of its own.
+
+The time of each is that of its loosest tolerance whose objective, evaluated here, is within 1e-6
+of the best one known as a share of that of the best constant prediction: seconds of the processor,
+the least of several fits. ``--profile`` shows where the time goes of models that are slower than
+another.
+"""
+
+import argparse
+import cProfile
+import pstats
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.helpers.unpenalised_speed_cases import CASES
+
+ACCURACY = 1e-6  # of the objective of the best constant prediction
+TOLERANCES = tuple(10.0**-k for k in range(2, 13))
+BUDGET = 1.0  # seconds in which fits are repeated
+SHOWN, PROFILED = 15, 20  # functions of a profile, and fits
+
+
+@dataclass
+class Race:
+    """The fits of one contender at tolerances from loose to tight."""
+
+    name: str
+    fit: Callable
+    runs: list = field(default_factory=list)
+    failure: str = ""
+
+    def run(self, tolerances, reached):
+        """Fits at tolerances until one is accurate enough, or changes nothing."""
+        for tol in tolerances:
+            try:
+                seconds, coef = least_seconds(lambda tol=tol: self.fit(tol))
+            except Exception as error:  # of another library: shown in the table
+                self.failure = f"{type(error).__name__}: {str(error).splitlines()[0]}"[:90]
+                return
+            self.runs.append((seconds, coef, tol))
+            if reached(coef):
+                return
+
+
+def least_seconds(fit):
+    """The least seconds of a few fits, and the last model's coefficients."""
+    seconds, begin = [], time.perf_counter()
+    while len(seconds) < 2 or (len(seconds) < 20 and time.perf_counter() - begin < BUDGET):
+        start = time.process_time()
+        coef = fit()
+        seconds.append(time.process_time() - start)
+        if seconds[-1] > 20.0:
+            break
+    return min(seconds), coef
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The ratios of a case and what to profile."""
+
+    title: str
+    ratios: dict[str, float]
+    fit: Callable
+    tol: float
+
+
+def best_known(case):
+    """The smallest objective of any contender with a tolerance of 1e-10."""
+    values = []
+    for fit in (case.fit, *case.peers.values()):
+        try:
+            values.append(case.objective(fit(1e-10)))
+        except Exception:
+            continue  # its failure is shown in its race
+    return min(values)
+
+
+def run_case(case):
+    """Let skpd and its peers at a case and print a line for each peer."""
+    best, unit = best_known(case), max(case.constant, 1e-12)
+
+    def distance(coef):
+        return (case.objective(coef) - best) / unit
+
+    def reached(coef):
+        return distance(coef) <= ACCURACY
+
+    ours = Race("skpd", case.fit)
+    ours.run(TOLERANCES, reached)
+    if ours.failure:
+        print(f"{case.title:42} {ours.failure}", flush=True)
+        return None
+    seconds, coef, tol = ours.runs[-1]
+    own, ratios = f"{seconds * 1e3:10.2f} ms ({distance(coef):8.1e}, tol {tol:g})", {}
+    for name, fit in case.peers.items():
+        peer = Race(name, fit)
+        accurate = case.objective_of.get(name, reached)
+        peer.run(TOLERANCES, accurate)
+        if peer.failure:
+            print(f"{case.title:42} {name:22} {peer.failure}", flush=True)
+            continue
+        other, theirs, their_tol = peer.runs[-1]
+        ratios[name] = other / seconds if accurate(theirs) else np.inf
+        far = distance(theirs) if accurate is reached else np.nan
+        print(
+            f"{case.title:42} {name:22}{own}{other * 1e3:10.2f} ms ({far:8.1e}, "
+            f"tol {their_tol:g}){ratios[name]:9.2f}",
+            flush=True,
+        )
+    return Outcome(case.title, ratios, case.fit, tol)
+
+
+def profile(outcome):
+    """Print where the time of a fit goes."""
+    outcome.fit(outcome.tol)
+    profiler = cProfile.Profile(time.process_time)
+    profiler.enable()
+    for _ in range(PROFILED):
+        outcome.fit(outcome.tol)
+    profiler.disable()
+    print(f"\n{outcome.title}, {PROFILED} fits")
+    stats = pstats.Stats(profiler).strip_dirs()
+    stats.sort_stats("tottime").print_stats(SHOWN)
+    stats.sort_stats("cumtime").print_stats(3 * SHOWN)
+
+
+def main(arguments=()):
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks unpenalised_speed", description=__doc__
+    )
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--rows", type=int, default=680_000, help="of the table of policies")
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    print(f"{'model and data':42} {'peer':22}{'skpd':>35}{'peer':>35}{'ratio':>9}")
+    outcomes = [run_case(CASES[name](options.rows)) for name in options.cases]
+    ratios = [
+        (ratio, f"{outcome.title}, {name}")
+        for outcome in outcomes
+        if outcome is not None
+        for name, ratio in outcome.ratios.items()
+    ]
+    finite = [ratio for ratio, _ in ratios if np.isfinite(ratio)]
+    slower = sorted(pair for pair in ratios if pair[0] < 1.0)
+    if finite:
+        mean = float(np.exp(np.mean(np.log(finite))))
+        print(f"{len(ratios)} ratios, geometric mean {mean:.2f}, {len(slower)} below 1")
+    for ratio, title in slower:
+        print(f"   {ratio:.2f}  {title}")
+    if options.profile:
+        for outcome in outcomes:
+            if outcome is not None and min(outcome.ratios.values(), default=np.inf) < 1.0:
+                profile(outcome)
+    raise SystemExit(1 if slower else 0)
