@@ -25,7 +25,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from .._floats import EPSILON
-from .._typing import Array, Indices, Numbers, Sum
+from .._typing import Array, Indices, Sum
 from ..designs import Design
 from .properties import LossProperties
 
@@ -233,15 +233,18 @@ class StructuredLossOfRows(StructuredLoss):
         scores: Array = np.ascontiguousarray(z[self.used_rows])
         return scores if self.offset is None else scores + self.offset
 
-    def _stratum_means(self, values: Array) -> Numbers:
-        """The means over the rows whose scores the loss compares with each other."""
-        return float(np.mean(values))
+    @property
+    def _components(self) -> Indices:
+        """The part of each row, in any of which a constant does not matter; -1 for no part."""
+        return np.zeros(len(self.used_rows), dtype=np.int64)
 
     def without_means(self, table: Array) -> Array:
-        """The columns of a table less the means, which do not matter, and 0 without weight."""
-        centred = np.zeros(table.shape, order="F")
+        """The columns of a table less their means, which do not matter, and 0 in other rows."""
+        parts, centred = self._components, np.zeros(table.shape, order="F")
+        counts = np.maximum(np.bincount(parts + 1), 1)
         for column, out in zip(table[self.used_rows].T, centred.T, strict=True):
-            out[self.used_rows] = column - self._stratum_means(column)
+            means = np.bincount(parts + 1, column) / counts
+            out[self.used_rows] = np.where(parts >= 0, column - means[parts + 1], 0.0)
         return centred
 
     def _rows(self, values: Array) -> Array:

@@ -26,6 +26,7 @@ event, or the events with their weights if there are several.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import log, sqrt
 from typing import ClassVar, cast
 
@@ -189,6 +190,26 @@ class PartialLikelihood(StructuredLossOfRows):
         d, C = counts[tied], np.bincount(groups, c)[tied]
         minima = np.bincount(groups, -xlogy(c, c))[tied] + xlogy(C, C)
         return minima + C * (gammaln(d + 1.0) / d - np.log(d)) if self.efron else minima
+
+    @cached_property
+    def _components(self) -> Indices:
+        """The rows that risk sets connect, directly or by others; -1 for those in no risk set."""
+        events = np.flatnonzero(self.terms)  # the groups with events
+        rows = np.arange(len(self.used_rows))
+        begin = self.entries
+        if not len(begin):  # the first group of the stratum
+            stratum = np.searchsorted(self._first, rows, side="right") - 1
+            begin = np.searchsorted(self.starts, self._first)[stratum]
+        group = np.searchsorted(self.starts, rows, side="right") - 1
+        first, last = np.searchsorted(events, begin), np.searchsorted(events, group, "right") - 1
+        at_risk = first <= last
+        # how many rows are in two risk sets that follow each other
+        size = len(events) + 1
+        shared = np.bincount(first[at_risk], minlength=size) - np.bincount(
+            last[at_risk], minlength=size
+        )
+        parts = np.cumsum(np.append(0, np.cumsum(shared)[:-2] == 0))
+        return np.where(at_risk, parts[last], -1)
 
     # The loss
 

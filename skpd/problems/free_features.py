@@ -40,7 +40,7 @@ class Dependence(NamedTuple):
     factors : ndarray of shape (n_kept, n_nearly)
         The factors of these combinations, preceded by a row of those of the constant.
     others : list of int
-        All combinations, up to rounding and in exact arithmetic, without columns of zeros.
+        All combinations, up to rounding and in exact arithmetic.
     all_factors : ndarray of shape (n_kept, n_others)
         The factors of all combinations.
     """
@@ -136,10 +136,12 @@ def dependence_of_factor(
         if left > max(tol * centred, 8.0 * precision * sizes[j]):
             basis = np.column_stack([basis, v / left])
             kept.append(j)
-        elif sizes[j] > 0.0:
+        else:
             others.append(j)
     factors = cast(Array, np.linalg.lstsq(R[:, kept], R[:, others], rcond=None)[0])
-    nearly = [k for k, j in enumerate(others) if not is_exact(kept, j, factors[:, k])]
+    nearly = [
+        k for k, j in enumerate(others) if sizes[j] > 0.0 and not is_exact(kept, j, factors[:, k])
+    ]
     if not ones:
         factors = np.vstack([np.zeros(len(others)), factors])
     others = [j - ones for j in others]
