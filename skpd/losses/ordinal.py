@@ -341,8 +341,8 @@ class OrdinalLoss(StructuredLossOfRows):
         scaled, n = scale * table, len(self.shares)
         conjugates = self.inner._phi_conjugate(np.ravel(scaled)).reshape(scaled.shape)
         value = -float(np.sum(conjugates @ self.shares))
-        # slopes of the logistic conjugate times theta are at most a few times their sizes
-        slope = 1.0 if self.inner.linear_conjugate else 40.0
+        # the logistic conjugate has slopes of log(1 - theta) and of conjugate / theta at most
+        slope = 1.0 if self.inner.linear_conjugate else np.where(scaled < -0.99, 40.0, 5.0)
         sizes = float(np.sum((np.abs(conjugates) + slope * np.abs(scaled)) @ self.shares))
         rounding = 2.0 * (_depth(n) + ROUNDINGS + self.n_thresholds) * EPSILON * sizes
         if self.offset is not None:

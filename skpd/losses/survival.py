@@ -38,10 +38,10 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Indices, Numbers, Sum
 from ..designs import Design
+from .risk_set_hessians import risk_set_hessian
 from .structured import StructuredDual, StructuredLossOfRows
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
-LARGEST_CANCELLATION = 1e-6  # relative error of the sums of a Hessian, which no proof needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,16 +192,21 @@ class PartialLikelihood(StructuredLossOfRows):
         return minima + C * (gammaln(d + 1.0) / d - np.log(d)) if self.efron else minima
 
     @cached_property
+    def groups_at_risk(self) -> tuple[Indices, Indices]:
+        """The first and the last group in whose risk set each row is."""
+        rows = np.arange(len(self.used_rows))
+        first = self.entries
+        if not len(first):  # that of the stratum
+            stratum = np.searchsorted(self._first, rows, side="right") - 1
+            first = np.searchsorted(self.starts, self._first)[stratum]
+        return first, np.searchsorted(self.starts, rows, side="right") - 1
+
+    @cached_property
     def _components(self) -> Indices:
         """The rows that risk sets connect, directly or by others; -1 for those in no risk set."""
         events = np.flatnonzero(self.terms)  # the groups with events
-        rows = np.arange(len(self.used_rows))
-        begin = self.entries
-        if not len(begin):  # the first group of the stratum
-            stratum = np.searchsorted(self._first, rows, side="right") - 1
-            begin = np.searchsorted(self.starts, self._first)[stratum]
-        group = np.searchsorted(self.starts, rows, side="right") - 1
-        first, last = np.searchsorted(events, begin), np.searchsorted(events, group, "right") - 1
+        first, last = self.groups_at_risk
+        first, last = np.searchsorted(events, first), np.searchsorted(events, last, "right") - 1
         at_risk = first <= last
         # how many rows are in two risk sets that follow each other
         size = len(events) + 1
@@ -277,48 +282,8 @@ class PartialLikelihood(StructuredLossOfRows):
         return value, self._rows(marginals - self.shares), self._rows(marginals)
 
     def hessian(self, z: Array, design: Design, columns: Indices) -> Array | None:
-        """The Hessian of the loss in the coefficients of some columns.
-
-        It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
-        products of mean rows from the diagonal bound. None where scores differ so much that
-        sums underflow, or that differences of sums with and without late rows cancel.
-        """
-        u, table = self._shifted(z), design.table(columns)[self.used_rows]
-        log_sums, _, _ = self.sets.log_sums(u)
-        marginals = self.sets.marginals(u, log_sums)
-        shift = float(np.max(u + self.log_s))
-        heights = np.exp(u + self.log_s - shift)
-        rows = heights[:, np.newaxis] * table
-        starts, terms = self.starts[:-1], self.terms
-        distinct = len(starts) == len(rows)  # no two rows have the same time
-        sums = rows if distinct else np.add.reduceat(rows, starts, axis=0)
-        if len(self.entries):  # late rows are in no sum before their entry
-            late = np.flatnonzero(self.last[self.entries - 1] == 0)
-            shape, places = (len(starts), len(rows)), (self.entries[late] - 1, late)
-            sums -= csr_array((np.ones(len(late)), places), shape=shape) @ rows
-        np.cumsum(sums[::-1], axis=0, out=sums[::-1])
-        if np.sum(self.last) > 1:  # the sums of other strata are not of the risk set
-            ends = np.flatnonzero(self.last)
-            beyond = np.vstack([sums[ends[:-1] + 1], np.zeros((1, table.shape[1]))])
-            sums -= beyond[np.cumsum(self.last) - self.last]
-        groups = np.repeat(np.arange(len(terms)), terms)  # of each term
-        if len(self.entries):
-            later = np.cumsum(np.add.reduceat(heights, starts)[::-1])[::-1][groups]
-            if np.any(EPSILON * later > LARGEST_CANCELLATION * np.exp(log_sums - shift)):
-                return None
-        counts = terms[groups]
-        weights = np.add.reduceat(self.shares, starts)[groups] / counts
-        sums = sums[groups]
-        if self.sets.max_terms > 1:
-            rows[self.shares == 0.0] = 0.0
-            tied = np.add.reduceat(rows, starts, axis=0)[groups]
-            first = (np.cumsum(terms) - terms)[groups]
-            sums -= ((np.arange(len(sums)) - first) / counts)[:, np.newaxis] * tied
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums *= (np.sqrt(weights) * np.exp(shift - log_sums))[:, np.newaxis]
-            table *= np.sqrt(marginals)[:, np.newaxis]
-            hessian: Array = table.T @ table - sums.T @ sums
-        return hessian if np.isfinite(hessian).all() else None
+        table = design.table(columns)[self.used_rows]
+        return risk_set_hessian(self, self._shifted(z), table)
 
     @property
     def can_separate(self) -> bool:  # type: ignore[override]

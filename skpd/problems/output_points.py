@@ -106,6 +106,10 @@ class ClassTilt(NamedTuple):
     theta: Array  # of shape (n_samples, n_classes)
 
     @property
+    def n_rows(self) -> int:
+        return len(self.table)
+
+    @property
     def _weights(self) -> Array:
         return np.ascontiguousarray(self.rows.weights[:: self.rows.n_outputs])
 

@@ -101,6 +101,10 @@ class ScoreTilt(NamedTuple):
     rows: "RowsOfScores"  # with these columns as design
     dual: RiskDual
 
+    @property
+    def n_rows(self) -> int:
+        return self.dual.loss.n_scores
+
     def sums(self) -> tuple[Array, Array]:
         sums, errors = StructuredPoint(self.rows, self.dual).products(precise=True)
         weights, theta = self.rows.loss.weights, self.dual.theta

@@ -18,11 +18,16 @@ from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
+from .._floats import EPSILON
 from .._typing import Array
 
-MOST_STEPS = 30  # most Newton steps; one to three are usual
+MOST_STEPS = 50  # most Newton steps; one to three are usual
+HALVINGS = 20  # most of a step after which a slope did not decrease
+QUADRATIC = 0.1  # changes of scores from which on steps decrease
 SMALL = 1e-14  # changes of scores that are rounding errors
-CERTAIN = 1e-8  # an eigenvalue of a scaled Hessian above it is not a rounding error
+CERTAIN = 1e-8  # a least eigenvalue of a scaled Hessian with which inverses are precise
+ROUNDING = 8.0 * EPSILON  # of each row, in a sum over the rows
+DIFFERENCES = 2e-11  # more of it where sums are differences (`skpd.losses.survival`)
 HESSIANS = 2.0  # bounds the ratio of the computed and the exact Hessian, if it is certain
 
 
@@ -35,10 +40,15 @@ class Tilt(Protocol):
     def sums(self) -> tuple[Array, Array]:
         """The gradient g, with bounds on its errors."""
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
     def hessian(self) -> tuple[Array, Array] | None:
         """The Hessian H, and a diagonal matrix above it whose entries are sums of its terms.
 
-        The rounding errors of H are relative to the latter. None where numbers overflow.
+        The rounding errors of H, at most `ROUNDING` a row, are relative to the latter. None where
+        numbers overflow.
         """
 
     def largest_score(self, t: Array) -> float:
@@ -57,18 +67,23 @@ def tilted(tilt: T) -> tuple[T, float] | None:
     The distance bounds the norm in H, anywhere between them, of the t that leads to the latter:
     the root of the sum of the variances of the changes of scores. None where there is no proof.
     """
-    last = np.inf
+    (sums, errors), last = tilt.sums(), np.inf
     for _ in range(MOST_STEPS):
         hessian = tilt.hessian()
-        if hessian is None or (inverse := _inverse(*hessian)) is None:
+        if hessian is None or (inverse := _inverse(*hessian, tilt.n_rows)) is None:
             return None
-        sums, errors = tilt.sums()
         step = inverse @ sums
         size = tilt.largest_score(step)
         if not SMALL < size < last:
             break
-        last = size if size < 1.0 else np.inf
-        tilt = tilt.moved(step / max(size, 1.0))
+        last = size if size < QUADRATIC else np.inf
+        for _ in range(HALVINGS):
+            moved = tilt.moved(step)
+            (next_sums, errors), slope = moved.sums(), abs(float(step @ sums))
+            if abs(float(step @ next_sums)) <= 0.75 * slope:
+                break
+            step *= 0.5
+        tilt, sums = moved, next_sums
     else:
         return None
     largest = np.abs(sums) + errors
@@ -78,12 +93,12 @@ def tilted(tilt: T) -> tuple[T, float] | None:
     return (tilt, 2.0 * q * (1.0 + 2.0 * changed)) if changed <= 0.5 else None
 
 
-def _inverse(hessian: Array, diagonal: Array) -> Array | None:
+def _inverse(hessian: Array, diagonal: Array, n_rows: int) -> Array | None:
     """The inverse of a Hessian, or None where rounding errors may change it by half."""
     sizes = np.sqrt(diagonal)
     if not np.all(sizes > 0.0):
         return None
     values, vectors = np.linalg.eigh(hessian / np.outer(sizes, sizes))
-    if not values[0] > CERTAIN:
+    if not values[0] > max(CERTAIN, 2.0 * len(values) * (n_rows * ROUNDING + DIFFERENCES)):
         return None
     return (vectors / values) @ vectors.T / np.outer(sizes, sizes)

@@ -11,6 +11,7 @@ from scipy.optimize import approx_fprime
 
 from skpd import kernels
 from skpd.designs import Design
+from skpd.losses import risk_set_hessians
 from skpd.losses.survival import PartialLikelihood
 
 N, D, EPSILON = 150, 4, 2.0**-52
@@ -342,7 +343,7 @@ def test_rows_that_enter_before_all_events_are_not_late(rng):
     assert_array_equal(between.derivatives(np.array([0.3, 0.0, 9.0]))[2][2], 0.0)
 
 
-def test_sums_that_would_cancel(rng):
+def test_sums_that_would_cancel(rng, monkeypatch):
     """At the first events few rows are at risk, and one that enters later is e^60 as large."""
     time = np.array([1.0, 2.0, 3.0, 4.0])
     entry, event = np.array([0.0, 0.0, 2.0, 2.5]), np.ones(4, bool)
@@ -354,4 +355,35 @@ def test_sums_that_would_cancel(rng):
     q = np.array([np.e, 1.0]) / (1.0 + np.e)
     marginals = [p[0], p[1] + 1.0, q[0], q[1] + 1.0]
     assert_allclose(loss.derivatives(z)[2], marginals, rtol=1e-14)
-    assert loss.hessian(z, Design(rng.normal(size=(4, 2))), np.arange(2)) is None
+    X = rng.normal(size=(4, 2))
+    spread = p[0] * p[1] * np.outer(X[1] - X[0], X[1] - X[0])
+    spread += q[0] * q[1] * np.outer(X[3] - X[2], X[3] - X[2])
+    assert_allclose(4.0 * loss.hessian(z, Design(X), np.arange(2)), spread, rtol=1e-13)
+    monkeypatch.setattr(risk_set_hessians, "MOST_PAIRS", 15)
+    assert loss.hessian(z, Design(X), np.arange(2)) is None
+
+
+def test_parts_that_risk_sets_do_not_connect():
+    """Rows that leave before any event, and those that enter after all before have left."""
+    time = np.array([0.5, 1.0, 2.0, 4.0, 5.0, 6.0])
+    entry = np.array([0.0, 0.0, 0.0, 3.0, 3.0, 5.5])
+    event = np.array([False, True, True, True, True, False])
+    loss = PartialLikelihood(time, event, np.ones(6), np.zeros(6, int), entry=entry)
+    table = np.column_stack([np.arange(6.0) ** 2, [5.0, 1.0, 1.0, 2.0, 2.0, 9.0]])
+    expected = [[0.0, 0.0], [-1.5, 0.0], [1.5, 0.0], [-3.5, 0.0], [3.5, 0.0], [0.0, 0.0]]
+    assert_array_equal(loss.without_means(table), expected)
+    nobody_late = PartialLikelihood(time, event, np.ones(6), np.array([0, 0, 0, 1, 1, 1]))
+    centred = table[:, 0] - np.array([0.0, 2.5, 2.5, 50 / 3, 50 / 3, 50 / 3])
+    assert_allclose(nobody_late.without_means(table)[:, 0], np.append(0.0, centred[1:]))
+
+
+def test_the_hessian_of_strata_whose_scores_are_far_apart(rng):
+    time, strata = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0]), np.array([0, 0, 0, 1, 1, 1])
+    loss = PartialLikelihood(time, np.ones(6, bool), np.ones(6), strata)
+    X, z = rng.normal(size=(6, 2)), np.array([30.0, 0.0, 1.0, 0.0, 60.0, -60.0])
+    hessian = np.zeros((2, 2))
+    for at_risk in ([0, 1, 2], [1, 2], [2], [3, 4, 5], [4, 5], [5]):
+        p = np.exp(z[at_risk] - np.max(z[at_risk]))
+        centred = X[at_risk] - (p / np.sum(p)) @ X[at_risk]
+        hessian += (p / np.sum(p) * centred.T) @ centred
+    assert_allclose(6.0 * loss.hessian(z, Design(X), np.arange(2)), hessian, rtol=1e-12, atol=1e-15)

@@ -51,7 +51,7 @@ def test_probabilities_of_classes(small, rng, monkeypatch):
     )
     point = problem.feasible_point(np.ravel(rng.dirichlet(np.full(K, 40.0), N) - labels))
     near = problem.balanced(point, None)
-    assert (near.distance > 1e-3) == (small > 1e-3)
+    assert (near.distance > 1e-4) == (small > 1e-3)
     p = np.reshape(near.theta, (N, K)) + labels
     t = root(lambda t: softmax_at(X, y, np.full(N, 1.0 / N), p, t)[1], (K - 1) * len(FREE))
     exact, _ = softmax_at(X, y, np.full(N, 1.0 / N), p, list(t))

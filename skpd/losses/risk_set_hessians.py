@@ -1,0 +1,79 @@
+"""Hessians of the partial likelihood: covariances of the rows at risk (`risk_set_hessian`)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from .._floats import EPSILON
+from .._typing import Array, Indices
+
+if TYPE_CHECKING:
+    from .survival import PartialLikelihood
+
+MOST_PAIRS = 1e7  # of a term and a row, for a table of 80 MB
+LARGEST_CANCELLATION = 1e-11  # relative error of the sums of a Hessian
+
+
+def risk_set_hessian(loss: "PartialLikelihood", u: Array, table: Array) -> Array | None:
+    """The Hessian of the loss in the coefficients of some columns, at scores in order.
+
+    It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
+    products of mean rows from the diagonal bound. None where scores differ so much that
+    sums underflow, or that differences of sums of many rows, late or of other strata, cancel.
+    """
+    log_sums, _, _ = loss.sets.log_sums(u)
+    marginals = loss.sets.marginals(u, log_sums)
+    shift = float(np.max(u + loss.log_s))
+    heights = np.exp(u + loss.log_s - shift)
+    rows = heights[:, np.newaxis] * table
+    starts, terms = loss.starts[:-1], loss.terms
+    distinct = len(starts) == len(rows)  # no two rows have the same time
+    sums = rows if distinct else np.add.reduceat(rows, starts, axis=0)
+    if len(loss.entries):  # late rows are in no sum before their entry
+        late = np.flatnonzero(loss.last[loss.entries - 1] == 0)
+        shape, places = (len(starts), len(rows)), (loss.entries[late] - 1, late)
+        sums -= csr_array((np.ones(len(late)), places), shape=shape) @ rows
+    np.cumsum(sums[::-1], axis=0, out=sums[::-1])
+    if np.sum(loss.last) > 1:  # the sums of other strata are not of the risk set
+        ends = np.flatnonzero(loss.last)
+        beyond = np.vstack([sums[ends[:-1] + 1], np.zeros((1, table.shape[1]))])
+        sums -= beyond[np.cumsum(loss.last) - loss.last]
+    groups = np.repeat(np.arange(len(terms)), terms)  # of each term
+    counts, first = terms[groups], (np.cumsum(terms) - terms)[groups]
+    weights = np.add.reduceat(loss.shares, starts)[groups] / counts
+    shares = (np.arange(len(groups)) - first) / counts  # of tied events that are left out
+    cancels = False
+    if len(loss.entries) or np.sum(loss.last) > 1:
+        later = np.cumsum(np.add.reduceat(heights, starts)[::-1])[::-1][groups]
+        smallest = EPSILON / LARGEST_CANCELLATION * later
+        cancels = bool(np.any(np.exp(log_sums - shift) < smallest))
+    if cancels and len(groups) * len(u) > MOST_PAIRS:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        if cancels:
+            sums = _mean_rows(loss, u, log_sums, groups, shares, table)
+            sums *= np.sqrt(weights)[:, np.newaxis]
+        else:
+            sums = sums[groups]
+            if loss.sets.max_terms > 1:
+                rows[loss.shares == 0.0] = 0.0
+                tied = np.add.reduceat(rows, starts, axis=0)[groups]
+                sums -= shares[:, np.newaxis] * tied
+            sums *= (np.sqrt(weights) * np.exp(shift - log_sums))[:, np.newaxis]
+        table *= np.sqrt(marginals)[:, np.newaxis]
+        hessian: Array = table.T @ table - sums.T @ sums
+    return hessian if np.isfinite(hessian).all() else None
+
+
+def _mean_rows(
+    loss: "PartialLikelihood", u: Array, log_sums: Array, groups: Indices, shares: Array,
+    table: Array,
+) -> Array:  # fmt: skip
+    """The mean rows of all terms, by all pairs of a term and a row."""
+    group, (first, last) = groups[:, np.newaxis], loss.groups_at_risk
+    at_risk = (first <= group) & (group <= last)
+    logs = np.where(at_risk, u + loss.log_s - log_sums[:, np.newaxis], -np.inf)
+    tied = (group == last) & (loss.shares > 0.0)
+    means: Array = (np.exp(logs) * (1.0 - shares[:, np.newaxis] * tied)) @ table
+    return means
