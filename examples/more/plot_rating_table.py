@@ -31,7 +31,7 @@ own, others = np.split(np.random.default_rng(1).permutation(7874), [2000])
 # Age at entry becomes splines. Of sex, class and year of entry the encoder drops
 # a base level, which the factors of the others refer to. The ``penalty_weights``
 # take age and sex out of the penalty by their names, and `PathCV` chooses its
-# weight for the rest. The offset is the logarithm of the exposure.
+# weight for the rest. The exposure of a person is the number of years.
 
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
@@ -47,7 +47,7 @@ columns = make_column_transformer(
 counts = PoissonPD(penalty_weights={"age_*": 0, "sex_*": 0})
 model = make_pipeline(track_columns(columns), counts)
 search = PathCV(model, alphas=10, eps=1e-3)
-search.fit(people.iloc[own], seen["death"][own], offset=np.log(exposure[own]))
+search.fit(people.iloc[own], seen["death"][own], exposure=exposure[own])
 print(search.best_estimator_[-1].certificate_)
 
 # %%
