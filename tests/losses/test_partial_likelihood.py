@@ -387,4 +387,5 @@ def test_the_hessian_of_strata_whose_scores_are_far_apart(rng):
         p = np.exp(z[at_risk] - np.max(z[at_risk]))
         centred = X[at_risk] - (p / np.sum(p)) @ X[at_risk]
         hessian += (p / np.sum(p) * centred.T) @ centred
-    assert_allclose(6.0 * loss.hessian(z, Design(X), np.arange(2)), hessian, rtol=1e-12, atol=1e-15)
+    computed = 6.0 * loss.hessian(z, Design(X), np.arange(2))
+    assert_allclose(computed, hessian, rtol=1e-12, atol=1e-15)
