@@ -1,21 +1,35 @@
 """Hessians of the partial likelihood: covariances of the rows at risk (`risk_set_hessian`)."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-
-if TYPE_CHECKING:
-    from .survival import PartialLikelihood
 
 MOST_PAIRS = 1e7  # of a term and a row, for a table of 80 MB
 LARGEST_CANCELLATION = 1e-11  # relative error of the sums of a Hessian
 
 
-def risk_set_hessian(loss: "PartialLikelihood", u: Array, table: Array) -> Array | None:
+class RowsAtRisk(Protocol):
+    """The rows with weights in the order of strata and times, as `PartialLikelihood` has them."""
+
+    sets: kernels.RiskSets
+    log_s: Array  # the logarithms of the weights
+    shares: Array  # c_i of the events
+    starts: Indices  # the first row of each group of equal times, and the number of rows
+    last: Indices  # whether a group is the last of its stratum
+    terms: Indices  # how many terms each group has
+    entries: Indices  # the first group at which each row is at risk; empty without late rows
+
+    @property
+    def groups_at_risk(self) -> tuple[Indices, Indices]:
+        """The first and the last group in whose risk set each row is."""
+
+
+def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     """The Hessian of the loss in the coefficients of some columns, at scores in order.
 
     It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
@@ -67,7 +81,7 @@ def risk_set_hessian(loss: "PartialLikelihood", u: Array, table: Array) -> Array
 
 
 def _mean_rows(
-    loss: "PartialLikelihood", u: Array, log_sums: Array, groups: Indices, shares: Array,
+    loss: RowsAtRisk, u: Array, log_sums: Array, groups: Indices, shares: Array,
     table: Array,
 ) -> Array:  # fmt: skip
     """The mean rows of all terms, by all pairs of a term and a row."""

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from .free_features import to_balance
 from .interfaces import ProblemParts
 from .thresholds import orthogonal_dual
 from .tilting import tilted
-
-if TYPE_CHECKING:
-    from .structured_rows import RowsOfScores
 
 NO_COLUMNS = np.empty(0, dtype=np.int64)
 SAFE = 1e-6  # relative margin of an interval that is multiplied by a sum of nearly 0
@@ -98,7 +95,7 @@ class FreeConstant(FreeDirections):
 class ScoreTilt(NamedTuple):
     """The dual point of a vector of scores, to which the scores of some columns are added."""
 
-    rows: "RowsOfScores"  # with these columns as design
+    rows: Any  # a `RowsOfScores` with these columns as design
     dual: RiskDual
 
     @property
