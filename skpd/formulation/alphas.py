@@ -82,11 +82,17 @@ def _null_gradient(problem: Problem) -> Array:
     columns, lower, upper = problem.penalty.free_features
     if not len(columns):
         return problem.null_gradient
-    penalty = Separable(np.zeros(len(columns)), 0.0, lower, upper)
-    null = problem.of_columns(columns, penalty)
+    if not problem.rows.in_memory:
+        raise ValueError(
+            "alphas must be given as values for X in blocks or chunks with features that are not "
+            "penalised, got a number of them."
+        )
+    ends = np.zeros((2, problem.n_coefficients))  # of which those that are penalised are 0
+    ends[:, columns] = lower, upper
+    null = problem.with_penalty(Separable(0.0, 0.0, *ends), 1.0)
     random_state = np.random.RandomState(0)
     model = solve(null, tol=NULL_TOL, max_iter=NULL_ITERATIONS, random_state=random_state)
-    theta = problem.rows.dual_table(model.dual_coef)
+    theta = np.ravel(problem.rows.dual_table(model.dual_coef))
     gradient = problem.design.rmatvec(problem.weights * theta)
     gradient[columns] = 0.0  # it is 0 at the optimum
     return gradient

@@ -165,6 +165,11 @@ class RowsOfOutputs(RowsInMemory):
                     "A weight of 0 for one class is that of all classes, as only differences of "
                     f"their scores matter, got {penalty!r}."
                 )
+            if not np.isinf(penalty.free_features[1:]).all():
+                raise ValueError(
+                    "Features without a penalty may have no bounds where classes are fitted "
+                    f"together, got {penalty!r}. Give them a small weight."
+                )
         return free
 
     # Predictions

@@ -99,9 +99,6 @@ class RowsOfScores(Rows):
         """The scores with another matrix A."""
         return replace(self, design=design)
 
-    def of_columns(self, columns: Indices) -> Self:
-        return self.with_design(self.design.columns(columns))
-
     def shifted(self, shift: Array) -> Self:
         """The scores for features from which numbers are subtracted."""
         return self.with_design(self.design.shifted(shift))

@@ -269,6 +269,7 @@ def test_dependent_features_have_the_coefficients_of_least_norm(data):
         (PdproxSVC(0, penalty="group", groups=1), "labels", "alpha=0, no penalty, needs"),
         (PoissonPD(0, penalty="linf"), "counts", "alpha=0, no penalty, needs"),
         (MultinomialPD(0, loss="crammer_singer"), "three", "needs a penalty of every coefficient"),
+        (LogisticPD(0, bounds=(0, None)), "three", "may have no bounds where classes"),
         (PoissonPD(-1.0), "counts", "'alpha' parameter"),
     ],
 )

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf, log2, sqrt
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import numpy as np
 
 from ..._floats import EPSILON
 from ..._immutable_base import attribute_of_part
-from ..._typing import Array, Indices, Numbers
+from ..._typing import Array, Numbers
 from ...certificates import dual_estimate
 from ...designs import Design
 from ...designs.far_columns import FAR
@@ -155,12 +155,6 @@ class RowsInShards(Rows):
             Design(stacked(blocks)), np.concatenate(y), weight / float(np.sum(weight)), self.loss,
             self.fit_intercept,
         )  # fmt: skip
-
-    def of_columns(self, columns: Indices) -> NoReturn:
-        raise ValueError(
-            "alphas must be given as values for X in blocks or chunks with features that are not "
-            "penalised, got a number of them."
-        )
 
     # Models and dual points
 
