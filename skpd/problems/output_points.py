@@ -12,6 +12,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
+from ..designs.outputs import SharedDesign
 from ..penalties import Separable
 from .balance import Balance, balance_nearby
 from .dual_points import BalancedPoint, RowPoint
@@ -118,15 +119,13 @@ class ClassTilt(NamedTuple):
         return self.theta + np.reshape(self.rows.y, self.theta.shape)
 
     def sums(self) -> tuple[Array, Array]:
-        design, weights = Design(self.table), self._weights
-        spread = np.reshape(self.rows.loss.spread(self.rows.y, self.theta), self.theta.shape)
-        pairs = [
-            design.rmatvec_compensated(weights, np.ascontiguousarray(theta))
-            for theta in self.theta.T[:-1]
-        ]
-        values, errors = (np.array(part) for part in zip(*pairs, strict=True))
-        errors += 1.01 * (spread.T[:-1] * weights) @ np.abs(self.table)
-        return np.ravel(values), np.ravel(errors)
+        rows, theta = self.rows, np.ravel(self.theta)
+        design = SharedDesign(Design(self.table), rows.n_outputs)
+        values, errors = design.rmatvec_compensated(rows.weights, theta)
+        errors += 1.01 * design.column_sums(rows.weights * rows.loss.spread(rows.y, theta))
+        of_class = (np.reshape(x, (-1, rows.n_outputs)).T[:-1] for x in (values, errors))
+        values, errors = map(np.ravel, of_class)
+        return values, errors
 
     def hessian(self) -> tuple[Array, Array]:
         p, k = self._probabilities.T[:-1], self.table.shape[1]

@@ -300,8 +300,11 @@ def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
 def _maxima(problem: Problem, _: bool) -> list[Attempt]:
     """Maxima over labelings: cutting planes, unless the loss is a sum of margin losses."""
     last = [Attempt("cutting-planes", "a maximum over labelings")]
+    if not has_threshold_rows(problem):
+        return last
     first = Attempt("threshold-rows", "a sum of margin losses of thresholds")
-    return [first, *last] if has_threshold_rows(problem) else last
+    # the dual points of planes are not balanced beside free coefficients
+    return [first] if len(problem.free_columns) else [first, *last]
 
 
 def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
