@@ -73,19 +73,24 @@ class FreeConstant(FreeDirections):
     def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         if not len(self.columns):
             return self.projected(problem, point)
-        if point.theta.orthogonal_to is not None:
+        known = point.theta.orthogonal_to
+        if known is not None and known[0] is self.rows.design:
             return point
         if self.rows.loss.has_thresholds:
             ends = self.penalty.free_features[1:]
             moved = orthogonal_dual(point.theta, self.rows.design, self.columns, ends)
             return point if moved is None else StructuredPoint(self.rows, moved, 0.0, self.columns)
-        features = to_balance(problem, point.theta.theta)
-        kept = np.intersect1d(features, self.dependence.kept)
-        tilt = ScoreTilt(self.rows.with_design(Design(self.table[:, kept])), point.theta)
-        nearest = tilted(tilt)
-        if nearest is None:
+        if point.theta.share != 1.0:  # it is not the gradient at its scores
             return point
-        (_, dual), distance = nearest
+        features = to_balance(problem, point.theta.theta)
+        kept = np.intersect1d(features, np.array(self.dependence.kept, dtype=np.int64))
+        dual, distance = point.theta, 0.0
+        if len(kept):
+            tilt = ScoreTilt(self.rows.with_design(Design(self.table[:, kept])), dual)
+            nearest = tilted(tilt)
+            if nearest is None:
+                return point
+            (_, dual), distance = nearest
         # the sums of combinations of the columns that are kept vanish too
         vanishing = features if len(kept) == len(self.dependence.kept) else kept
         of = self.rows.design, self.columns[vanishing]

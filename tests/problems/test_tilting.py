@@ -124,3 +124,20 @@ def test_no_proof_where_the_hessian_is_singular(rng, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(tilting, "MOST_STEPS", 1)
     assert problem.balanced(point, None) is point
+
+
+def test_columns_that_no_risk_set_compares(rng):
+    """All of their sums vanish; a share of a distribution is no gradient, and stays as it is."""
+    time, event = np.arange(N) + 1.0, np.arange(N) > 1
+    X = np.column_stack([np.arange(N) == 0, np.ones(N)]).astype(float)
+    loss = PartialLikelihood(time, event, np.ones(N), np.zeros(N, int))
+    problem = scores_problem(Design(X), loss, Separable(0.0, 0.0), 1.0)
+    dual = loss.loss_augmented(rng.normal(size=N), 0.0)[1]
+    near = problem.balanced(problem.feasible_point(dual), None)
+    assert near.free_sums(*near.products(precise=True)) == [(0.0, 0.0)] * 3
+    assert problem.balanced(near, None) is near
+    share = problem.feasible_point(0.5 * dual)
+    assert problem.balanced(share, None) is share
+    other = scores_problem(Design(X.copy()), loss, Separable(0.0, 0.0), 1.0)
+    again = other.feasible_point(near.theta)
+    assert other.balanced(again, None) is not again
