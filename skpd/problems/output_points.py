@@ -175,7 +175,7 @@ class FreeOutputs(FreeDirections):
 
     @cached_property
     def dependence(self) -> Dependence:
-        """Those of features with one X for all outputs; others are taken for independent."""
+        """The dependence of features with one X for all outputs; others count as independent."""
         if self.features is None or not self.rows.design.shares_data:
             nothing = np.zeros((0, 0))
             return Dependence([], [], nothing, [], nothing)
