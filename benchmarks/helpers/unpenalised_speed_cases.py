@@ -369,5 +369,4 @@ CASES = {
     "coxnet-breast-cancer-path": partial(coxnet_case, "breast_cancer", ("age", "size"), True),
     "coxnet-whas500": partial(coxnet_case, "whas500", ("age", "gender"), False),
     "coxnet-flchain": partial(coxnet_case, "flchain", ("age", "sex"), False),
-    "coxnet-flchain-path": partial(coxnet_case, "flchain", ("age", "sex"), True),
 }
