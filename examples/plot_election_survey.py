@@ -78,7 +78,7 @@ search = PathCV(
     model, scoring="neg_log_loss", rule="one_standard_error", alphas=30
 )
 search.fit(X, y)
-table = coef_table(search)
+table = coef_table(search).drop(index="intercept")
 size = table.groupby("group")["coef"].apply(np.linalg.norm).sort_values()
 size.plot.barh(figsize=(6.4, 3.2), xlabel="norm of the coefficients", ylabel="")
 plt.title(f"{np.sum(size > 0)} of {len(columns)} questions are kept")
