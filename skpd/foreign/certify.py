@@ -65,8 +65,7 @@ def certify(
         `Poisson` or `QuantReg` of statsmodels, or of ``fit_regularized`` of a `Logit` or
         `Poisson`; a `CoxPHFitter` or `CoxTimeVaryingFitter` of lifelines with ``l1_ratio=0``; a
         `CoxPHSurvivalAnalysis` or `CoxnetSurvivalAnalysis` of scikit-survival; a `LogisticAT` of
-        mord; or an estimator of this package. Proportional hazards must have a penalty of every
-        coefficient.
+        mord; or an estimator of this package.
         The estimator may also be a `OneVsRestClassifier`, a `Pipeline` or a search over
         parameters, possibly nested, whose (last, best) estimator is one of these.
         Any other estimator with ``coef_`` and ``intercept_`` requires ``loss``, ``penalty`` and

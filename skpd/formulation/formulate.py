@@ -139,8 +139,7 @@ def formulate_outputs(
     weights, total_weight = shares_of(sample_weight)
     free = specification.fit_intercept
     rows = rows_of_outputs(Design(X), targets, weights, loss, free, total_weight)
-    regularisation = regularisation_of(specification, X.shape[1], targets.shape[1])
-    problem = Problem(rows, regularisation)
+    problem = Problem(rows, regularisation_of(specification, X.shape[1], targets.shape[1]))
     require_unit(problem)
     return problem
 

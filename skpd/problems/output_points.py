@@ -20,6 +20,7 @@ from .free_directions import FreeDirections, Support
 from .free_features import Dependence, dependence
 from .in_memory import RowsInMemory, linear_problem
 from .interfaces import ProblemParts
+from .problem import Problem
 from .tilting import tilted
 
 BALANCE_STEPS = 30  # most Newton steps of a projection; about five are usual
@@ -283,28 +284,42 @@ class FreeOutputs(FreeDirections):
             return self.projected(problem, point)
         if not rows.loss.couples_outputs:
             return self._balanced_outputs(problem, point)
-        table = self.table[:, self.dependence.kept]
-        if rows.fit_intercept:
-            table = np.column_stack([np.ones(len(table)), table])
-        nearest = tilted(ClassTilt(rows, table, np.reshape(point.theta, (-1, rows.n_outputs))))
+        theta = np.reshape(point.theta, (-1, rows.n_outputs))
+        nearest = tilted(ClassTilt(rows, self._independent, theta))
         if nearest is None:
             return point
         tilt, distance = nearest
         return TiltedPoint(problem, np.ravel(tilt.theta), distance)
 
-    def _balanced_outputs(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
-        """The point balanced for each output by itself."""
-        (columns, *ends), K, balances = self.penalty.free_features, self.rows.n_outputs, []
-        theta, change = np.array(point.theta), np.zeros_like(point.theta)
-        residual = cost = 0.0
-        for k, place in enumerate(self.rows.row_indices):
-            of_output = np.flatnonzero(columns % K == k)
-            rows, total = self.rows.of_output(k), float(np.sum(self.rows.weights[place]))
+    @cached_property
+    def _independent(self) -> Array:
+        """The independent free columns, after one of ones for an intercept."""
+        table = self.table[:, self.dependence.kept]
+        return np.column_stack([np.ones(len(table)), table]) if self.rows.fit_intercept else table
+
+    @cached_property
+    def _free_parts(self) -> list[tuple[Indices, Problem]]:
+        """The free coefficients of each output, and its problem of these alone."""
+        (columns, *ends), K, parts = self.penalty.free_features, self.rows.n_outputs, []
+        shared = None
+        if self.features is not None and self.rows.design.shares_data:
+            shared = self.rows.design.parts[0].columns(self.features)
+        for k in range(K):
+            of_output, rows = np.flatnonzero(columns % K == k), self.rows.of_output(k)
+            design = rows.design.columns(columns[of_output] // K) if shared is None else shared
             penalty = Separable(0.0, 0.0, *(end[of_output] for end in ends))
-            design = rows.design.columns(columns[of_output] // K)
             free = linear_problem(
                 design, rows.y, rows.weights, rows.loss, penalty, 1.0, bool(rows.fit_intercept)
             )
+            parts.append((columns[of_output], free))
+        return parts
+
+    def _balanced_outputs(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
+        """The point balanced for each output by itself."""
+        theta, change, balances = np.array(point.theta), np.zeros_like(point.theta), []
+        residual = cost = 0.0
+        for place, (columns, free) in zip(self.rows.row_indices, self._free_parts, strict=True):
+            total = float(np.sum(self.rows.weights[place]))
             nearby = balance_nearby(free, np.ascontiguousarray(point.theta[place]))
             if nearby is None:
                 return point
@@ -312,7 +327,7 @@ class FreeOutputs(FreeDirections):
             change[place] = balance.change
             residual += total * balance.residual**2
             cost += total * balance.cost
-            balances.append((balance.share, columns[of_output][balance.columns]))
+            balances.append((balance.share, columns[balance.columns]))
         share = max(share for share, _ in balances)
         vanishing = np.concatenate([vanish for _, vanish in balances])
         endpoint = theta + change / share if share > 0.0 else theta

@@ -13,10 +13,12 @@ from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..losses.structured import StructuredDual
 from ..losses.survival import RiskDual
+from ..penalties import Separable
 from .free_directions import FreeDirections, proven
 from .free_features import to_balance
 from .interfaces import ProblemParts
-from .thresholds import orthogonal_dual
+from .problem import Problem
+from .thresholds import orthogonal_dual, rows_of_thresholds
 from .tilting import tilted
 
 NO_COLUMNS = np.empty(0, dtype=np.int64)
@@ -35,6 +37,13 @@ class FreeConstant(FreeDirections):
     @cached_property
     def squares(self) -> Array:
         return cast(Array, self.rows.weights @ (self.table * self.table))
+
+    @cached_property
+    def _threshold_rows(self) -> Problem:
+        """The free columns as rows of thresholds."""
+        columns, *ends = self.penalty.free_features
+        design, penalty = self.rows.design.columns(columns), Separable(0.0, 0.0, *ends)
+        return rows_of_thresholds(self.rows.loss, design, penalty, 1.0)
 
     def intervals_of_constants(self, upper: float) -> list[Interval]:
         return self._intercepts(upper, 0.0)
@@ -77,8 +86,8 @@ class FreeConstant(FreeDirections):
         if known is not None and known[0] is self.rows.design:
             return point
         if self.rows.loss.has_thresholds:
-            ends = self.penalty.free_features[1:]
-            moved = orthogonal_dual(point.theta, self.rows.design, self.columns, ends)
+            design, rows = self.rows.design, self._threshold_rows
+            moved = orthogonal_dual(point.theta, rows, design, self.columns)
             return point if moved is None else StructuredPoint(self.rows, moved, 0.0, self.columns)
         if point.theta.share != 1.0:  # it is not the gradient at its scores
             return point

@@ -121,9 +121,8 @@ class RowsOfScores(Rows):
         ValueError
             If the penalty leaves coefficients free, and the loss has no dual points for these.
         """
-        free = penalty.free_level or len(penalty.free_features.columns) > 0
         fits_free = self.loss.can_tilt or self.loss.has_thresholds
-        if penalty.free_level or (free and not fits_free):
+        if penalty.free_level or (len(penalty.free_features.columns) and not fits_free):
             raise ValueError(
                 "A maximum over labelings needs a penalty that leaves no coefficient free, got "
                 f"{penalty!r}."
@@ -286,14 +285,14 @@ def scores_problem(
     design, loss, fit_intercept, n_labels
         See `RowsOfScores`.
     penalty : Penalty
-        A penalty that leaves no coefficient free.
+        A penalty that leaves coefficients free only where the loss has dual points for these.
     alpha : float
 
     Raises
     ------
     ValueError
-        If the penalty leaves coefficients free, or if there is an intercept although a constant
-        added to all scores does not change the predicted labels.
+        If the penalty leaves coefficients free for another loss, or if there is an intercept
+        although a constant added to all scores does not change the predicted labels.
     """
     regularisation = Regularisation(penalty, alpha).for_n_features(design.shape[1])
     return Problem(RowsOfScores(design, loss, fit_intercept, n_labels), regularisation)

@@ -6,11 +6,11 @@ from math import sqrt
 import numpy as np
 import scipy.sparse as sp
 
-from .._typing import Array, Indices
+from .._typing import Indices
 from ..designs import Design
 from ..losses.ordinal import OrdinalLoss, ThresholdDual
 from ..losses.shifted import with_offset
-from ..penalties import Penalty, Separable
+from ..penalties import Penalty
 from ..penalties.weighted import with_coefficient
 from .balance import balance_nearby
 from .in_memory import linear_problem
@@ -30,10 +30,13 @@ def threshold_rows(problem: Problem) -> Problem:
     ValueError
         If the penalty has no form with free coefficients.
     """
-    return _rows_of(problem.loss, problem.design, problem.penalty, problem.alpha)
+    return rows_of_thresholds(problem.loss, problem.design, problem.penalty, problem.alpha)
 
 
-def _rows_of(loss: OrdinalLoss, design: Design, penalty: Penalty, alpha: float) -> Problem:
+def rows_of_thresholds(
+    loss: OrdinalLoss, design: Design, penalty: Penalty, alpha: float
+) -> Problem:
+    """The `threshold_rows` of a loss, a design and a penalty."""
     (n_thresholds, n), d = loss.signs.shape, design.shape[1]
     penalty = penalty.for_n_features(d)
     for k in range(1, n_thresholds):
@@ -52,24 +55,22 @@ def _rows_of(loss: OrdinalLoss, design: Design, penalty: Penalty, alpha: float) 
 
 
 def orthogonal_dual(
-    dual: ThresholdDual, design: Design, columns: Indices, ends: tuple[Array, Array]
+    dual: ThresholdDual, rows: Problem, design: Design, columns: Indices
 ) -> ThresholdDual | None:
     """The dual point nearby whose sums over some columns vanish too, if one is proven to exist.
 
     Parameters
     ----------
     dual : ThresholdDual
+    rows : Problem
+        The `rows_of_thresholds` with these columns alone, free within their bounds.
     design : Design
     columns : ndarray of int
         Columns of the design.
-    ends : tuple of ndarray
-        The bounds on their coefficients.
     """
     loss, table = dual.loss, dual.table
     if table is None:
         return None
-    penalty = Separable(0.0, 0.0, *ends)
-    rows = _rows_of(loss, design.columns(columns), penalty, 1.0)
     nearby = balance_nearby(rows, np.ravel(loss.signs * table))
     if nearby is None:
         return None

@@ -27,7 +27,7 @@ QUADRATIC = 0.1  # changes of scores from which on steps decrease
 SMALL = 1e-14  # changes of scores that are rounding errors
 CERTAIN = 1e-8  # a least eigenvalue of a scaled Hessian with which inverses are precise
 ROUNDING = 8.0 * EPSILON  # of each row, in a sum over the rows
-DIFFERENCES = 2e-11  # more of it where sums are differences (`skpd.losses.survival`)
+DIFFERENCES = 2e-11  # more of it where sums are differences (`risk_set_hessians`)
 HESSIANS = 2.0  # bounds the ratio of the computed and the exact Hessian, if it is certain
 
 
