@@ -43,8 +43,8 @@ def alpha_values(
     if values[-1] == 0.0 and not zero:
         raise ValueError(
             f"alphas must hold finite numbers greater than 0, got {alphas!r}: 0, no penalty, is "
-            "on the grids of models that may have none, with a penalty of single coefficients, as "
-            "'l1' or 'l2', without certified."
+            "on the grids of models that may have none, with a penalty of single coefficients, "
+            "such as 'l1' or 'l2', without certified."
         )
     return values
 
