@@ -150,7 +150,7 @@ def completion(rng):
             thresholds = of.exact(model.thresholds_)
             above = thresholds[i] if thresholds.ndim == 2 else thresholds[np.newaxis]
             signs = np.where(y[:, np.newaxis] > model.levels_[:-1], 1.0, -1.0)
-            losses = of.row_losses("hinge", signs, z[:, np.newaxis] + above)
+            losses = of.row_losses("hinge", signs, z[:, np.newaxis] - above)
         else:
             z = z + of.exact(model.row_biases_)[i] + mpf(float(model.intercept_))
             losses = of.scalar_losses(loss, y, z)
