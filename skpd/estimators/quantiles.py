@@ -32,14 +32,15 @@ class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegr
         The quantiles to estimate, strictly increasing, between 0 and 1.
     alpha : float, default=1e-3
         Weight of the penalty, greater than 0.
-    penalty : {"l1", "l2", "l21", "l1inf", "exclusive", "trace", "squared_groups"} or \
-            Penalty, default="l1"
+    penalty : {"l1", "l2", "l21", "l1inf", "exclusive", "trace", "squared_groups", \
+            "squared_outputs"} or Penalty, default="l1"
         For the matrix W of coefficients with a row w^j for each feature: the sum of the Euclidean
         norms of the rows ("l21", which selects the same features for all outputs or classes), of
         their largest sizes ("l1inf"), or of their squared l1 norms ("exclusive", by which outputs
         compete for features); the sum of the singular values ("trace", for a low rank); the square
-        of the l2,1 norm ("squared_groups"); for all entries of W the l1 norm ("l1") or half the
-        sum of the squares ("l2"). A `Penalty` is one of the rows of W, one after the other.
+        of the l2,1 norm ("squared_groups"), or of the sum of the Euclidean norms of the columns
+        ("squared_outputs", which selects outputs); for all entries of W the l1 norm ("l1") or half
+        the sum of the squares ("l2"). A `Penalty` is one of the rows of W, one after the other.
         Each quantile is an output.
     solver : {"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The

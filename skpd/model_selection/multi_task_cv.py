@@ -46,8 +46,8 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios below one at which all coefficients are 0, for each l1_ratio. The penalties
-        "exclusive", "squared_groups" and "l2" have no such alpha: the values then begin as those
-        of `regularization_path`, and ``eps`` should be 1e-7.
+        "exclusive", "squared_groups", "squared_outputs" and "l2" have no such alpha: the values
+        then begin as those of `regularization_path`, and ``eps`` should be 1e-7.
     cv : int, cross-validation generator or iterable, default=None
         How to split the samples: a number of folds (5 by default) for `KFold`, a splitter, or an
         iterable of (train, test) index arrays. With ``tasks`` a number is one for
