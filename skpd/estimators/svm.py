@@ -73,10 +73,11 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
         occur in a constraint must be penalised.
     noise_budget : float, default=None
         For labels of which some are wrong: an upper bound on the sum of the multipliers of the
-        hinge losses, which are at most 1 for each sample (the m of Yang et al., (19), in samples
-        or in their weight). Only that many samples, those with the largest losses, then count.
-        With a small noise budget the optimum is often the model 0; the user guide explains when.
-        Needs ``loss="hinge"`` and a penalty of single coefficients, "l2_norm" or "group".
+        losses, the sizes of their slopes (the m of Yang et al., (19), in samples or in their
+        weight). Those of the hinge loss are at most 1 for each sample, and only that many
+        samples, those with the largest losses, then count. With a small noise budget the optimum
+        is often the model 0; the user guide explains when. Takes no offset, and neither
+        ``loss="generalized_hinge"`` nor ``penalty="total_variation"``.
     loss : str or MarginLoss, default="hinge"
         The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
         "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,

@@ -190,8 +190,8 @@ def test_squared_penalty_against_its_saddle_point():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"loss": "logistic"}, "noise_budget needs loss='hinge'"),
-        ({"penalty": "linf"}, "one more unknown, got LInf"),
+        ({"loss": "generalized_hinge"}, "noise_budget needs a loss of margins"),
+        ({"penalty": "total_variation"}, "leaves no level free"),
         ({"noise_budget": 0.0}, "noise_budget"),
     ],
 )
