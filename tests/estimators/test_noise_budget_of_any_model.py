@@ -183,7 +183,8 @@ def test_a_path_and_the_published_methods():
         path = regularization_path(model, X, y, alphas=[0.05, ALPHA])
         assert path.certificates[1].primal == pytest.approx(best.primal, abs=1e-5)
         for solver in ("pdprox-dual", "pdprox-primal"):
-            published = clone(model).set_params(solver=solver, tol=5e-2).fit(X, y)
+            published = clone(model).set_params(solver=solver, tol=5e-2)
+            published.set_params(solver_options={"output": "best"}).fit(X, y)
             assert published.converged_ and published.solver_ == solver
             assert published.certificate_.dual <= best.primal
             assert best.dual <= published.certificate_.primal <= best.primal + 5e-2
