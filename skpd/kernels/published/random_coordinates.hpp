@@ -106,9 +106,9 @@ class CoordinatesOn : public RandomCoordinates {
             means_[j] = mean;
             curvature_[j] = problem_.smoothness * square;
             // The coefficient of a column of zeros, or of a column that is constant up to rounding relative to the
-            // intercept, is 0.
+            // intercept, minimises R_j.
             if (std::isfinite(1.0 / curvature_[j]) && square > 1e-28 * length) moving_.push_back(j);
-            else w_[j] = 0.0;
+            else w_[j] = j < d_ ? problem_.terms[j].prox(0.0, 1e200) : 0.0;
         }
     }
 
