@@ -100,9 +100,9 @@ HEADER = ["data", "method", "theory", "slope", *LEVELS, *GUARANTEED]
 AVERAGE = partial(theorems.average_of_the_last, burn_in=0.5)
 # each with its options, the power of t of the theory, and the theorem
 METHODS = {
-    "CD": ("cd", {}, "-1/2", theorems.last_iterate),
-    "CD, average of all": ("cd", {"average": True, "burn_in": 0.0}, "-1", None),
-    "CD, average of the last half": ("cd", {"average": True}, "-1", AVERAGE),
+    "CD": ("cd", {"average": False}, "-1/2", theorems.last_iterate),
+    "CD, average of all": ("cd", {"burn_in": 0.0}, "-1", None),
+    "CD, average of the last half": ("cd", {}, "-1", AVERAGE),
     "APPROX": ("approx", {}, "-1", theorems.approx),
 }
 STRONGLY_CONVEX = {

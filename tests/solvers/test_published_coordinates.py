@@ -85,7 +85,7 @@ def test_algorithm_1_on_the_dual(name, l1_ratio, rng):
             return slope(u) + sign * (target - X[i] @ coef(moved))
 
         theta[i] = sign * root(derivative, *domain)
-    options = {"variables": "dual"}
+    options = {"variables": "dual", "average": False}
     found = last_iterate("cd", posed(X, y, loss, penalty, alpha), EPOCHS, **options)
     assert_allclose(found.dual_coef, theta, atol=1e-9)
     assert_allclose(found.coef, coef(theta), atol=1e-9)
@@ -126,7 +126,7 @@ def test_algorithm_1_along_coefficients_of_other_losses(name, fit_intercept, rng
             return sign * slope(sign * s) + l1[j]
 
         w[j] = sign * root(right, 0.0, 1e3)
-    found = last_iterate("cd", problem, EPOCHS)
+    found = last_iterate("cd", problem, EPOCHS, average=False)
     assert_allclose(found.coef, w[:d], atol=1e-9)
     assert_allclose(found.intercept, w[d] if fit_intercept else 0.0, atol=1e-9)
 

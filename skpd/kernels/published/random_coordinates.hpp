@@ -174,6 +174,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
 
     void run(std::size_t steps) override {
+        if (moving_.empty()) step_ += steps;
         if (moving_.empty()) return;
         for (const std::size_t end = step_ + steps; step_ < end; ++step_) {
             const std::size_t j = this->draw();

@@ -49,7 +49,7 @@ def coordinate_descent(
     context: SolverContext,
     *,
     variables: Variables = "auto",
-    average: Flag = False,
+    average: Flag = True,
     burn_in: BurnIn = 0.5,
 ) -> None:
     """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
@@ -65,9 +65,9 @@ def coordinate_descent(
         The coefficients, for a smooth loss, or the dual variables, for a squared l2 norm and no
         intercept: a free intercept is the equation sum(v) = 0 there, which steps along single
         coordinates cannot keep. "auto" is "primal" if possible.
-    average : bool, default=False
-        Report the average of the last T - T_0 iterates, as in the paper's theorem for non-smooth
-        penalties, or the last iterate.
+    average : bool, default=True
+        Report the average of the last T - T_0 iterates, which Algorithm 1 returns, or the last
+        iterate, some of whose coefficients are exactly 0.
     burn_in : float, default=0.5
         T_0 / T, in [0, 1): the share of the iterates before the average begins, with the
         first report after that.
