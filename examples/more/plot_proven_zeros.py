@@ -83,7 +83,7 @@ plt.show()
 alpha = paths[1e-8].alphas[15]
 chosen = np.argsort(-np.abs(paths[1e-8].coefs[15]))[:12]
 fig, axes = plt.subplots(figsize=(6.8, 4), layout="constrained")
-options = {"average": False}  # the last iterate, not the average that the paper returns
+options = {"average": False}  # the last iterate, which has exact zeros
 model = ElasticNetPD(
     alpha, l1_ratio=0.9, solver="cd", solver_options=options, random_state=0
 )
