@@ -317,7 +317,7 @@ def test_unfit_problems_are_refused(rng):
     for options in ({"average": 1}, {"burn_in": 1.0}, {"burn_in": -0.1}, {"burn_in": "x"}):
         with pytest.raises(ValueError, match="must be"):
             check_solver_options(METHODS["cd"], options)
-    with pytest.raises(ValueError, match="no options, got 'average'"):
+    with pytest.raises(ValueError, match="among 'output', got 'average'"):
         LassoPDCertified(solver="approx", solver_options={"average": True}).fit(X, y)
     with pytest.raises(ValueError, match="1d array"):
         LassoPDCertifiedCV().fit(X, np.column_stack([y, y]))
