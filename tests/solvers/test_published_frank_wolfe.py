@@ -14,24 +14,9 @@ from skpd.designs import Design
 from skpd.losses import SmoothedHinge, Squared
 from skpd.penalties import Spectral, SquaredL2OnL1Ball
 from skpd.problems.output_rows import outputs_problem
-from skpd.solvers import METHODS, SolverContext
+from skpd.solvers import solve
 
 COMPARED = (1, 2, 3, 5, 10, 50)  # iterations
-
-
-class Trace:
-    """A monitor that keeps the iterates instead of judging them."""
-
-    done, n_iter = False, 0
-
-    def __init__(self):
-        self.points = {}
-
-    def check(self, n_iter, point):
-        self.points[n_iter] = point
-
-    def goal_at(self, primal, dual):
-        return 0.0
 
 
 def onto_l1_ball(v, radius):
@@ -41,6 +26,9 @@ def onto_l1_ball(v, radius):
     excess = (np.cumsum(sizes) - radius) / np.arange(1, len(v) + 1)
     tau = excess[np.flatnonzero(sizes > excess)[-1]]
     return np.sign(v) * np.maximum(np.abs(v) - tau, 0)
+
+
+# The maximisers over u of slope u - f*(u) - (u - dual)^2 / (2 step)
 
 
 def squared_step(dual, slope, step, Y):
@@ -91,15 +79,16 @@ def test_algorithm_2_of_block_frank_wolfe(linear_map, loss, dual_step, given, rn
         update = (U[:, :s] * onto_l1_ball(sigma[:s], radius)) @ V[:s]
         W = (1 - eta) * W + eta * update
         product = (1 - eta) * product + eta * forward(update)
-        if t in COMPARED:
-            trace = Trace()
-            context = SolverContext(problem, trace, None, t, np.random.RandomState(0))
-            METHODS["frank-wolfe"].run(context, rank=s, **given)
-            point = trace.points[t]
-            assert_allclose(point.coef.reshape(d, c), W, rtol=1e-9, atol=1e-9)
-            assert_allclose(point.dual_coef.reshape(Y.shape), dual, rtol=1e-9, atol=1e-9)
         # (14) with 1 / n before <W, Y>, as in (10), and f* the mean of the f_i*
         moved = dual_step(dual, product, delta / n, Y)
         rows = np.argsort(-np.linalg.norm(moved - dual, axis=1), kind="stable")[:k]
         Z = Z + back((moved - dual)[rows], rows)
         dual[rows] = moved[rows]
+        if t in COMPARED:
+            random_state = np.random.RandomState(0)
+            found = solve(
+                problem, "frank-wolfe", tol=0.0, max_iter=t, random_state=random_state, rank=s,
+                **given,
+            )  # fmt: skip
+            assert_allclose(found.coef.reshape(d, c), W, rtol=1e-9, atol=1e-9)
+            assert_allclose(found.dual_coef.reshape(Y.shape), dual, rtol=1e-9, atol=1e-9)

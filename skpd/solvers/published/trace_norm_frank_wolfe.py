@@ -51,8 +51,6 @@ def block_frank_wolfe(
             update = project(W - (G / table.alpha + W) / eta, radius)
             W = (1.0 - eta) * W + eta * (update.U @ update.V.T)
             product = (1.0 - eta) * product + eta * table.matmul_factors(update)
-            iterate.W, iterate.theta = W, theta
-            iterate.report()
             k = min(n_rows or max(1, int(n * project.rank * (1.0 / c + 1.0 / d))), n)
             step = (delta or of_all / (k * largest)) * problem.weights
             moved = np.ravel(theta) + step * np.ravel(product + table.y_mean)
@@ -60,6 +58,8 @@ def block_frank_wolfe(
             rows, theta = _largest_rows(moves, k), theta.copy()
             theta[rows] += moves[rows]
             G = G + table.rmatmul(table.weights[rows, np.newaxis] * moves[rows], rows)
+            iterate.W, iterate.theta = W, theta
+            iterate.report()
 
 
 def _step_of_theory(iterate: TraceNormIterate, loss: Loss) -> float:
