@@ -451,6 +451,8 @@ def test_algorithm_1_of_block_frank_wolfe(given, rng):
         w = (1 - eta) * w + eta * (X @ update)
         found = last_iterate("pdbfw", problem, t, **options)
         assert_allclose(found.coef, x, rtol=1e-9, atol=1e-12)
+        # the pair whose gap the method knows has the dual variables of the iteration before
+        assert_allclose(found.dual_coef, dual, rtol=1e-9, atol=1e-9)
         # the conjugate of a row's loss is v + v^2 / 2 at v = y theta in [-1, 0], each over n
         step = delta / n
         moved = y * np.clip((y * dual + step * (y * w - 1)) / (1 + step), -1, 0)
