@@ -9,7 +9,9 @@ retrieval that the paper names.
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
 
+from skpd import TraceNormPD
 from skpd.designs import Design
 from skpd.losses import SmoothedHinge, Squared
 from skpd.penalties import Spectral, SquaredL2OnL1Ball
@@ -92,3 +94,21 @@ def test_algorithm_2_of_block_frank_wolfe(linear_map, loss, dual_step, given, rn
             )  # fmt: skip
             assert_allclose(found.coef.reshape(d, c), W, rtol=1e-9, atol=1e-9)
             assert_allclose(found.dual_coef.reshape(Y.shape), dual, rtol=1e-9, atol=1e-9)
+
+
+def test_14_is_at_rest_at_the_saddle_point_only_with_1_over_n(rng):
+    """Its argmax as printed, and with the 1 / n that (10) has, for squared loss of one output."""
+    n, delta = 8, 3.0
+    X, y = rng.normal(size=(n, 3)), rng.normal(size=n)
+    model = TraceNormPD(0.1, radius=1.0, fit_intercept=False, tol=1e-13).fit(X, y)
+    slopes = X @ model.coef_
+    duals = slopes - y  # the gradients of the losses
+    for factor, is_at_rest in ((1.0 / n, True), (1.0, False)):
+        for slope, dual, target in zip(slopes, duals, y, strict=True):
+
+            def falling(u, slope=slope, dual=dual, target=target, factor=factor):
+                conjugates = (0.5 * u**2 + u * target) / n
+                return conjugates - factor * slope * u + 0.5 * (u - dual) ** 2 / delta
+
+            step = minimize_scalar(falling).x - dual
+            assert (abs(step) < 1e-6) == is_at_rest
