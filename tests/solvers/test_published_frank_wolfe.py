@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from skpd import TraceNormPD
 from skpd.designs import Design
 from skpd.losses import SmoothedHinge, Squared
-from skpd.penalties import Spectral, SquaredL2OnL1Ball
+from skpd.penalties import L1Ball, Spectral, SquaredL2OnL1Ball
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import solve
 
@@ -112,3 +112,20 @@ def test_14_is_at_rest_at_the_saddle_point_only_with_1_over_n(rng):
 
             step = minimize_scalar(falling).x - dual
             assert (abs(step) < 1e-6) == is_at_rest
+
+
+def test_mu_is_alpha_times_the_weight_of_the_squared_norm(rng):
+    X, Y = rng.normal(size=(20, 6)), rng.normal(size=(20, 5))
+
+    def fitted(ball, alpha):
+        problem = outputs_problem(
+            Design(X), Y, np.full(20, 0.05), Squared(), Spectral(ball, 5), alpha=alpha,
+            fit_intercept=False,
+        )  # fmt: skip
+        random_state = np.random.RandomState(0)
+        return solve(problem, "frank-wolfe", tol=0.0, max_iter=5, random_state=random_state)
+
+    weighted = fitted(SquaredL2OnL1Ball(1.5, weight=3.0), 0.1)
+    assert_allclose(weighted.coef, fitted(SquaredL2OnL1Ball(1.5), 0.3).coef, rtol=1e-9)
+    with pytest.raises(ValueError, match="needs a radius with a squared Frobenius norm"):
+        fitted(L1Ball(1.5), 0.3)

@@ -37,6 +37,7 @@ class Table:
     targets : ndarray of shape (n_samples, n_outputs)
         The targets, minus their means with an intercept.
     alpha, radius : float
+        The weight of half the squared Frobenius norm, and the radius of the ball.
     inner_radius : float
         The radius reduced by a bound on the rounding errors of all singular values.
     """
@@ -48,7 +49,8 @@ class Table:
         self.X, (n, width) = base.as_given, base.shape
         self.shape = n, width // self.n_columns, penalty.n_outputs
         self.weights = np.ascontiguousarray(problem.weights[::K])
-        self.alpha, self.radius = problem.alpha, penalty.of_conjugate_arguments.l1_radius
+        of_values = penalty.of_conjugate_arguments
+        self.alpha, self.radius = problem.alpha * of_values.without_ridge()[0], of_values.l1_radius
         self.is_centred = problem.fit_intercept
         self.x_mean, self.y_mean = np.zeros(base.shape[1]), np.zeros(K)
         if self.is_centred:
