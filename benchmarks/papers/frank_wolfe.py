@@ -15,7 +15,7 @@ is generated: 5,000 rows, each in one of 80 bins of each of 100 random grids.
 **What was claimed.** About ten times as fast as five others but on the smallest data, the more the
 sparser the optimum; and faster than others over the trace-norm ball. **What we saw.** Over the l1
 ball it needs more than 25,000 passes with the steps of the theory and is behind accelerated
-gradients. With a line search it is at least three times as fast as the best of the others, on the
+gradients. With a line search it is at least four times as fast as the best of the others, on the
 sparse optimum and on the dense ones; with 1,000 times the dual step it needs less than a third of
 the passes of accelerated gradients to 1e-3, but does not reach it in 20 seconds with the ridge of
 1 / n. Over the trace-norm ball with the steps of the theory more than .8 of the objective of 0 is
