@@ -52,8 +52,8 @@ _METHODS = {
     "agm of scores": Method("agm", structured_agm, *SCORES),
     "frank-wolfe": Method(
         "frank-wolfe", block_frank_wolfe, _is_smooth_over_trace_norm,
-        "a radius, and a loss that is smooth and strongly convex wherever it is not linear: the "
-        "squared loss, or a smoothed hinge without an intercept",
+        "a radius with a squared Frobenius norm, and a loss that is smooth and strongly convex "
+        "wherever it is not linear: the squared loss, or a smoothed hinge without an intercept",
     ),
     "pdbfw": Method("pdbfw", pdbfw, *_SINGLE_VALUES),
     # the one that "auto" tries: over well-conditioned balls it is the fastest
