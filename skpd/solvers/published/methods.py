@@ -12,7 +12,6 @@ from ..methods import (
     BALL,
     ENTRIES,
     ROBUST,
-    SCORES,
     VALUES,
     Method,
     Supported,
@@ -63,7 +62,10 @@ PUBLISHED: dict[str, Method] = {
         "agm", agm, _has_smoothed_loss,
         "X in memory, and a loss of single predictions that is smooth or whose slopes are bounded",
     ),
-    "agm of scores": Method("agm", structured_agm, *SCORES),
+    "agm of scores": Method(
+        "agm", structured_agm, lambda p: p.rows.of_scores and p.loss.averages_duals,
+        "a (soft) maximum over labelings",
+    ),
     "frank-wolfe": Method(
         "frank-wolfe", block_frank_wolfe, _is_smooth_over_trace_norm,
         "a radius, and a loss that is smooth and strongly convex wherever it is not linear: the "
