@@ -190,7 +190,9 @@ class ChainCRF(_ChainEstimator):
         labelings, (45), or on the maximum that the sum-product algorithm smooths, (46).
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and, for a maximum,
-        ``smoothing`` ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`.
+        ``smoothing`` ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`; and
+        ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
+        certificate, and "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most
         the share ``tol`` of what any model could improve on the model 0.
@@ -327,7 +329,9 @@ class ChainM3N(_ChainEstimator):
         labelings, (45), or on the maximum that the sum-product algorithm smooths, (46).
     solver_options : dict, default=None
         Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and, for a maximum,
-        ``smoothing`` ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`.
+        ``smoothing`` ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`; and
+        ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
+        certificate, and "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most
         the share ``tol`` of what any model could improve on the model 0.
