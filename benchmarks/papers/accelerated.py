@@ -8,24 +8,25 @@ until the certified relative gap is below the tolerance, those of rejected L inc
 iterations of Theorem 19, (58), for the accuracy that the smoothing by (57) leaves, with the
 distance of the optimal model from 0.
 
-**What was claimed.** Numbers of iterations after which the objective is within 2 epsilon of its
-minimum, Theorem 19, and after which the gap is, in the dual variables, Theorem 20; searching for
-L, strong convexity and smoothing pay off, and smoothing each row by its own b_i possibly reduces
-L (5.6). **What we saw.** In the dual variables no run exceeds its theorem: with the given L the
-gap of the hinge loss took .32 to .57 of (61). In the primal ones the paper says that the bound on
-the gap is lost, and it took .32 to 1.05 of (58). Searching for L divides the gradients of the hinge
-loss by 3 to 32 in the primal variables, and by .7 to 7 in the dual ones. By its own b_i the
-hinge loss takes 3,362 gradients in place of 6,382 where rows are uneven and L is given, but 1,262
-in place of 743 where they are isotropic. Over an l1 ball alone, the entropic prox takes .41 to .69
-of the gradients of the Euclidean one, with L searched; with a squared l2 norm it takes more for
-independent features. Random fields need no smoothing: 150 gradients for 1e-4, where networks take
-386 for 1e-2. The constraint of 5.5.2 finds the models of (52) in 1.2 to 11 times as many
-gradients. **Why they differ.** The given L is that of losses all of whose rows are between their
-kinks, the searched one that of the few that are. In (72) the b_i are the best ones for a single
-direction v: rows that are nearly orthogonal to it are hardly smoothed, of which isotropic data
-have many, and the gradients change as the root of the largest eigenvalue. The entropic prox has
-the largest norm of a column for L, in place of the spectral norm that a factor in common makes
-large, and a squared norm is no strong convexity in its geometry.
+**What was claimed.** Numbers of iterations after which the objective is within 2 epsilon of
+its minimum, Theorem 19, and after which the gap is, in the dual variables, Theorem 20;
+searching for L, strong convexity and smoothing pay off, and smoothing each row by its own b_i
+possibly reduces L (5.6). **What we saw.** In the dual variables no run exceeds its theorem:
+with the given L the gap of the hinge loss took .32 to .57 of (61). In the primal ones the
+paper says that the bound on the gap is lost, and it took .32 to 1.05 of (58). Searching for L
+divides the gradients of the hinge loss by 3 to 32 in the primal variables, and by .7 to 7 in
+the dual ones. By its own b_i the hinge loss takes 3,362 gradients in place of 6,382 where rows
+are uneven and L is given, but 1,262 in place of 743 where they are isotropic. Over an l1 ball
+alone, the entropic prox takes .41 to .69 of the gradients of the Euclidean one, with L
+searched; with a squared l2 norm it takes more for independent features. Random fields need no
+smoothing: 150 gradients for 1e-4, where networks take 386 for 1e-2. The constraint of 5.5.2
+finds the models of (52) in 1.2 to 11 times as many gradients. **Why they differ.** The given L
+is that of losses all of whose rows are between their kinks, the searched one that of the few
+that are. In (72) the b_i are the best ones for a single direction v: rows that are nearly
+orthogonal to it are hardly smoothed, of which isotropic data have many, and the gradients
+change as the root of the largest eigenvalue. The entropic prox has the largest norm of a
+column for L, in place of the spectral norm that a factor in common makes large, and a squared
+norm is no strong convexity in its geometry.
 """
 
 import warnings

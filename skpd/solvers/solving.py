@@ -74,7 +74,6 @@ def solve(
     on_check: Callable[[Monitor], bool | None] | None = None,
     precision: DTypeLike = np.float64,
     accuracy: float = 0.0,
-    output: Output = "algorithm",
     **options: Any,
 ) -> Solution:
     """Solve a problem and certify the solution.
@@ -96,12 +95,11 @@ def solve(
         The precision of the coefficients and intercepts of the solution.
     accuracy : float, default=0.0
         A gap at which to stop as well.
-    output : {"algorithm", "best"}, default="algorithm"
-        For a published method: "algorithm" for what the paper returns, the last iterate or an
-        average, with the certificate of these two points and a history of such intervals; "best"
-        for the best points found. Other methods return those.
     **options
-        Options of the solver.
+        Options of the solver. A published method has ``output``: "algorithm" by default, for what
+        the paper returns, the last iterate or an average, with the certificate of these two
+        points and a history of such intervals; or "best" for the best points found, which other
+        methods return.
 
     Returns
     -------
@@ -113,7 +111,8 @@ def solve(
     if start is not None:
         coef = np.asarray(start.coef, dtype=np.float64)
         start = replace(start, coef=coef, dual_coef=problem.plain_dual(start.dual_coef))
-    keeps_best = output == "best" or not method_named(solver, problem).is_published
+    is_published = method_named(solver, problem).is_published
+    keeps_best = not is_published or options.pop("output", "algorithm") == "best"
     monitor = Monitor(problem, tol, on_check, precision, accuracy, keeps_best)
     lost = False
     while True:
