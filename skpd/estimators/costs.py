@@ -59,8 +59,9 @@ class GammaPD(MeanRegressor):
         does not apply.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
-        (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
-        (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
+        (bool); "pdprox-primal": ``rows_per_step`` (int), the rows of a random block in each step;
+        both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average`` (bool),
+        ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
         "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`. All
         take ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
         certificate, and "best" the best point of the run.
@@ -207,8 +208,9 @@ class TweediePD(MeanRegressor):
         does not apply.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
-        (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
-        (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
+        (bool); "pdprox-primal": ``rows_per_step`` (int), the rows of a random block in each step;
+        both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average`` (bool),
+        ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
         "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`. All
         take ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
         certificate, and "best" the best point of the run.
