@@ -283,7 +283,7 @@ def figure_1():
     ):
         best = fitted(*data, norm, 0.0, tol=1e-9).certificate_.dual
         if preset is None:
-            firsts = ((1e-3, 1), (1e-2, 1))
+            firsts = ((1e-3, 1), (3e-3, 1), (1e-2, 1))
             model, steps = tuned(data, method, best + EXCESSES[-2], norm, 0.0, firsts)
         else:
             model = fitted(*data, norm, 0.0, solver=method, solver_options={"preset": preset},
