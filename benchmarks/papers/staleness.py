@@ -77,7 +77,7 @@ def coordinate_descent(X, y, lam, delay, step_scale, n_epochs):
     n, d = X.shape
     columns, curvatures = np.ascontiguousarray(X.T), np.sum(X * X, axis=0) / n
     random, w = np.random.default_rng(0), np.zeros(d)
-    seen, residual, pending = -y, -y, deque()  # what gradients see, and what it will be
+    seen, pending = -y, deque()  # the residual that gradients see, and the changes that it lacks
     for _ in range(n_epochs):
         for j in random.integers(d, size=d):
             if curvatures[j] > 0.0:
