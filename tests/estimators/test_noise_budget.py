@@ -53,6 +53,7 @@ def test_optimum_is_that_of_a_linear_programme(budget, intercept):
             noise_budget=budget,
             fit_intercept=intercept,
             solver=solver,
+            solver_options=None if solver == "auto" else {"output": "best"},
             tol=tol,
             max_iter=100_000,
         ).fit(X, y, weights)
