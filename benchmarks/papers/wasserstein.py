@@ -28,13 +28,13 @@ version of IPPA is left to the future.
 optimum, in all of Tables 2, 7 and 8, each with rho = 0.95 on a1a and 0.9 on a9a. M-ISG takes at
 most as many epochs as IPPA, and is as accurate. The hybrid method takes more epochs than either;
 without those whose steps are above 2 % of the first, which are of subgradients, they are 0.81 to
-0.89 times those of IPPA. In Table 4 it comes to 2e-5 above the optimum, and GS-ADMM to 1e-4; on
-a9a it takes longer than GS-ADMM. With the published steps of Figure 1 (a) IPPA has the smaller rho
-and takes a third of the epochs of ISG to 1e-3. With steps of one grid for both methods, in (b) to
-(d), IPPA takes no fewer epochs.
-Mini-batches make IPPA faster: 512 rows allow rho = 0.8, and take 36 epochs to 1e-6 instead of 215,
-with about half of the updates of single rows. Subgradients need a larger rho and more epochs the
-larger their mini-batches are.
+0.89 times those of IPPA, and so it is faster in each of these tables. In Table 4 it comes to 2e-5
+above the optimum, and GS-ADMM to 1e-4; on a9a it takes longer than GS-ADMM. With the published
+steps of Figure 1 (a) IPPA has the smaller rho and takes a third of the epochs of ISG to 1e-3. With
+steps of one grid for both methods, in (b) to (d), IPPA takes no fewer epochs. Mini-batches save
+IPPA passes: 512 rows allow rho = 0.8, and take 36 epochs to 1e-6 instead of 215, with about half
+of the updates of single rows, each of which costs more. The seconds are about the same.
+Subgradients need a larger rho and more epochs the larger their mini-batches are.
 **Why they differ.** A proximal update differs from a subgradient only where the loss of the row
 has a kink within the step: with steps as small as those at the end few rows do. In the prox of a
 mean the rows of a mini-batch know of each other, so that longer steps are stable. The paper does
