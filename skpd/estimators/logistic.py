@@ -81,9 +81,10 @@ class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
         apply.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
-        (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
-        (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
-        "agm": those of `skpd.solvers.published.agm.agm`; "cd": ``variables``, ``average`` and
+        (bool); "pdprox-primal": ``rows_per_step`` (int), the rows of a random block in each step;
+        both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average`` (bool),
+        ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`; "agm":
+        those of `skpd.solvers.published.agm.agm`; "cd": ``variables``, ``average`` and
         ``burn_in``, and "approx": ``variables`` and ``coordinates_per_step``, see
         `skpd.solvers.published.random_coordinates`. All take ``output``: "algorithm", the
         default, is what the paper's algorithm returns, with its certificate, and "best" the

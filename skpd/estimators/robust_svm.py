@@ -87,7 +87,8 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, Prima
     solver_options : dict, default=None
         Options of a named solver: ``preset``, the name of an experiment of the paper,
         ``scheme``, ``first_step``, ``ratio``, ``cycles``, ``gamma``, ``shuffle``;
-        "isg" and "hybrid": ``batch_size``; "hybrid": ``switch``.
+        ``batch_size``, of which the paper's "ippa" has 1; "ippa" and "hybrid": ``prox_tol``;
+        "hybrid": ``switch`` and ``proximal_batch_size``.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where

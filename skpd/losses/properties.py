@@ -70,6 +70,9 @@ class LossProperties:
     couples_outputs : bool
         Whether the loss of a sample depends on several predictions, ``n_outputs`` of them, which
         are side by side in z.
+    couples_rows : bool
+        Whether the conjugate couples the dual variables of several rows, so that no part of them
+        is a problem of its own.
     of_quantiles : bool
         Whether the predictions of a sample are quantiles of one target: the loss is inf where
         they are not in order.
@@ -105,6 +108,7 @@ class LossProperties:
     of_residuals: ClassVar[bool] = False
     is_log_likelihood: ClassVar[bool] = False
     couples_outputs: ClassVar[bool] = False
+    couples_rows: ClassVar[bool] = False
     of_classes: ClassVar[bool] = False
     of_quantiles: ClassVar[bool] = False
     has_decisions: ClassVar[bool] = False

@@ -138,6 +138,7 @@ class NoiseBudget(Lift):
 class HingeWithinBudget(Hinge):
     """The hinge loss for methods that keep the multipliers of all rows within a noise budget."""
 
+    couples_rows: ClassVar[bool] = True
     weights: Array
     share: float
 

@@ -512,7 +512,7 @@ def test_pickle(cancer):
         ({"solver": "isg", "solver_options": {"ratio": 1.0}}, r"'ratio'\] must be a float in"),
         ({"solver": "isg", "solver_options": {"scheme": "k"}}, r"'scheme'\] must be one of"),
         ({"solver": "isg", "solver_options": {"batch_size": 0}}, r"'batch_size'\] must be an int"),
-        ({"solver": "ippa", "solver_options": {"batch_size": 2}}, "must be among .*'first_step'"),
+        ({"solver": "ippa", "solver_options": {"switch": 0.1}}, "must be among .*'first_step'"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message, cancer):

@@ -66,12 +66,15 @@ void bind_incremental(nb::module_& m) {
             "Takes projected subgradient steps for mini-batches of these rows; rows (m) holds indices.")
         .def(
             "proximal_pass",
-            [](Incremental& self, Indices rows, double step) {
+            [](Incremental& self, Indices rows, double step, std::size_t batch, double tol) {
                 check(self, rows);
+                require(batch > 0, "a batch needs a row");
                 nb::gil_scoped_release release;
-                self.proximal_pass(rows.data(), rows.shape(0), step);
+                self.proximal_pass(rows.data(), rows.shape(0), step, batch, tol);
             },
-            "rows"_a, "step"_a, "Takes the proximal update of each of these rows in turn; rows (m) holds indices.")
+            "rows"_a, "step"_a, "batch"_a = 1, "tol"_a = 0.0,
+            "Takes proximal updates of the means of mini-batches of these rows, until no multiplier changes by more\n"
+            "than tol in a sweep; rows (m) holds indices.")
         .def(
             "move",
             [](Incremental& self, In w, double radius, double intercept) {
@@ -86,6 +89,7 @@ void bind_incremental(nb::module_& m) {
             "multipliers",
             [](const Incremental& self) { return std::make_pair(as_numpy(self.p), as_numpy(self.r)); },
             "Returns the multipliers p and r (n) of each row at its last visit.")
+        .def_ro("n_updates", &Incremental::n_updates, "The number of proximal updates of single rows.")
         .def_ro("radius", &Incremental::radius, "The radius lam >= ||w||.")
         .def_ro("intercept", &Incremental::intercept, "The intercept b.");
     m.def("incremental", &make, "matrix"_a, "y"_a, "weights"_a, "norm"_a, "epsilon"_a, "kappa"_a, "ridge"_a,

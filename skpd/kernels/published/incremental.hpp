@@ -1,6 +1,6 @@
 // Incremental methods for the distributionally robust SVM (Li, Chen and So, 2020): projected subgradients of
-// mini-batches (5) and the proximal point method (6), which visits one row at a time. The objective is the mean over
-// the n rows with a weight of
+// mini-batches (5) and the proximal point method (6), for one row at a time or for the mean of a mini-batch. The
+// objective is the mean over the n rows with a weight of
 //
 //   f_i = epsilon lam + n c_i h_i + ridge ||w||^2 / 2,
 //   h_i = max(1 - m_i, 1 + m_i - kappa lam, 0),    m_i = y_i (x_i . w + b),
@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -28,12 +29,14 @@ struct RobustSettings {
 class Incremental {
    public:
     virtual ~Incremental() = default;
-    // Each makes one pass over these n rows with this step size.
+    // Each makes one pass over these n rows with this step size. A last mini-batch of fewer rows has a step that is
+    // shorter by as much, so that every row counts the same.
     virtual void subgradient_pass(const std::int64_t* rows, std::size_t n, double step, std::size_t batch) = 0;
-    virtual void proximal_pass(const std::int64_t* rows, std::size_t n, double step) = 0;
+    virtual void proximal_pass(const std::int64_t* rows, std::size_t n, double step, std::size_t batch, double tol) = 0;
 
     std::vector<double> w, p, r;
     double radius = 0.0, intercept = 0.0;
+    std::size_t n_updates = 0;  // of single rows
 };
 
 // The methods for the epigraph of one norm; the weights are multiplied by the number of rows with a weight.
@@ -53,11 +56,12 @@ class IncrementalOn : public Incremental {
                 matrix.for_each(i, [&](std::size_t, double x) { squares_[i] += x * x; });
     }
 
-    void subgradient_pass(const std::int64_t* rows, std::size_t n, double step, std::size_t batch) override {
+    void subgradient_pass(const std::int64_t* rows, std::size_t n, double full_step, std::size_t batch) override {
         const std::size_t d = matrix_.n_minor;
+        const double share = full_step / static_cast<double>(batch);
         for (std::size_t first = 0; first < n; first += batch) {
             const std::size_t size = std::min(batch, n - first);
-            const double share = step / static_cast<double>(size);
+            const double step = share * static_cast<double>(size);
             std::fill(trial_.begin(), trial_.end(), 0.0);
             double total = 0.0, flipped = 0.0;
             for (std::size_t k = first; k < first + size; ++k) {
@@ -81,26 +85,64 @@ class IncrementalOn : public Incremental {
         }
     }
 
-    void proximal_pass(const std::int64_t* rows, std::size_t n, double step) override {
-        // With a ridge the update is that of a problem in (w, lam / scale, b / scale), by (28).
-        const double scale = std::sqrt(1.0 + step * settings_.ridge), inverse = 1.0 / (scale * scale);
-        for (std::size_t k = 0; k < n; ++k) {
-            const auto i = static_cast<std::size_t>(rows[k]);
-            if (weights_[i] == 0.0) continue;
-            if (inverse != 1.0)
-                for (double& x : w) x *= inverse;
-            const ProxRow row{step * weights_[i] * inverse, settings_.kappa * scale,
-                              scale, (radius - step * settings_.epsilon) / scale, intercept / scale,
-                              settings_.fit_intercept ? y_[i] * scale : 0.0};
-            update(i, row);
+    void proximal_pass(const std::int64_t* rows, std::size_t n, double full_step, std::size_t batch,
+                       double tol) override {
+        const double share = full_step / static_cast<double>(batch);
+        for (std::size_t first = 0; first < n; first += batch) {
+            const std::size_t size = std::min(batch, n - first);
+            // With a ridge the update is that of a problem in (w, lam / scale, b / scale), by (28).
+            const double step = share * static_cast<double>(size), square = 1.0 + step * settings_.ridge;
+            const double scale = std::sqrt(square);
+            if (square != 1.0)
+                for (double& x : w) x *= 1.0 / square;
+            const ProxRow centre{share / square, settings_.kappa * scale, scale,
+                                 (radius - step * settings_.epsilon) / scale, intercept / scale,
+                                 settings_.fit_intercept ? scale : 0.0};
+            if (size == 1)
+                update(static_cast<std::size_t>(rows[first]), centre);
+            else
+                update_mean(rows + first, size, centre, tol);
             radius *= scale;
             intercept *= scale;
         }
     }
 
    private:
-    void update(std::size_t i, const ProxRow& row) {
+    // The update of the mean of some rows from (w, lam0, b0), by ascent in its dual: the multipliers of one row after
+    // the other, which the update of this row finds from the centre that the multipliers of the others have moved.
+    // They start at those of the last visit, and end after a sweep that changes none by more than tol.
+    void update_mean(const std::int64_t* rows, std::size_t size, ProxRow centre, double tol) {
+        moved_ = w;
+        const auto move = [&](std::size_t i, double sign) {
+            const double share = sign * centre.step * weights_[i], shift = share * (p[i] - r[i]);
+            if (shift != 0.0) matrix_.axpy(i, shift * y_[i], moved_.data());
+            if (r[i] > 0.0) centre.lam0 += share * centre.kappa * r[i];
+            centre.b0 += shift * y_[i] * centre.one;
+        };
+        for (std::size_t k = 0; k < size; ++k) move(static_cast<std::size_t>(rows[k]), 1.0);
+        constexpr int most_sweeps = 1000;
+        double change = std::numeric_limits<double>::infinity();
+        for (int sweep = 0; sweep < most_sweeps && change > tol; ++sweep) {
+            change = 0.0;
+            for (std::size_t k = 0; k < size; ++k) {
+                const auto i = static_cast<std::size_t>(rows[k]);
+                const double p_before = p[i], r_before = r[i];
+                move(i, -1.0);
+                w = moved_;
+                update(i, centre);
+                move(i, 1.0);
+                change = std::max({change, std::fabs(p[i] - p_before), std::fabs(r[i] - r_before)});
+            }
+        }
+    }
+
+    // The update of one row; the step and the intercept of the centre are those of weight and label 1.
+    void update(std::size_t i, const ProxRow& centre) {
+        ProxRow row = centre;
+        row.step *= weights_[i];
+        row.one *= y_[i];
         ProxResult multipliers;
+        ++n_updates;
         if constexpr (std::is_same_v<Epigraph, L2Epigraph>) {
             double A = 0.0;
             for (const double x : w) A += x * x;
@@ -124,7 +166,7 @@ class IncrementalOn : public Incremental {
 
     const MajorVectors matrix_;
     RobustSettings settings_;
-    std::vector<double> y_, weights_, squares_, trial_, best_, work_;
+    std::vector<double> y_, weights_, squares_, trial_, best_, work_, moved_;
 };
 
 }  // namespace skpd

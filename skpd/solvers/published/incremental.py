@@ -3,7 +3,11 @@
 The objective is the mean of f_i = epsilon lam + (n c_i) h(m_i, lam) + ridge ||w||^2 / 2. In an
 epoch each row is used once: in a mini-batch of projected subgradients (ISG, equation (5)), or in a
 proximal update of a single row (IPPA, equation (6)). The hybrid method starts with the first and
-ends with the second (section 5.1). Step sizes follow Table 1,
+ends with the second (section 5.1). The paper leaves a mini-batch version of IPPA to the future:
+here it is the prox of the mean of the rows' f_i, by ascent in its dual, in the multipliers of one
+row after the other. For each row that is the update (6) from a centre that the multipliers of the
+others have moved. The rows that remain for a last mini-batch have a step that is shorter by as
+much, so that every row counts the same. Step sizes follow Table 1,
 
     "geometric"            alpha_k = alpha_0 rho^k
     "gamma/(nk)"           alpha_k = gamma / (n k)
@@ -13,9 +17,9 @@ over the epochs k. The multipliers of the rows' updates, averaged over epochs, a
 `PRESETS` has the parameters of the authors' experiments.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
-from numbers import Real
+from numbers import Integral, Real
 from typing import Annotated, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -25,11 +29,12 @@ from ... import kernels
 from ...problems import Point
 from ...problems.robust import RobustTerms, terms_of
 from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
-from ..options import Flag, Option, OptionalCount, OptionalFactor
+from ..options import Factor, Flag, Option, OptionalCount, OptionalFactor
 from ..robust.settings import INCREMENTAL
 from ..solver_context import SolverContext
 
 Scheme = Literal["geometric", "gamma/(nk)", "gamma/(n sqrt(k))", None]
+Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 Share = Annotated[float, Interval(Real, 0, 1, closed="neither")]
 OptionalShare = Annotated[float | None, Interval(Real, 0, 1, closed="neither")]
 
@@ -113,12 +118,27 @@ def isg(
     hybrid(context, batch_size=batch_size, switch=0.0, **options)
 
 
-def ippa(context: SolverContext, **options: Unpack[StepOptions]) -> None:
+def ippa(
+    context: SolverContext, *, batch_size: OptionalCount = None,
+    prox_tol: Factor = INCREMENTAL.prox_tol, **options: Unpack[StepOptions],
+) -> None:  # fmt: skip
     """The incremental proximal point algorithm.
 
-    The parameters are those of `isg`.
+    Parameters
+    ----------
+    batch_size : int, default=None
+        The number of rows in a mini-batch, for the proximal update of the mean of their f_i; by
+        default 1, as in the paper.
+    prox_tol : float, default=1e-2
+        The change of a multiplier in [0, 1] in a sweep through a mini-batch below which its update
+        ends.
+    terms, preset, scheme, first_step, ratio, cycles, gamma, shuffle
+        See `isg`.
     """
-    hybrid(context, batch_size=1, switch=np.inf, **options)
+    hybrid(
+        context, batch_size=batch_size or 1, proximal_batch_size=batch_size or 1,
+        prox_tol=prox_tol, switch=np.inf, **options,
+    )  # fmt: skip
 
 
 def hybrid(
@@ -127,6 +147,8 @@ def hybrid(
     terms: RobustTerms | None = None,
     preset: Name = None,
     batch_size: OptionalCount = None,
+    proximal_batch_size: Count = 1,
+    prox_tol: Factor = INCREMENTAL.prox_tol,
     switch: Share = INCREMENTAL.switch,
     scheme: Scheme = None,
     first_step: OptionalFactor = None,
@@ -142,6 +164,8 @@ def hybrid(
 
     Parameters
     ----------
+    proximal_batch_size, prox_tol
+        The ``batch_size`` and ``prox_tol`` of proximal updates, see `ippa`.
     switch : float, default=0.02
         Step sizes below this share of the first are proximal.
     preset, batch_size, scheme, first_step, ratio, cycles, gamma, shuffle
@@ -168,7 +192,10 @@ def hybrid(
     for step in steps:
         if context.is_over(epochs.n_iter):
             return
-        epochs.take(step, batch_size if step >= switch * first else None)
+        if step >= switch * first:
+            epochs.take(epochs.method.subgradient_pass, step, batch_size)
+        else:
+            epochs.take(epochs.method.proximal_pass, step, proximal_batch_size, prox_tol)
 
 
 def _scheme_of_table_1(terms: RobustTerms) -> Scheme:
@@ -229,16 +256,14 @@ class _Epochs:
         self.sums = np.zeros((2, problem.n_samples))
         self.n_sums = 0
 
-    def take(self, step: float, batch_size: int | None = None) -> None:
-        """Run an epoch of proximal updates, or of mini-batches of the given size."""
+    def take(
+        self, updates: Callable[..., None], step: float, batch_size: int, *settings: float
+    ) -> None:
+        """Run an epoch of updates of mini-batches."""
         order = self.context.random_state.permutation(self.rows) if self.shuffle else self.rows
-        chunk = self.chunk if batch_size is None else -(-self.chunk // batch_size) * batch_size
+        chunk = -(-self.chunk // batch_size) * batch_size
         for first in range(0, len(order), chunk):
-            rows = order[first : first + chunk]
-            if batch_size is None:
-                self.method.proximal_pass(rows, step)
-            else:
-                self.method.subgradient_pass(rows, step, batch_size)
+            updates(order[first : first + chunk], step, batch_size, *settings)
         self.n_iter += 1
         self.sums += self.method.multipliers()
         self.n_sums += 1

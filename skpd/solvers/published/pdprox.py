@@ -24,8 +24,9 @@ from ...losses.maxima_over_multipliers import Multipliers
 from ...problems import Point, Problem
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..coordinates.dual import has_square
-from ..options import Factor, Flag, OptionalFactor
+from ..options import Factor, Flag, OptionalCount, OptionalFactor
 from ..solver_context import SolverContext
+from .stochastic_pdprox import blocks_of_rows, stochastic_iterations
 
 Implementation = Literal["double-primal", "double-dual"]
 
@@ -138,14 +139,24 @@ def pdprox_primal(
     average: Flag = True,
     step_scale: Factor = 1.0,
     step_ratio: OptionalFactor = None,
+    rows_per_step: OptionalCount = None,
 ) -> None:
     """Pdprox-primal, Algorithm 2.
 
     The parameters are those of `pdprox_dual`; ``implementation="double-dual"`` keeps the last two
     dual iterates instead of the extra primal variable u. The theorem is proven for one step size;
-    there is no guarantee with a ``step_ratio``.
+    there is no guarantee with a ``step_ratio``. With ``rows_per_step``, a step is for one of the
+    blocks of as many rows, drawn at random, and an iteration has as many steps as there are blocks
+    (`skpd.solvers.published.stochastic_pdprox`, whose guarantee holds for two step sizes too, with
+    a ``step_scale`` below 1).
     """
     space = Vectors(context)
+    if rows_per_step is not None:
+        blocks = blocks_of_rows(space, rows_per_step)
+        norm = max(block.norm() for _, block in blocks)
+        steps = step_sizes(norm, context.problem.total_weight, step_scale, step_ratio)
+        stochastic_iterations(space, blocks, average, *steps, _Reports(space, average))
+        return
     side = space.side
     tau, sigma = step_sizes(space.norm(), context.problem.total_weight, step_scale, step_ratio)
     w, a = space.start(), side.start(context.first_theta)
