@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from benchmarks.papers import PAPERS, Table, list_table, of_page
 from benchmarks.papers.admm import gs_admm, loss, prox
 from benchmarks.papers.excessive_gap import Saddle, excessive_gap
-from benchmarks.papers.pdprox import pegasos
+from benchmarks.papers.pdprox_svm import pegasos
 from skpd import PdproxSVC
 from skpd.penalties import GroupL2
 from tests.oracles.optima import linear_optimum
