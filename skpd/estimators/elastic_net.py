@@ -117,7 +117,9 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
         "line-search"}`` takes any loss, and fewer passes. `fit` raises a ValueError for a
         solver that does not apply.
     solver_options : dict, default=None
-        Options of a named solver; the functions above describe them.
+        Options of a named solver; the functions above describe them. All take ``output``:
+        "algorithm", the default, is what the paper's algorithm returns, with its certificate, and
+        "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where
@@ -274,7 +276,9 @@ class ElasticNetPDClassifier(
         "line-search"}`` takes any loss, and fewer passes. `fit` raises a ValueError for a
         solver that does not apply.
     solver_options : dict, default=None
-        Options of a named solver; the functions above describe them.
+        Options of a named solver; the functions above describe them. All take ``output``:
+        "algorithm", the default, is what the paper's algorithm returns, with its certificate, and
+        "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where

@@ -122,7 +122,9 @@ class KernelPdproxSVC(KernelClassifier, _OneKernel):
         published ones in the features of a factor of the kernel matrices, the paper's update
         (18).
     solver_options : dict, default=None
-        Options of a named solver, see `skpd.solvers.published.pdprox`.
+        Options of a named solver, see `skpd.solvers.published.pdprox`. All take ``output``:
+        "algorithm", the default, is what the paper's algorithm returns, with its certificate, and
+        "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where
@@ -285,7 +287,9 @@ class KernelPdproxRegressor(KernelRegressor, _OneKernel):
         published ones in the features of a factor of the kernel matrices, the paper's update
         (18).
     solver_options : dict, default=None
-        Options of a named solver, see `skpd.solvers.published.pdprox`.
+        Options of a named solver, see `skpd.solvers.published.pdprox`. All take ``output``:
+        "algorithm", the default, is what the paper's algorithm returns, with its certificate, and
+        "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where

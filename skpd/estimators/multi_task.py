@@ -221,7 +221,9 @@ class MultiTaskPD(FitsWithoutPenalty, SolverParameters, MultiTaskModel):
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
         (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
         (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
-        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`.
+        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`. All
+        take ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
+        certificate, and "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where

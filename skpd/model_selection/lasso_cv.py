@@ -44,7 +44,9 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
     solver_options : dict, default=None
         Options of "cd": ``average`` (bool), whether the average of the last iterates is
         taken instead of the last one, and ``burn_in`` (float in [0, 1)), the share of the
-        iterates before the average begins.
+        iterates before the average begins. Both solvers take ``output``: "algorithm", the default,
+        is what the paper's algorithm returns, with its certificate, and "best" the best point of
+        the run.
     tol : float, default=1e-4
         Relative gap at which each fit stops.
     max_iter : int, default=50_000

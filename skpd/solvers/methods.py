@@ -44,12 +44,16 @@ class Method(NamedTuple):
         Whether the method can solve a problem.
     requires : str
         What a problem that it supports has, such as "an l1 ball".
+    is_published : bool, default=False
+        Whether the method is a paper's, whose output a solution by its name is: the last iterate,
+        or the average that the paper proves something of.
     """
 
     name: str
     run: Callable[..., None]
     supports: Callable[[Problem], bool]
     requires: str
+    is_published: bool = False
 
 
 def has_values(problem: Problem) -> bool:

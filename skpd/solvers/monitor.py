@@ -33,7 +33,8 @@ class Monitor:
 
     Primal and dual progress are independent of each other: every objective value is an upper bound
     on the optimal value and every dual bound a lower one. The best of each, from any iterations,
-    form the certified interval.
+    form the certified interval. For the output of an algorithm as published they are the last
+    ones instead.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ class Monitor:
         tolerance, to allow for the rounding of the model.
     accuracy : float, default=0.0
         A gap at which the run has converged as well, for parts of another problem.
+    keeps_best : bool, default=True
+        Whether to keep the best points, or the last ones whose objective value is finite.
     """
 
     def __init__(
@@ -56,8 +59,9 @@ class Monitor:
         on_check: Callable[["Monitor"], bool | None] | None = None,
         precision: DTypeLike = np.float64,
         accuracy: float = 0.0,
+        keeps_best: bool = True,
     ) -> None:
-        self.problem, self.accuracy = problem, accuracy
+        self.problem, self.accuracy, self.keeps_best = problem, accuracy, keeps_best
         self.precision = np.dtype(precision)
         self._asked = tol
         self.tol = tol if self.precision == np.float64 else 0.5 * tol
@@ -89,6 +93,12 @@ class Monitor:
         primal, dual = min(primal, self.primal), max(dual, self.dual)
         return max(largest_gap(self.problem, self.tol, primal, dual), self.accuracy)
 
+    def gap_with(self, primal: float, dual: float) -> float:
+        """The gap once these bounds are recorded."""
+        if not self.keeps_best:
+            return primal - dual
+        return min(primal, self.primal) - max(dual, self.dual)
+
     @property
     def _accuracy(self) -> float:
         """The part of an objective value that rounding errors of products may take."""
@@ -103,10 +113,11 @@ class Monitor:
         """Record the best constant prediction.
 
         If there is no start and alpha is so large that the constant may be optimal, its dual point
-        is certified. Otherwise the first lower bound is 0.
+        is certified. Otherwise, and for an algorithm as published, the first lower bound is 0.
         """
         problem, null = self.problem, self.problem.null_point
-        if not has_start and problem.null_may_be_optimal and self._seems_good_enough(null):
+        may_end = self.keeps_best and not has_start
+        if may_end and problem.null_may_be_optimal and self._seems_good_enough(null):
             self.check(0, null)
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
@@ -163,18 +174,19 @@ class Monitor:
         self._interval(point)
 
     def _interval(self, point: Point) -> tuple[float, float]:
-        """The bounds of a primal and a dual point, which are kept if they are better."""
+        """The bounds of a primal and a dual point, which are kept as `keeps_best` says."""
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         self.problem.rows.expect(self.problem, Point(coef, intercept, point.dual_coef))
         primal = primal_objective(self.problem, coef, intercept, self._accuracy)
-        upper = min(primal, self.primal)
+        last = not self.keeps_best and bool(np.isfinite(primal))
+        upper = primal if last else min(primal, self.primal)
         bound = dual_bound(self.problem, point.dual_coef, upper, self._accuracy, coef=coef)
-        if self._theta is None or bound.value > self.dual:
+        if last or self._theta is None or bound.value > self.dual:
             self.dual = bound.value
             self._theta = copy(point.dual_coef)
             self._bound, self._bound_given = bound, upper
         # among points with the same rounded value the last one is kept
-        if self._coef is None or primal <= self.primal:
+        if last or self._coef is None or primal <= self.primal:
             self.primal = primal
             self._coef, self._intercept = np.array(coef), intercept
         self.dual = bound_below(self.problem, self.dual, self.primal)
@@ -205,7 +217,8 @@ class Monitor:
 
     def solution(self, interrupted: bool = False) -> Solution:
         """The solution with the best points and their joint certificate."""
-        self._take_least_norm()
+        if self.keeps_best:
+            self._take_least_norm()
         unrounded, rounds = inf, self.precision != np.float64
         if rounds:
             unrounded = self.relative_gap
@@ -225,7 +238,7 @@ class Monitor:
         return Solution(
             coef=self._coef,
             intercept=self._intercept,
-            dual_coef=theta,
+            dual_coef=theta if self.keeps_best else self.problem.plain_dual(self._theta),
             certificate=certificate,
             n_iter=self.n_iter,
             converged=certificate.gap <= self._largest_gap(certificate),

@@ -41,6 +41,8 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 # Types of parameters that are options
 Flag = Literal[True, False]
 Factor = Annotated[float, POSITIVE]
+# Which point of a run is the solution: the output of the algorithm, or the best one certified
+Output = Literal["algorithm", "best"]
 OptionalFactor = Annotated[float | None, POSITIVE]
 OptionalCount = Annotated[int | None, Interval(Integral, 1, None, closed="left")]
 PositiveShare = Annotated[float, Interval(Real, 0, 1, closed="right")]

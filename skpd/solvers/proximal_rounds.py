@@ -103,7 +103,7 @@ def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
             monitor.check(n_iter, point)
             continue
         moved = abs(method.compiled.recentre()) * problem.prediction_scale if free else 0.0
-        if moved + gap <= goal:
+        if moved + gap <= goal or context.is_over(n_iter):
             monitor.check(n_iter, point)
             method.compiled.refresh()
             share *= FINER

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,7 +11,7 @@ from ..problems import Point, Problem, Solution
 from ..problems.shards.shards import RowsLostError
 from .methods import Method
 from .monitor import Monitor
-from .options import Value, declared_options
+from .options import Option, Output, Value, declared_options
 from .select import METHODS
 from .solver_context import SolverContext
 
@@ -48,6 +48,8 @@ def check_solver_options(method: Method, options: dict[str, Value] | None) -> di
     if not options:
         return {}
     options, declared = dict(options), declared_options(method.run)
+    if method.is_published:
+        declared["output"] = Option(get_args(Output))
     for name, value in options.items():
         if name not in declared:
             names = ", ".join(repr(option) for option in sorted(declared)) or "no options"
@@ -94,19 +96,24 @@ def solve(
     accuracy : float, default=0.0
         A gap at which to stop as well.
     **options
-        Options of the solver.
+        Options of the solver. A published method has ``output``: "algorithm" by default, for what
+        the paper returns, the last iterate or an average, with the certificate of these two
+        points and a history of such intervals; or "best" for the best points found, which other
+        methods return.
 
     Returns
     -------
     solution : Solution
-        The best points found. After Ctrl-C, ``interrupted`` is set.
+        The solution. After Ctrl-C, ``interrupted`` is set.
     """
     if problem.workspace is None:
         problem = problem.in_workspace()
     if start is not None:
         coef = np.asarray(start.coef, dtype=np.float64)
         start = replace(start, coef=coef, dual_coef=problem.plain_dual(start.dual_coef))
-    monitor = Monitor(problem, tol, on_check, precision, accuracy)
+    is_published = method_named(solver, problem).is_published
+    keeps_best = not is_published or options.pop("output", "algorithm") == "best"
+    monitor = Monitor(problem, tol, on_check, precision, accuracy, keeps_best)
     lost = False
     while True:
         try:
@@ -142,6 +149,7 @@ def _solved(solver: str, context: SolverContext, options: dict[str, Any]) -> Sol
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise
         interrupted = True
-    if start is not None and not monitor.primal - monitor.dual <= monitor.goal:
+    reached = monitor.primal - monitor.dual <= monitor.goal
+    if start is not None and monitor.keeps_best and not reached:
         monitor.consider(start)
     return monitor.solution(interrupted)

@@ -24,34 +24,17 @@ from skpd.problems import linear_problem
 from skpd.problems.kernel import kernel_machines
 from skpd.problems.output_rows import outputs_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import METHODS, SolverContext, solve
+from skpd.solvers import solve
 from skpd.solvers.published import agm, excessive_gap
 from tests.oracles.draws import Draws
 
 N = 50
 
 
-class Trace:
-    """A monitor that keeps the iterates instead of judging them."""
-
-    done, n_iter, tol, primal, dual = False, 0, 1e-12, np.inf, 0.0
-    goal = 1e-12
-
-    def __init__(self):
-        self.points = {}
-
-    def check(self, n_iter, point):
-        self.points[n_iter] = point
-        return 1.0
-
-    def goal_at(self, primal, dual):
-        return self.goal
-
-
-def last_iterate(method, problem, n, **options):
-    trace = Trace()
-    method(SolverContext(problem, trace, None, n, np.random.RandomState(0)), **options)
-    return trace.points[n]
+def last_iterate(name, problem, n, **options):
+    """The solution of a named method after n iterations, which is what its algorithm returns."""
+    random_state = np.random.RandomState(0)
+    return solve(problem, name, tol=1e-12, max_iter=n, random_state=random_state, **options)
 
 
 def classes(rng, n, d):
@@ -93,9 +76,9 @@ def project(alpha):
 
 def compare_averages(name, problem, ws, alphas):
     for t in range(1, N + 1):
-        found = last_iterate(METHODS[name].run, problem, t)
-        assert_allclose(found.coef, np.mean(ws[:t], axis=0), rtol=1e-5, atol=1e-7)
-        assert_allclose(-problem.y * found.dual_coef, np.mean(alphas[:t], axis=0), atol=1e-5)
+        found = last_iterate(name, problem, t)
+        assert_allclose(found.coef, np.mean(ws[:t], axis=0), rtol=1e-9, atol=1e-9)
+        assert_allclose(-problem.y * found.dual_coef, np.mean(alphas[:t], axis=0), atol=1e-9)
 
 
 def test_algorithm_1_of_pdprox(rng):
@@ -126,10 +109,10 @@ def test_algorithm_1_of_pdprox_for_functions(rng):
         beta = project(beta + gamma * (1 - y * (K @ zeta)) / n)
         zetas.append(zeta)
         alphas.append(alpha)
-        found = last_iterate(METHODS["pdprox-dual"].run, machine.problem, t)
+        found = last_iterate("pdprox-dual", machine.problem, t)
         weights = machine.expanded(found).weights[0]
-        assert_allclose(K @ weights, K @ np.mean(zetas, axis=0), rtol=1e-5, atol=1e-7)
-        assert_allclose(-y * found.dual_coef, np.mean(alphas, axis=0), atol=1e-5)
+        assert_allclose(K @ weights, K @ np.mean(zetas, axis=0), rtol=1e-9, atol=1e-9)
+        assert_allclose(-y * found.dual_coef, np.mean(alphas, axis=0), atol=1e-9)
 
 
 def test_algorithm_2_of_pdprox(rng):
@@ -198,12 +181,12 @@ def test_pdprox_with_two_multipliers(name, algorithm, rng):
         ws.append(w)
         thetas.append(np.sum(h.T * alpha, axis=1))
     problem = posed(X, y, loss, L1(), lam)
-    solver = METHODS["pdprox-primal" if algorithm == 2 else "pdprox-dual"].run
+    solver = "pdprox-primal" if algorithm == 2 else "pdprox-dual"
     options = {} if algorithm == 2 else {"algorithm": algorithm}
     for t in range(1, N + 1):
         found = last_iterate(solver, problem, t, **options)
-        assert_allclose(found.coef, np.mean(ws[:t], axis=0), rtol=1e-5, atol=1e-7)
-        assert_allclose(found.dual_coef, np.mean(thetas[:t], axis=0), atol=1e-5)
+        assert_allclose(found.coef, np.mean(ws[:t], axis=0), rtol=1e-9, atol=1e-9)
+        assert_allclose(found.dual_coef, np.mean(thetas[:t], axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("implementation", ["double-dual", "double-primal"])
@@ -223,11 +206,11 @@ def test_accelerated_pdprox(implementation, rng):
         theta = 1 / np.sqrt(1 + 2 * lam * tau)
         tau, sigma = theta * tau, sigma / theta
         bar = w + theta * (w - before)
-        found = last_iterate(METHODS["pdprox-dual"].run, problem, t, **options)
-        assert_allclose(found.coef, w, rtol=1e-5, atol=1e-7)
-        assert_allclose(-y * found.dual_coef, alpha, atol=1e-5)
+        found = last_iterate("pdprox-dual", problem, t, **options)
+        assert_allclose(found.coef, w, rtol=1e-9, atol=1e-9)
+        assert_allclose(-y * found.dual_coef, alpha, atol=1e-9)
     with pytest.raises(ValueError, match="needs algorithm 3 and a squared l2 penalty"):
-        last_iterate(METHODS["pdprox-dual"].run, problem, 1, accelerated=True)
+        last_iterate("pdprox-dual", problem, 1, accelerated=True)
 
 
 # Accelerated gradients by estimate functions (Zhang, Saha and Vishwanathan): hinge loss, smoothed
@@ -413,7 +396,7 @@ def test_dual_coordinate_ascent_of_the_svm(average, rng):
         kept.append(a.copy())
     options = {"average": True, "burn_in": 0.0} if average else {}
     for t in range(1, N + 1):
-        found = last_iterate(METHODS["cd"].run, problem, t, **options)
+        found = last_iterate("cd", problem, t, **options)
         expected = np.mean(kept[: t * n], axis=0) if average else kept[t * n - 1]
         assert_allclose(-problem.y * found.dual_coef, expected, atol=1e-10)
         assert_allclose(found.coef, Z.T @ expected / (alpha * n), atol=1e-10)
@@ -434,7 +417,7 @@ def test_approx_on_the_dual_of_the_svm(rng):
             after[i] = np.clip(z[i] + step * slope, 0, 1)
             x, z = between + n * theta * (after - z), after
             theta = (np.sqrt(theta**4 + 4 * theta**2) - theta**2) / 2
-        found = last_iterate(METHODS["approx"].run, problem, t)
+        found = last_iterate("approx", problem, t)
         assert_allclose(-problem.y * found.dual_coef, np.clip(x, 0, 1), atol=1e-9)
 
 
@@ -468,7 +451,7 @@ def test_algorithm_1_of_block_frank_wolfe(given, rng):
         update[largest] = l1_projection(centre[largest], radius)
         x = (1 - eta) * x + eta * update
         w = (1 - eta) * w + eta * (X @ update)
-        found = last_iterate(METHODS["pdbfw"].run, problem, t, **options)
+        found = last_iterate("pdbfw", problem, t, **options)
         assert_allclose(found.coef, x, rtol=1e-9, atol=1e-12)
         # the conjugate of a row's loss is v + v^2 / 2 at v = y theta in [-1, 0], each over n
         step = delta / n
@@ -499,8 +482,7 @@ def test_algorithm_2_of_block_frank_wolfe(loss, given, rng):
         update = (U[:, :s] * l1_projection(sigma[:s], radius)) @ V[:s]
         W = (1 - eta) * W + eta * update
         product = (1 - eta) * product + eta * (X @ update)
-        run = METHODS["frank-wolfe"].run
-        found = last_iterate(run, problem, t, rank=s, **given)
+        found = last_iterate("frank-wolfe", problem, t, rank=s, **given)
         assert_allclose(found.coef.reshape(d, c), W, rtol=1e-6, atol=1e-8)
         step = delta / n
         if isinstance(loss, Squared):  # l* = theta^2 / 2 + theta y
@@ -581,7 +563,7 @@ def test_projected_subgradients(q, ridge, rng):
     w, lam = np.zeros(4), 0.0
     for k in range(1, N + 1):
         w, lam = subgradient_steps(q, w, lam, Z, steps_of_table_1(q, ridge, alpha, n, k), ridge)
-        found = last_iterate(METHODS["isg"].run, problem, k, **scheme)
+        found = last_iterate("isg", problem, k, **scheme)
         assert_allclose(problem.project(found.coef), w, rtol=1e-8, atol=1e-10)
 
 
@@ -654,5 +636,5 @@ def test_proximal_points(name, q, preset, rng):
         else:
             for z in Z:
                 w, lam = proximal_update(q, w, lam, z, step, epsilon, kappa)
-        found = last_iterate(METHODS[name].run, problem, k, **options)
+        found = last_iterate(name, problem, k, **options)
         assert_allclose(problem.project(found.coef), w, rtol=1e-8, atol=1e-10)

@@ -55,10 +55,10 @@ class EstimateSchedule(CertificateSchedule):
         Returns
         -------
         gap : float
-            The estimated gap of the best points.
+            The estimated gap of the points that the monitor would keep.
         """
         monitor = self.context.monitor
-        gap = min(result.primal, monitor.primal) - max(result.dual, monitor.dual)
+        gap = monitor.gap_with(result.primal, result.dual)
         if self.is_due(self.n_iter, gap if gap > sufficient_gap else 0.0):
             monitor.check(self.n_iter, result.point())
         return gap

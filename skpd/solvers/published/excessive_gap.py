@@ -106,14 +106,15 @@ class DualObjectives(SmoothedObjectives):
         )  # fmt: skip
 
     def result(self, iterate: Iterate, n_averaged: int) -> Result:
-        """The dual value of v_k with the better of the averaged and the latest model."""
+        """The dual value of v_k with the averaged model, or with the better one of two."""
         problem = self.problem
         theta, w = self.theta(iterate.x), self.coef_at(iterate.z)
         dual = self.penalised(w) + float(w @ iterate.z)
         dual -= float(problem.weights @ problem.loss.conjugate(problem.y, theta))
-        models = [self.model(*found, iterate.bound) for found in (
-            (iterate.theta, iterate.slope), iterate.latest
-        )]  # fmt: skip
+        points = [(iterate.theta, iterate.slope)]
+        if self.context.monitor.keeps_best:
+            points.append(iterate.latest)
+        models = [self.model(*point, iterate.bound) for point in points]
         primal, w, b = min(models, key=lambda model: model[0])
         return Result(primal, dual, lambda: Point(w, b, theta))
 

@@ -89,13 +89,15 @@ class PrimalObjectives(SmoothedObjectives):
         """The point for a certificate; ``n_averaged`` is the number of iterates before."""
 
     def result(self, iterate: Iterate, n_averaged: int) -> Result:
-        """An iterate with the better of its dual points.
+        """An iterate with its dual point, or the better one of two where the best is kept.
 
         The averaged dual points of the theory always prove a gap. For strongly convex problems the
         latest dual point often proves a smaller one.
         """
         primal = self.objective(iterate)
-        duals = (iterate.theta, iterate.slope), iterate.latest
+        duals = [(iterate.theta, iterate.slope)]
+        if self.context.monitor.keeps_best:
+            duals.append(iterate.latest)
         bounds = [self.bound(*dual, primal) for dual in duals]
         theta = duals[int(np.argmax(bounds))][0]
         point = partial(self.point, iterate, theta, n_averaged)
