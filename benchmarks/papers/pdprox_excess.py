@@ -2,9 +2,8 @@
 
 import warnings
 
-from sklearn.exceptions import ConvergenceWarning
-
-from skpd import PdproxSVC
+import numpy as np
+from sklearn.base import clone
 
 AFTER = (30, 150, 1000)  # iterations
 HEADER = ["data", "lambda", "method", *(f"after {n}" for n in AFTER)]
@@ -20,13 +19,41 @@ PDPROX = {
 
 def fitted(model, X, y):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)  # of unfinished fits, and of those to 0
         return model.fit(X, y)
 
 
-def excess(X, y, optimum, n_iter, model=None, **parameters):
-    """The share of the objective of w = 0 by which that of an iterate is above the optimum."""
-    model = (model or PdproxSVC(fit_intercept=False)).set_params(**parameters)
-    found = fitted(model.set_params(tol=0.0, max_iter=n_iter), X, y)
-    history = found.gap_history_
-    return (history["iterate_primal"][-1] - optimum) / history["primal"][0]
+def after(n_iter, model, X, y, solver="pdprox-dual", options=None):
+    """A model fitted by so many iterations of a solver."""
+    model = clone(model).set_params(solver=solver, solver_options=options)
+    return fitted(model.set_params(tol=0.0, max_iter=n_iter), X, y)
+
+
+def excesses(optimum, model, X, y, solver="pdprox-dual", options=None, numbers=AFTER):
+    """The shares of the objective of w = 0 by which those of iterates are above the optimum."""
+    histories = [after(n, model, X, y, solver, options).gap_history_ for n in numbers]
+    return [(h["iterate_primal"][-1] - optimum) / h["primal"][0] for h in histories]
+
+
+def with_best_ratio(optimum, model, X, y, options=None, numbers=AFTER):
+    """The ratio of steps that is best after 150 iterations, and its excesses."""
+    options = options or {}
+
+    def excess(ratio):
+        own = {**options, "step_ratio": ratio}
+        return excesses(optimum, model, X, y, options=own, numbers=AFTER[1:2])[0]
+
+    ratio = min(RATIOS, key=excess)
+    own = {**options, "step_ratio": ratio}
+    return ratio, excesses(optimum, model, X, y, options=own, numbers=numbers)
+
+
+def sparsity(model, X, y, norm):
+    """The mean share of zeros in w after 100, 200, ..., 500 iterations of Algorithm 1."""
+    last, numbers = {"average": False}, range(100, 501, 100)
+    iterates = [after(n, model, X, y, options=last).coef_.T.ravel() for n in numbers]
+    return np.mean([norm.zeros(w) for w in iterates])
+
+
+def cells(values):
+    return [f"{value:.1e}" for value in values]
