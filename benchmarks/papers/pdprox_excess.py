@@ -48,9 +48,9 @@ def with_best_ratio(optimum, model, X, y, options=None, numbers=AFTER):
     return ratio, excesses(optimum, model, X, y, options=own, numbers=numbers)
 
 
-def sparsity(model, X, y, norm):
+def sparsity(model, X, y, norm, ratio=None):
     """The mean share of zeros in w after 100, 200, ..., 500 iterations of Algorithm 1."""
-    last, numbers = {"average": False}, range(100, 501, 100)
+    last, numbers = {"average": False, "step_ratio": ratio}, range(100, 501, 100)
     iterates = [after(n, model, X, y, options=last).coef_.T.ravel() for n in numbers]
     return np.mean([norm.zeros(w) for w in iterates])
 

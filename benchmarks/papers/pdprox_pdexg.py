@@ -27,7 +27,7 @@ ABOUT_LEVELS = (
 )
 ABOUT_ZEROS = (
     "without a coefficient, for Pdprox the mean of the iterates (not averages) 100, 200, ..., "
-    "500 with its own steps, for Pdexg those at the end."
+    "500, for Pdexg those at the end."
 )
 
 
@@ -54,11 +54,12 @@ def beside_pdexg(problem, optimum, model, X, y, numbers=AFTER, zeros=()):
         share = [zeros[0], f"{problem.norm.zeros(w):.4f}"] if zeros else []
         rows.append([name, *cells(values), *share])
     own = excesses(optimum, model, X, y, numbers=numbers)
-    share = [zeros[1], f"{sparsity(model, X, y, problem.norm):.4f}"] if zeros else []
-    rows.append(["Pdprox-dual", *cells(own), *share])
-    ratio, values = with_best_ratio(optimum, model, X, y, numbers=numbers)
-    name = f"Pdprox-dual, sigma / tau = {ratio:g}"
-    return [*rows, [name, *cells(values), *["-"] * len(zeros)]]
+    ratio, tuned = with_best_ratio(optimum, model, X, y, numbers=numbers)
+    two_steps = f"Pdprox-dual, sigma / tau = {ratio:g}"
+    for name, values, some in ("Pdprox-dual", own, None), (two_steps, tuned, ratio):
+        share = [zeros[1], f"{sparsity(model, X, y, problem.norm, some):.4f}"] if zeros else []
+        rows.append([name, *cells(values), *share])
+    return rows
 
 
 def figure_5_groups():
