@@ -84,7 +84,7 @@ def wide_rows(n=1000, d=1_000_000, per_row=1000):
     return X, np.where(score > np.median(score), 1.0, -1.0)
 
 
-def figure_7(n_iter=50):
+def figure_7(n_iter=200):
     """The two implementations on 1,000 rows of a million features, and on many rows of few."""
     header, rows = ["rows by features", "method", "implementation", "objective", "seconds"], []
     tall = dataset("short-rows")
@@ -93,14 +93,15 @@ def figure_7(n_iter=50):
         model = PdproxSVC(1.0 / len(y), penalty="l2", fit_intercept=False)
         for (name, (solver, own)), kept in product(METHODS.items(), KEPT):
             options = {**own, "implementation": kept}
-            fits = [after(n_iter, model, X, y, solver, options) for _ in range(3)]
+            fits = [after(n_iter, model, X, y, solver, options) for _ in range(2)]
             histories = [found.gap_history_ for found in fits]
             objective = histories[0][-1]["iterate_primal"] / histories[0][0]["primal"]
-            seconds = min(history["seconds"][-1] for history in histories)
+            # from the first certificate on, without the norm of the data
+            seconds = min(history["seconds"][-1] - history["seconds"][1] for history in histories)
             rows.append([label, name, kept, f"{objective:.4f}", f"{seconds:.2f}"])
     note = (
-        f"The least of three runs of {n_iter} iterations, with their certificates; objectives of "
-        "averages are shares of that at w = 0. The paper has 1,000 rows of webspam with 8,287,348 "
-        "features, and curves."
+        f"The lesser of two runs of {n_iter} iterations, with their certificates but without the "
+        "norm of the data; objectives of averages are shares of that at w = 0. The paper has "
+        "1,000 rows of webspam with 8,287,348 features, and curves."
     )
     return Table(header, rows, note)
