@@ -28,6 +28,20 @@ def first_iteration(history, gap):
     return int(history["n_iter"][np.argmax(is_below)]) if is_below.any() else None
 
 
+def exact_first_iteration(model, X, y, gap, max_iter=100):
+    """The same between two certificates, by bisection: the last iteration has one of its own."""
+    history = after(max_iter, model, X, y).gap_history_
+    high = first_iteration(history, gap)
+    low = int(np.max(history["n_iter"][history["n_iter"] < high]))
+    while high - low > 1:
+        middle = (low + high) // 2
+        if first_iteration(after(middle, model, X, y).gap_history_, gap) is None:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def figure_6():
     """Algorithm 1 for (19) with a budget of m multipliers: the first iteration below a gap."""
     rows = []
@@ -101,7 +115,7 @@ def table_1(n_draws=5, m=200):
     for seed in range(n_draws):
         noisy = np.where(np.random.default_rng(seed).random(n) < 0.2, -y, y)
         # the paper's gap of 1e-3 is absolute, tol is not: the number of iterations that has it
-        n_iter = first_iteration(after(200, model, X, noisy).gap_history_, 1e-3)
+        n_iter = exact_first_iteration(model, X, noisy, 1e-3)
         stopped = budget_svm(n, m).set_params(solver="pdprox-dual", tol=0.0, max_iter=n_iter)
         for name, one in {
             "PdproxSVC(m = 200), pdprox-dual to a gap of 1e-3": stopped,
@@ -122,7 +136,8 @@ def table_1(n_draws=5, m=200):
         rows.append([name, theirs[0], f"{accuracy:.4f}", theirs[1], f"{seconds:.2f}"])
     note = (
         f"Means of {n_draws} draws, as in the paper. The gap of 1e-3 is reached after "
-        f"{n_iter:.0f} iterations; it is {1e-3 * n / m:.0%} of the objective at w = 0. "
+        f"{n_iter:.0f} iterations; it is {1e-3 * n / m:.0%} of the objective at w = 0. The "
+        "accuracy changes by a hundredth within a few more. "
         "The gain is that of stopping early: at the optimum with the budget all coefficients are "
         "0, with an intercept and without."
     )
