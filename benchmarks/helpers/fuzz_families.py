@@ -267,9 +267,11 @@ def noise_budget(rng):
     y, one_group = labels(rng, X), [list(range(X.shape[1]))]
     penalty = pick(rng, [
         penalties.L1(), penalties.SquaredL2(), penalties.L2Norm(), penalties.GroupL2(one_group),
-        penalties.ElasticNet(l1_ratio=0.5),
+        penalties.ElasticNet(l1_ratio=0.5), penalties.LInf(), penalties.GroupLInf(one_group),
+        penalties.SparseGroup(one_group), penalties.FusedLasso(0.5), penalties.SquaredGroupL2(1),
     ])  # fmt: skip
-    degree = {"SquaredL2": 2, "ElasticNet": None}.get(type(penalty).__name__, 1)
+    degree = {"SquaredL2": 2, "ElasticNet": None, "SquaredGroupL2": 2}
+    degree = degree.get(type(penalty).__name__, 1)
     budget = float(rng.choice([1e-6, 0.5, 1.0, 3.0, 10.0, 1e6]))
     model = skpd.PdproxSVC(
         weight_of_penalty(rng, X, degree), penalty=penalty, noise_budget=budget, **common(rng)

@@ -18,8 +18,8 @@ from benchmarks.helpers.fuzz_families import (
 from skpd.estimators.output_parameters import output_penalty
 from tests.oracles import exact_objectives as of
 
-OF_OUTPUTS = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2")
-DEGREES = {"exclusive": 2, "squared_groups": 2, "l2": 2}
+DEGREES = {"exclusive": 2, "squared_groups": 2, "squared_outputs": 2, "l2": 2}
+OF_OUTPUTS = ("l21", "l1inf", "trace", "l1", *DEGREES)
 OUTPUT_LABELS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
 
 
@@ -136,23 +136,25 @@ def completion(rng):
     alpha = float(
         10.0 ** rng.uniform(-12, 6) if rng.random() < 0.3 else 10.0 ** rng.uniform(-4, 0)
     )
+    chosen = loss == "hinge" and rng.random() < 0.5
     model = skpd.MatrixCompletionPD(
-        alpha, loss=loss, biases=bool(rng.random() < 0.6), max_iter=500, **common(rng)
-    )
+        alpha, loss=loss, biases=bool(rng.random() < 0.6), max_iter=500, **common(rng),
+        thresholds=np.cumsum(rng.exponential(size=len(np.unique(y)) - 1)) if chosen else None,
+    )  # fmt: skip
 
     def objective(model):
         U, V = of.exact(model.row_factors_), of.exact(model.column_factors_)
         M = U @ V.T if U.shape[1] else np.full((len(U), len(V)), mpf(0))
         i = np.searchsorted(model.row_labels_, pairs[:, 0])
         j = np.searchsorted(model.column_labels_, pairs[:, 1])
-        z = M[i, j] + of.exact(model.column_biases_)[j]
+        z = M[i, j] + of.exact(model.column_biases_)[j] + of.exact(model.row_biases_)[i]
+        z = z + mpf(float(model.intercept_))
         if loss == "hinge":
             thresholds = of.exact(model.thresholds_)
             above = thresholds[i] if thresholds.ndim == 2 else thresholds[np.newaxis]
             signs = np.where(y[:, np.newaxis] > model.levels_[:-1], 1.0, -1.0)
-            losses = of.row_losses("hinge", signs, z[:, np.newaxis] + above)
+            losses = of.row_losses("hinge", signs, z[:, np.newaxis] - above)
         else:
-            z = z + of.exact(model.row_biases_)[i] + mpf(float(model.intercept_))
             losses = of.scalar_losses(loss, y, z)
         trace = of.total(of.singular_values(M)) if M.size else mpf(0)
         return of.mean(losses, weights) + mpf(alpha) * trace, mpf(0), mpf(1)

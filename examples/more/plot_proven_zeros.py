@@ -83,7 +83,10 @@ plt.show()
 alpha = paths[1e-8].alphas[15]
 chosen = np.argsort(-np.abs(paths[1e-8].coefs[15]))[:12]
 fig, axes = plt.subplots(figsize=(6.8, 4), layout="constrained")
-model = ElasticNetPD(alpha, l1_ratio=0.9, solver="cd", random_state=0)
+options = {"average": False}  # the last iterate, which has exact zeros
+model = ElasticNetPD(
+    alpha, l1_ratio=0.9, solver="cd", solver_options=options, random_state=0
+)
 for tol, colour, width in ((1e-2, "0.8", 14), (1e-4, "C0", 8), (1e-8, "k", 2)):
     model.set_params(tol=tol).fit(X, y)
     low, high = model.certificate_.coefficient_bounds[chosen].T

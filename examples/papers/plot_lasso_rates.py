@@ -67,9 +67,9 @@ def fit(solver, epochs, **solver_options):
 
 
 fits = {
-    "cd, average": fit("cd", 1000, average=True, burn_in=0.0),
-    "cd, average of the last half": fit("cd", 1000, average=True),
-    "cd, last iterate": fit("cd", 1000),
+    "cd, average": fit("cd", 1000, burn_in=0.0),
+    "cd, average of the last half": fit("cd", 1000),
+    "cd, last iterate": fit("cd", 1000, average=False),
     "approx": fit("approx", 1000),
 }
 for label, model in fits.items():
@@ -106,7 +106,7 @@ kinds = ["initial", "coordinate", "monotone"]
 found = {kind: [] for kind in [*kinds, "as certified"]}
 infinite = 0
 for t in epochs:
-    coef = fit("cd", int(t)).coef_
+    coef = fit("cd", int(t), average=False).coef_
     theta = X @ coef - y
     infinite += L1().conjugate(X.T @ theta / n, alpha) == np.inf
     for kind in kinds:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
 from .._compat import StrOptions, _check_feature_names
-from .._typing import Array, Attributes, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -18,6 +18,7 @@ from ..formulation.messages import Wording
 from ..formulation.solve_problems import dual_coef_of
 from ..formulation.validation import checked_weights, finite_targets, require_size
 from ..losses import Loss
+from ..losses.shifted import with_offset
 from ..problems import Point, Solution
 from ..problems.entry_rows import RowsOfEntries, entries_problem
 from ..problems.free_groups import FreeGroups
@@ -25,7 +26,7 @@ from .base import fit_method
 from .names import LOSSES
 from .output_parameters import check_labels
 from .parameters import WarmStartParameters, WithOptions, declared
-from .rated_pairs import indices_of, pairs_and_ratings, two_columns
+from .rated_pairs import checked_thresholds, indices_of, pairs_and_ratings, two_columns
 from .regressor import PrimalDualRegressor
 
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
@@ -64,12 +65,16 @@ class MatrixCompletionPD(
         few factors explain much.
     loss : {"squared", "absolute", "huber", "hinge"} or Loss, default="squared"
         The loss of single predictions. "hinge" is for ordered levels, such as 1 to 5 stars, or
-        two labels: each level but the last has a threshold, and a prediction plus the threshold
-        should be positive where the rating is above the level, negative otherwise (Rennie and
+        two labels: each level but the last has a threshold, and a prediction should be above the
+        threshold by 1 where the rating is above the level, and below it by 1 otherwise (Rennie and
         Srebro, 2005). A `Loss` takes the ratings as they are.
+    thresholds : array-like of shape (n_levels - 1,), default=None
+        For "hinge": increasing thresholds, one fewer than the levels of the ratings, such as
+        (0, 3, 6, 9) for 1 to 5 stars. By default they are fitted.
     biases : bool, default=True
-        Whether to fit a bias of each row and of each column, which are not penalised; for "hinge"
-        thresholds of each row and a bias of each column, else thresholds that all rows share.
+        Whether to fit a bias of each row and of each column, which are not penalised. With fitted
+        thresholds, each row then has thresholds of its own in place of a bias; without biases
+        all rows share the thresholds.
     solver : {"auto", "pdprox-dual"}, default="auto"
         "pdprox-dual" is the published method, see `skpd.solvers.published.pdprox.pdprox_dual`.
     solver_options : dict, default=None
@@ -100,8 +105,8 @@ class MatrixCompletionPD(
     intercept_ : float
         The constant that is added to all predictions.
     thresholds_ : ndarray of shape (n_levels - 1,) or (n_rows, n_levels - 1)
-        For "hinge": a rating is predicted to be above a level where the prediction plus the
-        threshold is greater than 0.
+        For "hinge": a rating is predicted to be above a level where the prediction is greater
+        than the threshold.
     levels_ : ndarray of shape (n_levels,)
         For "hinge": the ratings, in order.
     row_labels_ : ndarray of shape (n_rows,)
@@ -175,6 +180,7 @@ class MatrixCompletionPD(
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "loss": [StrOptions(set(NAMED_LOSSES)), Loss],
+        "thresholds": ["array-like", None],
         "biases": ["boolean"],
         "solver": [StrOptions({"auto", "pdprox-dual"})],
     }
@@ -182,6 +188,7 @@ class MatrixCompletionPD(
     alpha: float = 1e-4
     _: KW_ONLY
     loss: Literal["squared", "absolute", "huber", "hinge"] | Loss = "squared"
+    thresholds: ArrayLike | None = None
     biases: bool = True
     solver: Literal["auto", "pdprox-dual"] = "auto"
     max_iter: int = 5_000
@@ -243,6 +250,8 @@ class MatrixCompletionPD(
         loss = NAMED_LOSSES[self.loss]() if isinstance(self.loss, str) else self.loss
         if loss.couples_outputs:
             raise ValueError(f"loss must be one of single predictions, got {loss!r}.")
+        if self.thresholds is not None and self.loss != "hinge":
+            raise ValueError(f"thresholds needs loss='hinge', got loss={self.loss!r}.")
         make = self._of_levels if self.loss == "hinge" else self._of_ratings
         return FormulatedProblems(X, y, [make(labels, pairs, y, weights, loss)], labels)
 
@@ -264,9 +273,13 @@ class MatrixCompletionPD(
         if not n_between:
             raise ValueError(f"y must hold several levels for loss 'hinge', got {y[0]:g} alone.")
         n_rows, n_columns = len(labels.rows), len(labels.columns)
-        signs = np.where(y[:, np.newaxis] > self.levels_[:-1], 1.0, -1.0)
-        level = np.tile(np.arange(n_between), len(y))
+        signs = np.ravel(np.where(y[:, np.newaxis] > self.levels_[:-1], 1.0, -1.0))
         left, right, weights = (np.repeat(x, n_between) for x in (*pairs, weights))
+        if self.thresholds is not None:
+            offset = np.tile(-checked_thresholds(self.thresholds, self.levels_), len(y))
+            signs, loss = with_offset(loss, signs, offset)
+            return self._of_ratings(labels, (left, right), signs, weights, loss)
+        level = np.tile(np.arange(n_between), len(y))
         order = np.lexsort((level, right, left))
         left, right, level, weights = left[order], right[order], level[order], weights[order]
         if self.biases:
@@ -276,7 +289,7 @@ class MatrixCompletionPD(
             levels = np.arange(n_between)
             groups = level, np.zeros_like(level), n_between, 1
         rows = RowsOfEntries(
-            EntriesDesign(left, right, n_rows, n_columns), np.ravel(signs)[order], weights, loss,
+            EntriesDesign(left, right, n_rows, n_columns), signs[order], weights, loss,
             FreeGroups(*groups, weights), levels, order,
         )  # fmt: skip
         return entries_problem(rows, float(self.alpha))
@@ -309,13 +322,15 @@ class MatrixCompletionPD(
             "intercept_": np.float64(0.0),
             "_free": free,
         }
-        if self.loss == "hinge":
+        if self.thresholds is not None:
+            model["thresholds_"] = np.array(self.thresholds, dtype=np.float64)
+        elif self.loss == "hinge":
             n_between = len(self.levels_) - 1
             if not self.biases:
-                return {**model, "thresholds_": free[:n_between] + free[n_between]}
+                return {**model, "thresholds_": -(free[:n_between] + free[n_between])}
             columns = free[n_rows * n_between :]
             mean = float(np.average(columns, weights=seen.column_counts))
-            thresholds = free[: n_rows * n_between].reshape(n_rows, n_between) + mean
+            thresholds = -(free[: n_rows * n_between].reshape(n_rows, n_between) + mean)
             return {**model, "thresholds_": thresholds, "column_biases_": columns - mean}
         if self.biases:
             rows, columns = free[:n_rows], free[n_rows:]
@@ -372,10 +387,11 @@ class MatrixCompletionPD(
         z = np.einsum("ij,ij->i", self.row_factors_[row], self.column_factors_[column])
         z = np.where(is_row & is_column, z, 0.0)
         z += np.where(is_column, self.column_biases_[column], 0.0)
-        if self.loss == "hinge":
-            thresholds = self.thresholds_
-            if self.biases:
-                mean = np.mean(self.thresholds_, axis=0)
-                thresholds = np.where(is_row[:, np.newaxis], self.thresholds_[row], mean)
-            return self.levels_[np.sum(z[:, np.newaxis] + thresholds > 0.0, axis=1)]
-        return z + np.where(is_row, self.row_biases_[row], 0.0) + self.intercept_
+        z += np.where(is_row, self.row_biases_[row], 0.0) + self.intercept_
+        if self.loss != "hinge":
+            return z
+        thresholds = self.thresholds_
+        if thresholds.ndim == 2:
+            mean = np.mean(thresholds, axis=0)
+            thresholds = np.where(is_row[:, np.newaxis], thresholds[row], mean)
+        return self.levels_[np.sum(z[:, np.newaxis] > thresholds, axis=1)]

@@ -195,14 +195,15 @@ class MultiTaskPD(FitsWithoutPenalty, SolverParameters, MultiTaskModel):
         The loss of each output; "l2_norm" is the Euclidean norm of the residuals of all
         outputs of a sample. For the last four y holds labels -1 and 1, and `predict` returns
         decision values, which are positive where 1 is more likely.
-    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2"} or \
-            Penalty, default="l21"
+    penalty : {"l21", "l1inf", "exclusive", "trace", "squared_groups", \
+            "squared_outputs", "l1", "l2"} or Penalty, default="l21"
         For the matrix W of coefficients with a row w^j for each feature: the sum of the Euclidean
         norms of the rows ("l21", which selects the same features for all outputs or classes), of
         their largest sizes ("l1inf"), or of their squared l1 norms ("exclusive", by which outputs
         compete for features); the sum of the singular values ("trace", for a low rank); the square
-        of the l2,1 norm ("squared_groups"); for all entries of W the l1 norm ("l1") or half the
-        sum of the squares ("l2"). A `Penalty` is one of the rows of W, one after the other.
+        of the l2,1 norm ("squared_groups"), or of the sum of the Euclidean norms of the columns
+        ("squared_outputs", which selects outputs); for all entries of W the l1 norm ("l1") or half
+        the sum of the squares ("l2"). A `Penalty` is one of the rows of W, one after the other.
     l1_ratio : float, default=1.0
         Share of the penalty "l21" or "l1", in [0, 1]; the rest is half the squared Frobenius
         norm.
@@ -214,14 +215,15 @@ class MultiTaskPD(FitsWithoutPenalty, SolverParameters, MultiTaskModel):
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
         sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
-        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or a
-        squared l2 penalty without an intercept. `fit` raises a ValueError for a solver that
-        does not apply.
+        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or
+        without an intercept for any loss with a squared l2 norm in the penalty. `fit` raises a
+        ValueError for a solver that does not apply.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
         (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
         (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
-        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`. All
+        "cd": ``variables``, ``average`` and ``burn_in``, and "approx": ``variables`` and
+        ``coordinates_per_step``, see `skpd.solvers.published.random_coordinates`. All
         take ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
         certificate, and "best" the best point of the run.
     tol : float, default=1e-4

@@ -17,7 +17,9 @@ OutputLossName = Literal[
     "absolute", "epsilon_insensitive", "hinge", "huber", "l2_norm", "logistic", "pinball",
     "smoothed_hinge", "squared", "squared_hinge",
 ]  # fmt: skip
-OutputPenaltyName = Literal["exclusive", "l1", "l1inf", "l2", "l21", "squared_groups", "trace"]
+OutputPenaltyName = Literal[
+    "exclusive", "l1", "l1inf", "l2", "l21", "squared_groups", "squared_outputs", "trace"
+]
 
 # functions that make a loss from the number of outputs
 OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
@@ -34,12 +36,15 @@ OUTPUT_LOSSES: dict[str, Callable[[int], Loss]] = {
 }
 
 # functions that make a penalty from the numbers of features and of outputs; a group is a row of
-# the matrix of coefficients
+# the matrix of coefficients, and for "squared_outputs" a column
 OUTPUT_PENALTIES: dict[str, Callable[[int, int], Penalty]] = {
     "l21": lambda d, n_outputs: penalties.GroupL2(n_outputs, np.ones(d)),
     "l1inf": lambda d, n_outputs: penalties.GroupLInf(n_outputs),
     "exclusive": lambda d, n_outputs: penalties.GroupL1Squared(n_outputs),
     "squared_groups": lambda d, n_outputs: penalties.SquaredGroupL2(n_outputs),
+    "squared_outputs": lambda d, n_outputs: penalties.SquaredGroupL2(
+        np.tile(np.arange(n_outputs), d)
+    ),
     "trace": lambda d, n_outputs: penalties.Spectral(penalties.L1(), n_outputs),
     "l1": lambda d, n_outputs: penalties.L1(),
     "l2": lambda d, n_outputs: penalties.SquaredL2(),

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import require_unmasked, shown
-from .._typing import Array, Indices, MatrixLike, PerRow
-from ..formulation.validation import of_one_type, require_lengths
+from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
+from ..formulation.validation import of_one_type, require_lengths, require_numbers, require_size
 
 
 class Labels(NamedTuple):
@@ -73,6 +73,26 @@ def two_columns(X: Any) -> tuple[np.ndarray, np.ndarray]:
         if column.dtype.kind == "f" and np.any(np.isinf(column) | (column != np.floor(column))):
             raise ValueError(f"Numbers in column {k} of X must be whole, got {shown(column)}.")
     return columns[0], columns[1]
+
+
+def checked_thresholds(thresholds: ArrayLike, levels: Array) -> Array:
+    """Increasing thresholds between levels in float64, after a check that they are.
+
+    Raises
+    ------
+    ValueError
+        If they are not increasing finite numbers, one fewer than the levels.
+    """
+    require_numbers("thresholds", thresholds)
+    table = np.asarray(thresholds, dtype=np.float64)
+    increasing = np.isfinite(table).all() and np.all(np.diff(table) > 0.0)
+    if table.shape != (len(levels) - 1,) or not increasing:
+        raise ValueError(
+            f"thresholds must be {len(levels) - 1} increasing finite numbers, one fewer than the "
+            f"{len(levels)} levels of y, got {shown(thresholds)}."
+        )
+    require_size("thresholds", table)
+    return table
 
 
 def indices_of(labels: np.ndarray, wanted: np.ndarray) -> tuple[Indices, np.ndarray]:

@@ -73,10 +73,11 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
         occur in a constraint must be penalised.
     noise_budget : float, default=None
         For labels of which some are wrong: an upper bound on the sum of the multipliers of the
-        hinge losses, which are at most 1 for each sample (the m of Yang et al., (19), in samples
-        or in their weight). Only that many samples, those with the largest losses, then count.
-        With a small noise budget the optimum is often the model 0; the user guide explains when.
-        Needs ``loss="hinge"`` and a penalty of single coefficients, "l2_norm" or "group".
+        losses, the sizes of their slopes (the m of Yang et al., (19), in samples or in their
+        weight). Those of the hinge loss are at most 1 for each sample, and only that many
+        samples, those with the largest losses, then count. With a small noise budget the optimum
+        is often the model 0; the user guide explains when. Takes no offset, and neither
+        ``loss="generalized_hinge"`` nor ``penalty="total_variation"``.
     loss : str or MarginLoss, default="hinge"
         The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
         "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,
@@ -85,14 +86,15 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
         sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
-        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or a
-        squared l2 penalty without an intercept. `fit` raises a ValueError for a solver that
-        does not apply.
+        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or
+        without an intercept for any loss with a squared l2 norm in the penalty. `fit` raises a
+        ValueError for a solver that does not apply.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
         (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
         (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
-        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`. All
+        "cd": ``variables``, ``average`` and ``burn_in``, and "approx": ``variables`` and
+        ``coordinates_per_step``, see `skpd.solvers.published.random_coordinates`. All
         take ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
         certificate, and "best" the best point of the run.
     tol : float, default=1e-4

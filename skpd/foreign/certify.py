@@ -96,8 +96,8 @@ def certify(
         treated one-vs-rest, except by "softmax" and "crammer_singer", which are losses of all
         classes together.
     penalty : {"l1", "l2", "l2_norm", "linf", "l21", "l1inf", "exclusive", "trace", \
-            "squared_groups"} or Penalty, default=None
-        See ``loss``. The last five are penalties on a matrix of coefficients (`MultiTaskPD`). With
+            "squared_groups", "squared_outputs"} or Penalty, default=None
+        See ``loss``. The last six are penalties on a matrix of coefficients (`MultiTaskPD`). With
         one of these, or with a loss of several outputs, there is one certificate for all outputs
         together.
     alpha : float, default=None

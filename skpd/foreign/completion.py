@@ -56,13 +56,14 @@ def _of_labels(table: Array, known: np.ndarray, labels: np.ndarray) -> Array:
 
 def _free_numbers(estimator: MatrixCompletionPD, labels: Labels) -> Array:
     """The free coordinates: row biases or thresholds, followed by the column biases."""
-    if estimator.loss == "hinge" and not estimator.biases:
-        return np.append(np.ravel(estimator.thresholds_), 0.0)
+    fits_thresholds = estimator.loss == "hinge" and estimator.thresholds is None
+    if fits_thresholds and not estimator.biases:
+        return np.append(-np.ravel(estimator.thresholds_), 0.0)
     if not estimator.biases:
         return np.zeros(0)
     left = estimator.row_biases_ + estimator.intercept_
-    if estimator.loss == "hinge":
-        left = estimator.thresholds_
+    if fits_thresholds:
+        left = -estimator.thresholds_
     left = _of_labels(left, estimator.row_labels_, labels.rows)
     right = _of_labels(estimator.column_biases_, estimator.column_labels_, labels.columns)
     return np.append(np.ravel(left), right)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from .._typing import Array, ArrayLike, Constraints, Indices, Matrix
 from ..designs import Design, RowBlocks
-from ..losses import Hinge, Loss
+from ..losses import Loss
 from ..losses.shifted import with_offset
 from ..penalties import Penalty
 from ..problems import Problem
@@ -127,8 +127,6 @@ def formulate(
     require_unit(rows)
     if specification.noise_budget is None:
         return Problem(rows, regularisation)
-    if loss != Hinge():
-        raise ValueError(f"noise_budget needs loss='hinge', got loss={loss!r}.")
     return noise_budget_problem(rows, regularisation, specification.noise_budget / total_weight)
 
 

@@ -40,13 +40,14 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
         the accelerated one of Fercoq and Richtárik (2015), whose coefficients are small
         where those of the others are 0. Both copy X once unless it is stored by columns
         (CSC, Fortran order), and minimise over the intercept after every step, as if columns
-        and targets were centred. See `skpd.solvers.coordinates`.
+        and targets were centred. See
+        `skpd.solvers.published.random_coordinates`.
     solver_options : dict, default=None
         Options of "cd": ``average`` (bool), whether the average of the last iterates is
         taken instead of the last one, and ``burn_in`` (float in [0, 1)), the share of the
-        iterates before the average begins. Both solvers take ``output``: "algorithm", the default,
-        is what the paper's algorithm returns, with its certificate, and "best" the best point of
-        the run.
+        iterates before the average begins; of "approx": ``coordinates_per_step`` (int). Both
+        take ``output``: "algorithm", the default, is what the paper's algorithm returns, with
+        its certificate, and "best" the best point of the run.
     tol : float, default=1e-4
         Relative gap at which each fit stops.
     max_iter : int, default=50_000

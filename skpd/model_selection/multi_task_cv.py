@@ -46,8 +46,8 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
     alphas : int or array-like of shape (n_alphas,), default=100
         Values of alpha to try, greater than 0, in any order; or their number: then they are at
         equal ratios below one at which all coefficients are 0, for each l1_ratio. The penalties
-        "exclusive", "squared_groups" and "l2" have no such alpha: the values then begin as those
-        of `regularization_path`, and ``eps`` should be 1e-7.
+        "exclusive", "squared_groups", "squared_outputs" and "l2" have no such alpha: the values
+        then begin as those of `regularization_path`, and ``eps`` should be 1e-7.
     cv : int, cross-validation generator or iterable, default=None
         How to split the samples: a number of folds (5 by default) for `KFold`, a splitter, or an
         iterable of (train, test) index arrays. With ``tasks`` a number is one for
@@ -57,14 +57,15 @@ class MultiTaskPDCV(CrossValidationParameters, WithSolver, PathCrossValidation, 
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
         sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
-        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or a
-        squared l2 penalty without an intercept. `fit` raises a ValueError for a solver that
-        does not apply.
+        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or
+        without an intercept for any loss with a squared l2 norm in the penalty. `fit` raises a
+        ValueError for a solver that does not apply.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
         (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
         (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
-        "cd": ``average`` and ``burn_in``, see `skpd.solvers.published.random_coordinates`. All
+        "cd": ``variables``, ``average`` and ``burn_in``, and "approx": ``variables`` and
+        ``coordinates_per_step``, see `skpd.solvers.published.random_coordinates`. All
         take ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
         certificate, and "best" the best point of the run.
     tol : float, default=1e-4

@@ -9,6 +9,7 @@ from .._checks import check_array
 from .._typing import ArrayLike, Indices
 from .base import Penalty, Structure
 from .separable import SeparablePenalty
+from .with_coefficient import WithCoefficient
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +170,8 @@ def with_coefficient(penalty: Penalty, n_features: int, weight: float) -> Penalt
     Parameters
     ----------
     penalty : Penalty
-        R: a sum over single coefficients, or a penalty with a method `Penalty.with_coefficient`.
+        R: a sum over single coefficients, or a penalty with a method `Penalty.with_coefficient`;
+        with a weight greater than 0 any penalty that leaves no level free.
     n_features : int
         The number of coefficients that R has.
     weight : float
@@ -185,6 +187,8 @@ def with_coefficient(penalty: Penalty, n_features: int, weight: float) -> Penalt
         l1, l2 = np.append(l1, weight), np.append(l2, 0.0)
         return Separable(l1, l2, np.append(lower, -inf), np.append(upper, inf))
     extended: Penalty | None = penalty.with_coefficient(n_features, weight)
+    if extended is None and weight > 0.0 and not penalty.free_level:
+        extended = WithCoefficient(penalty, weight)
     if extended is None:
         raise ValueError(
             "The penalty must be a sum over single coefficients (L1, SquaredL2, ElasticNet, "

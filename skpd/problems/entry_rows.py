@@ -81,7 +81,7 @@ class RowsOfEntries(Rows):
 
     @cached_property
     def largest_target(self) -> float:
-        return kernels.max_abs(self.y)
+        return kernels.max_abs(self.loss.sizes_of(self.y))
 
     @cached_property
     def is_connected(self) -> Mask:

@@ -86,7 +86,8 @@ def test_finite_where_the_ordinary_gap_is_infinite(loss, penalty, rng):
     infinite = 0
     for epochs in (2, 5, 10, 20, 40):
         arguments = {"tol": 0.0, "max_iter": epochs, "random_state": np.random.RandomState(0)}
-        point = solve(problem, "auto" if "Group" in str(penalty) else "cd", **arguments)
+        solver = {} if "Group" in str(penalty) else {"solver": "cd", "average": False}
+        point = solve(problem, **solver, **arguments)
         theta = loss.gradient(problem.y, X @ point.coef)
         certificate, _ = certify_point(problem, point.coef, 0.0, theta, scaling=False)
         ordinary = problem.penalty.conjugate(-X.T @ theta / N, ALPHA)

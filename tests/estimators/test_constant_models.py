@@ -49,7 +49,7 @@ CONSTANT = [
     (PdproxSVC(LARGE), X, RARE),
     (PdproxSVC(LARGE, loss="logistic"), X, THREE),
     (PdproxSVC(LARGE, noise_budget=3), X, RARE),
-    (PdproxSVC(LARGE, solver="pdprox-dual"), X, RARE),
+    (PdproxSVC(LARGE, solver="pdprox-dual", solver_options={"output": "best"}), X, RARE),
     (GroupLassoSVC(LARGE, groups=2), X, RARE),
     (GroupLassoSVC(LARGE, groups=[[0, 1, 2], [2, 3, 4, 5]]), X, RARE),
     (ElasticNetPDClassifier(LARGE, loss="smoothed_hinge"), X, RARE),

@@ -79,7 +79,8 @@ def test_default_follows_the_scale_of_the_features(norm, scale, noisy):
     ],
 )
 def test_degenerate_features(X, kappa, solver):
-    model = DRSVMClassifier(solver=solver, max_iter=20)
+    options = None if solver == "auto" else {"output": "best"}
+    model = DRSVMClassifier(solver=solver, max_iter=20, solver_options=options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # not converged, or all coefficients are 0
         model.fit(X, np.repeat([0, 1], 3))

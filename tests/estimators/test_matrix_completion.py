@@ -150,9 +150,10 @@ def objective(model, pairs, y, weights):
     z = M[i, j] + model.row_biases_[i] + model.column_biases_[j] + model.intercept_
     c = weights / np.sum(weights)
     if model.loss == "hinge":
-        thresholds = model.thresholds_[i] if model.biases else model.thresholds_
+        thresholds = model.thresholds_
+        thresholds = thresholds[i] if thresholds.ndim == 2 else thresholds
         signs = np.where(y[:, np.newaxis] > model.levels_[:-1], 1.0, -1.0)
-        losses = np.maximum(1.0 - signs * (z[:, np.newaxis] + thresholds), 0.0).sum(axis=1)
+        losses = np.maximum(1.0 - signs * (z[:, np.newaxis] - thresholds), 0.0).sum(axis=1)
     else:
         r = z - y
         losses = {

@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skpd import MultinomialPD, MultiTaskPD, MultiTaskPDCV, PdproxRegressor, certify
+from skpd.estimators.output_parameters import OUTPUT_PENALTIES
 from skpd.losses import Huber, L2Norm, Pinball, Softmax
 
 CHECKED = [
@@ -78,6 +79,24 @@ def test_numbers_of_any_size(model, scale, rng):
     certificate = model.certificate_
     assert 0.0 <= certificate.dual <= certificate.primal <= null * (1.0 + 1e-6)
     assert np.isfinite(model.coef_).all()
+
+
+def test_the_square_of_the_sum_of_the_norms_of_outputs(rng):
+    """Its value and the optimality of its prox, by the columns of W (Yang et al., section 3)."""
+    penalty = OUTPUT_PENALTIES["squared_outputs"](5, 3).for_n_features(15)
+    W, step = rng.normal(size=(5, 3)) * [3.0, 2.0, 0.1], 0.2
+    assert_allclose(penalty.value(np.ravel(W)), np.linalg.norm(W, axis=0).sum() ** 2)
+    X = penalty.prox(np.ravel(W), step).reshape(5, 3)
+    norms = np.linalg.norm(X, axis=0)
+    assert norms[0] > 0.0 and norms[1] > 0.0 and norms[2] == 0.0
+    slope = 2.0 * step * norms.sum()  # step times that of the square
+    assert_allclose((W - X)[:, :2], slope * X[:, :2] / norms[:2], rtol=1e-12)
+    assert np.linalg.norm(W[:, 2]) <= slope
+    # an output of noise has no coefficients
+    features = rng.normal(size=(80, 5))
+    Y = features @ (W * [1.0, 1.0, 0.0]) + rng.normal(size=(80, 3))
+    model = MultiTaskPD(0.02, loss="absolute", penalty="squared_outputs", tol=1e-8)
+    assert model.fit(features, Y).coef_.any(axis=1).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -18,7 +18,9 @@ RESIDUALS = ("squared", "absolute", "huber", "epsilon_insensitive", "pinball", "
 MARGINS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
 CLASSES = ("softmax", "crammer_singer")
 TOGETHER = ("l2_norm", *CLASSES)  # losses of all outputs of a sample
-PENALTIES = ("l21", "l1inf", "exclusive", "trace", "squared_groups", "l1", "l2")
+PENALTIES = (
+    "l21", "l1inf", "exclusive", "trace", "squared_groups", "squared_outputs", "l1", "l2"
+)  # fmt: skip
 DELTA, EPSILON, QUANTILE = 1.35, 0.1, 0.5  # the default parameters
 TOLERANCES = (1e-9, 1e-12)  # of Clarabel
 
@@ -105,6 +107,7 @@ def penalty_value(penalty, l1_ratio, W):
         "exclusive": lambda: np.sum(np.sum(np.abs(W), axis=1) ** 2),
         "trace": lambda: np.sum(np.linalg.svd(W.astype(np.float64), compute_uv=False)),
         "squared_groups": lambda: np.sum(rows) ** 2,
+        "squared_outputs": lambda: np.sum(np.sqrt(np.sum(W**2, axis=0))) ** 2,
         "l1": lambda: np.sum(np.abs(W)),
         "l2": lambda: np.sum(W**2) / 2,
     }[penalty]()
@@ -129,6 +132,7 @@ def about_largest_alpha(model, b, unit):
         "exclusive": lambda: np.sum(np.max(np.abs(gradient), axis=1) ** 2) / (4 * unit),
         "trace": lambda: np.linalg.norm(gradient, 2),
         "squared_groups": lambda: np.max(norms) ** 2 / (4 * unit),
+        "squared_outputs": lambda: np.max(np.linalg.norm(gradient, axis=0)) ** 2 / (4 * unit),
         "l1": lambda: np.max(np.abs(gradient)),
         "l2": lambda: np.sum(norms**2) / (2 * unit),
     }[model.penalty]()
@@ -244,6 +248,7 @@ def _penalty(cp, penalty, l1_ratio, W):
         "exclusive": lambda: cp.sum(cp.square(cp.sum(cp.abs(W), axis=1))),
         "trace": lambda: cp.normNuc(W),
         "squared_groups": lambda: cp.square(cp.sum(rows)),
+        "squared_outputs": lambda: cp.square(cp.sum(cp.norm(W, 2, axis=0))),
         "l1": lambda: cp.sum(cp.abs(W)),
         "l2": lambda: cp.sum_squares(W) / 2,
     }[penalty]()

@@ -41,7 +41,7 @@ def test_penalties_with_one_more_coefficient(rng):
     assert bounded.lower.tolist() == [-0.5] * 4 + [-inf]
     assert bounded.upper.tolist() == [2.0] * 4 + [inf]
     with pytest.raises(ValueError, match="one more unknown"):
-        with_coefficient(R.LInf(), N, 0.3)
+        with_coefficient(R.LInf(), N, 0.0)
     assert R.LInf().with_coefficient(N, 0.3) is None
 
 

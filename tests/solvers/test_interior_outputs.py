@@ -127,7 +127,9 @@ def test_the_largest_sizes_by_highs(loss, rng):
     assert certificate.dual <= best * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("penalty", ["l1inf", "exclusive", "squared_groups", "trace", "l21"])
+@pytest.mark.parametrize(
+    "penalty", ["l1inf", "exclusive", "squared_groups", "squared_outputs", "trace", "l21"]
+)
 @pytest.mark.parametrize("loss", ["crammer_singer", "l2_norm", "hinge", "squared"])
 def test_a_whole_newton_step_meets_the_linear_conditions(loss, penalty, rng):
     """What is eliminated comes back: gradients vanish, and slacks and multipliers fit the rest."""
@@ -288,7 +290,9 @@ def test_what_has_no_terms_is_left_to_others(rng):
         assert [attempt.name for attempt in select(posed(X, Y, loss, penalty))] == expected
 
 
-@pytest.mark.parametrize("penalty", ["l1inf", "exclusive", "squared_groups", "trace"])
+@pytest.mark.parametrize(
+    "penalty", ["l1inf", "exclusive", "squared_groups", "squared_outputs", "trace"]
+)
 def test_scaled_features_with_kinks(penalty, rng):
     """Estimators end with it where the hybrid gradient would go on for long."""
     X = rng.normal(size=(38, 8)) * 10.0 ** rng.uniform(-3, 3, 8)
@@ -304,6 +308,6 @@ def test_scaled_features_with_kinks(penalty, rng):
 def test_a_start_without_any_loss_ends(rng):
     """Targets that constants predict: nothing overflows, and nothing is left to do."""
     X = rng.normal(size=(10, 2))
-    for penalty in ("l1inf", "exclusive", "squared_groups", "trace"):
+    for penalty in ("l1inf", "exclusive", "squared_groups", "squared_outputs", "trace"):
         model = MultiTaskPD(0.1, loss="absolute", penalty=penalty).fit(X, np.ones((10, 2)))
         assert_array_equal(model.coef_, 0.0)

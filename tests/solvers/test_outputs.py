@@ -156,7 +156,9 @@ def slopes(model, X, y):
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "softmax"])
-@pytest.mark.parametrize("penalty", ["l21", "l1inf", "exclusive", "trace", "squared_groups"])
+@pytest.mark.parametrize(
+    "penalty", ["l21", "l1inf", "exclusive", "trace", "squared_groups", "squared_outputs"]
+)
 def test_the_gradient_is_a_subgradient_of_the_penalty(loss, penalty, rng):
     """G.W = - alpha R(W) and the dual norm of G is alpha for norms; G.W = -2 alpha R for squares.
 
@@ -190,8 +192,9 @@ def test_the_gradient_is_a_subgradient_of_the_penalty(loss, penalty, rng):
         assert_allclose(largest, 2 * alpha * norms, rtol=1e-3, atol=1e-5)
         assert_allclose(product, 2 * alpha * np.sum(norms**2), rtol=1e-4)
     else:
-        norm = np.linalg.norm(W, axis=1).sum()
-        assert_allclose(np.max(rows), 2 * alpha * norm, rtol=1e-4)
+        axis = int(penalty == "squared_groups")
+        norm = np.linalg.norm(W, axis=axis).sum()
+        assert_allclose(np.max(np.linalg.norm(G, axis=axis)), 2 * alpha * norm, rtol=1e-4)
         assert_allclose(product, 2 * alpha * norm**2, rtol=1e-4)
 
 
@@ -208,7 +211,7 @@ def test_losses_without_a_derivative(loss, penalty, rng):
     assert np.max(sizes) <= (0.5 if loss == "pinball" else 1.0) + 1e-12
 
 
-@pytest.mark.parametrize("penalty", ["l21", "l1inf", "trace", "squared_groups"])
+@pytest.mark.parametrize("penalty", ["l21", "l1inf", "trace", "squared_groups", "squared_outputs"])
 @pytest.mark.parametrize("loss", ["squared", "hinge", "logistic", "squared_hinge"])
 def test_tasks(loss, penalty, rng):
     X, y = tasks(rng)

@@ -394,7 +394,7 @@ def test_dual_coordinate_ascent_of_the_svm(average, rng):
         margin = Z[i] @ (Z.T @ a) / (alpha * n)
         a[i] = np.clip(a[i] + (1 - margin) * alpha * n / (Z[i] @ Z[i]), 0, 1)
         kept.append(a.copy())
-    options = {"average": True, "burn_in": 0.0} if average else {}
+    options = {"burn_in": 0.0} if average else {"average": False}
     for t in range(1, N + 1):
         found = last_iterate("cd", problem, t, **options)
         expected = np.mean(kept[: t * n], axis=0) if average else kept[t * n - 1]

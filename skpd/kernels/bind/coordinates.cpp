@@ -5,7 +5,6 @@
 #include <nanobind/stl/variant.h>
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -87,14 +86,15 @@ std::vector<double> copied(In values) { return {values.data(), values.data() + v
 template <template <class, class> class Method>
 std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y,
                                               In weights, const SeparableCoordinates& terms, double alpha, bool ones,
-                                              In w, std::uint64_t seed) {
+                                              In w, std::uint64_t seed, std::size_t per_step) {
     const std::size_t n_features = transpose.n_rows();
     require(transpose.by_row(), "the transpose must be stored by rows");
     require(have_length(transpose.n_columns(), y, weights) && w.shape(0) == n_features + ones,
             "the vector does not fit the matrix");
     require(terms.n_penalised() == n_features, "as many terms as features");
     require_coordinates(n_features, seed);
-    const CoordinateProblem<SeparableCoordinates> problem{copied(y), copied(weights), terms, alpha, smoothness, ones};
+    const CoordinateProblem<SeparableCoordinates> problem{copied(y), copied(weights), terms, alpha, smoothness, ones,
+                                                          per_step};
     nb::gil_scoped_release release;
     return std::visit(
         [&](const auto* loss) -> std::unique_ptr<RandomCoordinates> {
@@ -105,18 +105,17 @@ std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLos
 }
 
 template <template <class, class> class Method>
-std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, In y, In weights, double alpha, In v,
-                                           std::uint64_t seed) {
+std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, In y, In weights,
+                                           const ResidualLoss& conjugate, double ridge, In v, std::uint64_t seed,
+                                           std::size_t per_step) {
     require(have_length(matrix.n_rows(), y, weights, v), "the vector does not fit the matrix");
     require_rows(matrix);
     require_coordinates(matrix.n_rows(), seed);
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    const ResidualLoss half_square{-infinity, infinity, 0.0, 1.0};
     nb::gil_scoped_release release;
     const std::size_t d = matrix.n_columns();
-    const CoordinateProblem<ConjugateCoordinates> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / alpha),
-                                                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false};
-    return std::make_unique<Method<ResidualLoss, ConjugateCoordinates>>(half_square, matrix.layout(), problem, v.data(),
+    const CoordinateProblem<ConjugateCoordinates> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / ridge),
+                                                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false, per_step};
+    return std::make_unique<Method<ResidualLoss, ConjugateCoordinates>>(conjugate, matrix.layout(), problem, v.data(),
                                                                         seed);
 }
 
@@ -160,13 +159,16 @@ void bind_pair_descent(nb::module_& m) {
 }
 
 // Binds a method on the columns of X (n, d), given by its transpose stored by rows, that starts at w (d), and the same
-// on the rows of X, for the dual of a squared l2 penalty, that starts at v = weights * theta (n); y and weights (n).
+// on the rows of X, for the dual, that starts at v = weights * theta (n); y and weights (n). The conjugate of the penalty
+// at -X' v is the sum of `conjugate` over the entries of X' v, divided by `ridge`.
 template <template <class, class> class Method>
 void bind_coordinate_method(nb::module_& m, const char* on_columns, const char* on_rows) {
     m.def(on_columns, &of_columns<Method>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
-          "alpha"_a, "ones"_a, "w"_a, "seed"_a, nb::keep_alive<0, 1>(), "Makes the method on columns, from w (d) on.");
-    m.def(on_rows, &of_rows<Method>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "alpha"_a, "v"_a, "seed"_a,
-          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), "Makes the method on the dual, from v (n) on.");
+          "alpha"_a, "ones"_a, "w"_a, "seed"_a, "per_step"_a, nb::keep_alive<0, 1>(),
+          "Makes the method on columns, from w (d) on.");
+    m.def(on_rows, &of_rows<Method>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "conjugate"_a, "ridge"_a, "v"_a,
+          "seed"_a, "per_step"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
+          "Makes the method on the dual, from v (n) on.");
 }
 
 void bind_random_coordinates(nb::module_& m) {

@@ -3,17 +3,18 @@
 //   minimise over w (d)    sum_i c_i l(y_i, z_i) + alpha sum_j R_j(w_j),    z_i = x_i . w,    i < n,
 //
 // on the columns of X (n, d), which are the rows of a stored transpose; a last column of ones without a penalty may be
-// added. With L_j = (smoothness of l) sum_i c_i x_ij^2, a step along column j from w minimises the bound
+// added. With L_j = (smoothness of l) sum_i c_i x_ij^2, the objective along column j has the upper bound
 //
 //   g_j t + L_j t^2 / 2 + alpha R_j(w_j + t),    g_j = sum_i c_i l'(y_i, z_i) x_ij,
 //
-// on the objective, which is the objective itself for the squared loss. For that loss the coefficient of the column of
-// ones is a function of the others, b = y' - x' . w with the weighted means y' and x' of targets and rows, and the
-// steps are those along centred columns, which are never formed:
+// which is the objective itself for the squared loss. For that loss the coefficient of the column of ones is a function
+// of the others, b = y' - x' . w with the weighted means y' and x' of targets and rows, and the steps are those along
+// centred columns, which are never formed:
 //
 //   g_j = sum_i c_i (x_i . w - y_i) x_ij - (x' . w - y') x'_j,    L_j = sum_i c_i (x_ij - x'_j)^2.
 //
-// The dual of a squared l2 penalty is such a problem for the rows of X, with the variables v_i = c_i theta_i:
+// The dual of a penalty with an l1 norm, a squared l2 norm and bounds is such a problem for the rows of X, with the
+// variables v_i = c_i theta_i. For the squared l2 norm it is
 //
 //   minimise over v (n)    ||X' v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i).
 #pragma once
@@ -22,6 +23,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -64,13 +66,15 @@ struct ConjugateCoordinates {
     std::vector<double> y, weights;
 };
 
-// The problem's targets and weights (n), terms R_j (d), and whether there is a column of ones
+// The problem's targets and weights (n), terms R_j (d), whether there is a column of ones, and the number of coordinates
+// in a step
 template <class Terms>
 struct CoordinateProblem {
     std::vector<double> y, weights;
     Terms terms;
     double alpha, smoothness;
     bool ones;
+    std::size_t per_step;
 };
 
 // Returns whether the loss is (z - y)^2 / 2
@@ -106,9 +110,9 @@ class CoordinatesOn : public RandomCoordinates {
             means_[j] = mean;
             curvature_[j] = problem_.smoothness * square;
             // The coefficient of a column of zeros, or of a column that is constant up to rounding relative to the
-            // intercept, is 0.
+            // intercept, minimises R_j.
             if (std::isfinite(1.0 / curvature_[j]) && square > 1e-28 * length) moving_.push_back(j);
-            else w_[j] = 0.0;
+            else w_[j] = j < d_ ? problem_.terms[j].prox(0.0, 1e200) : 0.0;
         }
     }
 
@@ -170,10 +174,13 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
 
     void run(std::size_t steps) override {
+        if (moving_.empty()) step_ += steps;
         if (moving_.empty()) return;
         for (const std::size_t end = step_ + steps; step_ < end; ++step_) {
             const std::size_t j = this->draw();
-            const double next = this->minimise(j, w_[j], gradient(j), curvature_[j]), change = next - w_[j];
+            const double bound = this->minimise(j, w_[j], gradient(j), curvature_[j]);
+            const double next = bound == w_[j] || is_squared(this->loss_) ? bound : minimise_exactly(j, bound);
+            const double change = next - w_[j];
             if (change == 0.0) continue;
             sums_[j] += static_cast<double>(step_ - since_[j]) * w_[j];
             since_[j] = step_;
@@ -202,6 +209,34 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
 
    private:
+    // The minimiser of the objective along coordinate j. It is w_j + s (bound - w_j) with s >= 1 if `bound` minimises
+    // the upper bound. From each s there is a proximal Newton step, which also tells on which side of s it is.
+    double minimise_exactly(std::size_t j, double bound) const {
+        const double length = bound - w_[j], unit = 4.0 * std::numeric_limits<double>::epsilon();
+        const Smoothed<Loss> of_row{this->loss_, std::numeric_limits<double>::infinity()};
+        double next = bound, low = 1.0, high = 1.0, start = 1.0;
+        const auto excess = [&](double s) {
+            const double w = w_[j] + s * length;
+            double first = 0.0, size = 0.0, second = 0.0;
+            this->visit(j, [&](std::size_t i, double x) {
+                const double z = z_[i] + s * length * x, weight = problem_.weights[i];
+                const double slope = weight * of_row.derivative(problem_.y[i], 0.0, z) * x;
+                first += slope;
+                size += std::fabs(slope);
+                second += weight * of_row.curvature(problem_.y[i], 0.0, z) * x * x;
+            });
+            second = std::max(second, 1e-9 * curvature_[j]);
+            next = this->minimise(j, w, first, second);
+            const bool is_exact = std::fabs(w - next) <= unit * (std::fabs(w) + size / second);
+            return is_exact ? 0.0 : (w - next) / length;
+        };
+        for (double value; (value = excess(high)) < 0.0; high *= 4.0) {
+            low = high;
+            start = high - value;
+        }
+        if (high > low) increasing_root(low, high, start, [&](double s) { return std::pair{excess(s), 1.0}; });
+        return next;
+    }
     double gradient(std::size_t j) const {
         if (j < d_) return this->columns_.dot(j, slope_.data()) - means_[j] * residual_;
         double sum = 0.0;
@@ -215,9 +250,10 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     std::size_t step_ = 0;
 };
 
-// APPROX, Algorithm 2 of Fercoq and Richtarik (2015), one coordinate at a time. Neither the iterates w = theta^2 u + v
-// nor the points theta^2 u + v with the next theta, at which gradients are taken, are formed: a step changes one entry
-// of u (d) and of v (d).
+// APPROX, Algorithm 2 of Fercoq and Richtarik (2015). Neither the iterates w = theta^2 u + v nor the points theta^2 u +
+// v with the next theta, at which gradients are taken, are formed: a step changes tau entries of u (d) and of v (d).
+// If no row has more than omega of the d coordinates, the expected separable overapproximation for random sets of tau
+// coordinates has the curvatures (1 + (omega - 1) (tau - 1) / max(1, d - 1)) L_j.
 template <class Loss, class Terms>
 class ApproxOn final : public CoordinatesOn<Loss, Terms> {
     using Base = CoordinatesOn<Loss, Terms>;
@@ -227,25 +263,32 @@ class ApproxOn final : public CoordinatesOn<Loss, Terms> {
     ApproxOn(const Loss& loss, const MajorVectors& columns, const CoordinateProblem<Terms>& problem, const double* w,
              std::uint64_t seed)
         : Base(loss, columns, problem, w, seed), u_(w_.size(), 0.0), rows_(n_),
-          theta_(1.0 / std::max<double>(1.0, static_cast<double>(moving_.size()))), last_(theta_) {
+          tau_(std::min(problem.per_step, moving_.size())), is_drawn_(moving_.size(), false) {
+        const double n_moving = std::max<double>(1.0, static_cast<double>(moving_.size()));
+        const double tau = std::max<double>(1.0, static_cast<double>(tau_));
+        share_ = n_moving / tau;
+        theta_ = last_ = 1.0 / share_;
+        const double pairs = (static_cast<double>(most_of_a_row()) - 1.0) * (tau - 1.0);
+        for (double& curvature : curvature_) curvature *= 1.0 + pairs / std::max(1.0, n_moving - 1.0);
         refresh();
     }
 
     void run(std::size_t steps) override {
-        const auto n = static_cast<double>(moving_.size());
         if (moving_.empty()) return;
         for (std::size_t step = 0; step < steps; ++step) {
-            const std::size_t j = this->draw();
-            const double square = theta_ * theta_;
-            double g = 0.0;
-            this->visit(j, [&](std::size_t i, double x) {
-                const Row& row = rows_[i];
-                g += row.weight * this->derivative(this->loss_, row.y, square * row.u + row.v) * x;
-            });
-            g -= means_[j] * (square * mean_u_ + residual_v_);
-            const double next = this->minimise(j, w_[j], g, n * theta_ * curvature_[j]), change = next - w_[j];
-            if (change != 0.0) {
-                const double back = (1.0 - n * theta_) / square * change;
+            const double square = theta_ * theta_, at_u = mean_u_, at_v = residual_v_;
+            draw_set();
+            for (auto& [j, next] : drawn_) {
+                double g = -means_[j] * (square * at_u + at_v);
+                this->visit(j, [&](std::size_t i, double x) {
+                    const Row& row = rows_[i];
+                    g += row.weight * this->derivative(this->loss_, row.y, square * row.u + row.v) * x;
+                });
+                next = this->minimise(j, w_[j], g, share_ * theta_ * curvature_[j]);
+            }
+            for (const auto& [j, next] : drawn_) {
+                const double change = next - w_[j], back = (1.0 - share_ * theta_) / square * change;
+                if (change == 0.0) continue;
                 w_[j] = next;
                 u_[j] -= back;
                 residual_v_ += change * means_[j];
@@ -279,9 +322,37 @@ class ApproxOn final : public CoordinatesOn<Loss, Terms> {
         double u, v, y, weight;  // x_i . u, x_i . v
     };
 
+    // Draws a set of tau coordinates, all such sets with the same probability (Floyd's method).
+    void draw_set() {
+        drawn_.clear();
+        for (std::size_t k = moving_.size() - tau_; k < moving_.size(); ++k) {
+            std::size_t place = this->random_.below(k + 1);
+            if (is_drawn_[place]) place = k;
+            is_drawn_[place] = true;
+            drawn_.emplace_back(place, 0.0);
+        }
+        for (auto& [j, next] : drawn_) {
+            is_drawn_[j] = false;
+            j = moving_[j];
+        }
+    }
+    // The largest number of coordinates of a row, where a centred column has entries in all rows.
+    std::size_t most_of_a_row() const {
+        std::vector<std::size_t> counts(n_ + 1, 0);
+        std::size_t centred = 0;
+        for (const std::size_t j : moving_) {
+            if (means_[j] != 0.0) ++centred;
+            else this->visit(j, [&](std::size_t i, double x) { counts[i] += x != 0.0; });
+        }
+        return centred + *std::max_element(counts.begin(), counts.end());
+    }
+
     std::vector<double> u_;  // w_ of the base class is v
     std::vector<Row> rows_;
-    double theta_, last_;
+    std::size_t tau_;
+    std::vector<char> is_drawn_;
+    std::vector<std::pair<std::size_t, double>> drawn_;  // the coordinates of a step, and their next values
+    double share_, theta_, last_;  // share_ is the number of coordinates over tau
     // sum_i c_i x_i . u and sum_i c_i (x_i . v - y_i), if the columns are centred
     double mean_u_ = 0.0, residual_v_ = 0.0;
 };

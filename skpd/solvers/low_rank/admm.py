@@ -82,7 +82,7 @@ def alternating_multipliers(context: SolverContext, *, patience: float = inf) ->
 def first_ratio(problem: Problem) -> float:
     """An estimate of the ratio of the sizes of dual variables and predictions."""
     null, c = problem.null_point, problem.weights
-    far = problem.y - problem.rows.spread(null.intercept)
+    far = problem.loss.targets_of(problem.y) - problem.rows.spread(null.intercept)
     return _root_of_ratio(float(c @ null.dual_coef**2), float(c @ far**2))
 
 

@@ -38,8 +38,8 @@ _SINGLE_VALUES: Supported = has_single_values, "X in memory and a single output"
 _COORDINATES: Supported = (
     has_coordinates,
     "a smooth loss of skpd.losses (squared, Huber, logistic, squared or smoothed hinge) with a "
-    "penalty of single coefficients (an l1 or squared l2 norm, bounds), or penalty='l2' without "
-    "an intercept",
+    "penalty of single coefficients (an l1 or squared l2 norm, bounds), or without an intercept "
+    "any loss of skpd.losses with a squared l2 norm in it",
 )
 
 _METHODS = {

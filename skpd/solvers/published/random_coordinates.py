@@ -10,19 +10,22 @@ The dual point of an iterate is theta_i = l'(y_i, z_i), the paper's grad f(A v).
 loss, a free intercept is optimised after every step, as if columns and targets were centred.
 Otherwise it is an additional coordinate without a penalty.
 
-For other losses and a squared l2 penalty, as for the SVM, v_i = c_i theta_i are the dual variables
-of the rows, and A v = X'v is -alpha times the coefficients:
+For any loss and a penalty with a squared l2 norm, as for the SVM and the elastic net, the dual
+variables of the rows are v_i = c_i theta_i, A v = X'v, f is the conjugate of the penalty, and g
+that of the loss:
 
-    ||X'v||^2 / (2 alpha) + sum_i c_i l*(y_i, v_i / c_i).
+    sum_j (alpha R_j)*(-x^j . v) + sum_i c_i l*(y_i, v_i / c_i),    x^j the columns of X.
 
-An iteration is an epoch of as many steps as there are coordinates, each along a coordinate drawn
-uniformly at random.
+The coefficients of v are the gradient of (alpha R)* at -X'v, which for alpha (l1 ||w||_1 + l2
+||w||_2^2 / 2) is -X'v, soft-thresholded by alpha l1, over alpha l2.
+
+An iteration is an epoch, in which as many coordinates are drawn as there are, uniformly at random.
 """
 
 from collections import deque
 from collections.abc import Callable
-from numbers import Real
-from typing import Annotated, Any, cast
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -30,39 +33,47 @@ from sklearn.utils._param_validation import Interval
 from ... import kernels
 from ..._typing import Array
 from ...penalties import Structure
+from ...penalties.separable import soft_threshold
 from ...problems import Point, Problem
 from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
-from ..coordinates.dual import has_square
 from ..methods import has_single_values
 from ..options import Flag
 from ..solver_context import SolverContext
 
 BurnIn = Annotated[float, Interval(Real, 0, 1, closed="left")]
+Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
+Variables = Literal["auto", "primal", "dual"]
 
 
 def coordinate_descent(
     context: SolverContext,
     *,
-    average: Flag = False,
+    variables: Variables = "auto",
+    average: Flag = True,
     burn_in: BurnIn = 0.5,
 ) -> None:
     """Random coordinate descent, Algorithm 1 of Dünner et al. (2016).
 
-    A step minimises the objective along its coordinate, or, for losses other than the squared one,
-    a quadratic upper bound on it.
+    A step minimises the objective along its coordinate, by safeguarded Newton steps to the
+    accuracy of floats where there is no formula. On the dual, this is SDCA.
 
     Parameters
     ----------
     context : SolverContext
         An iteration is an epoch. The start is the best constant prediction by default.
-    average : bool, default=False
-        Report the average of the last T - T_0 iterates, as in the paper's theorem for non-smooth
-        penalties, or the last iterate.
+    variables : {"auto", "primal", "dual"}, default="auto"
+        The coefficients, for a smooth loss, or the dual variables, for a squared l2 norm and no
+        intercept: a free intercept is the equation sum(v) = 0 there, which steps along single
+        coordinates cannot keep. "auto" is "primal" if possible.
+    average : bool, default=True
+        Report the average of the last T - T_0 iterates, which Algorithm 1 returns, or the last
+        iterate, some of whose coefficients are exactly 0.
     burn_in : float, default=0.5
         T_0 / T, in [0, 1): the share of the iterates before the average begins, with the
         first report after that.
     """
-    side = _side(context, kernels.random_coordinate_descent, kernels.row_coordinate_descent)
+    methods = kernels.random_coordinate_descent, kernels.row_coordinate_descent
+    side = _side(context, "cd", variables, methods)
     descent = side.descent
     totals = deque([(0, np.zeros_like(descent.variables()))])  # sums of the first t iterates
 
@@ -75,27 +86,45 @@ def coordinate_descent(
         return cast(Array, (now - sums) / ((t - before) * steps))
 
     steps = descent.n_coordinates
-    _iterate(context, side, averaged if average else None)
+    _iterate(context, side, averaged=averaged if average else None)
 
 
-def approx(context: SolverContext) -> None:
-    """APPROX, accelerated coordinate descent (Fercoq and Richtárik, 2015), serial.
+def approx(
+    context: SolverContext, *, variables: Variables = "auto", coordinates_per_step: Count = 1
+) -> None:
+    """APPROX, accelerated coordinate descent (Fercoq and Richtárik, 2015), computed serially.
 
-    The method is Algorithm 2 of the paper with one coordinate in a step, whose cost does not
-    depend on the length of the vectors. The objective converges as 1 / t^2 at the last iterate.
-    Its coefficients are combinations of all earlier ones, and so are not exactly 0.
+    The method is Algorithm 2 of the paper, the cost of whose steps does not depend on the length
+    of the vectors. The objective converges as 1 / t^2 at the last iterate. Its coefficients are
+    combinations of all earlier ones, and so are not exactly 0.
 
     Parameters
     ----------
-    context : SolverContext
+    context, variables
         See `coordinate_descent`.
+    coordinates_per_step : int, default=1
+        The number tau of coordinates that a step draws and changes, which could be computed in
+        parallel; an epoch of n coordinates has n / tau steps, rounded up. Where no row has more
+        than omega coordinates, steps are shorter by 1 + (omega - 1) (tau - 1) / max(1, n - 1).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer coordinates.
 
     References
     ----------
     Fercoq, Richtárik: Accelerated, parallel, and proximal coordinate descent. SIAM
     Journal on Optimization 25, 2015.
     """
-    _iterate(context, _side(context, kernels.approx, kernels.row_approx))
+    methods = kernels.approx, kernels.row_approx
+    side = _side(context, "approx", variables, methods, coordinates_per_step)
+    if coordinates_per_step > side.descent.n_coordinates:
+        raise ValueError(
+            "coordinates_per_step of solver 'approx' must be at most the number of coordinates, "
+            f"{side.descent.n_coordinates}, got {coordinates_per_step}."
+        )
+    _iterate(context, side, coordinates_per_step)
 
 
 def _has_primal_coordinates(problem: Problem) -> bool:
@@ -104,22 +133,26 @@ def _has_primal_coordinates(problem: Problem) -> bool:
     return problem.loss.is_compiled and bool(np.isfinite(problem.loss.smoothness)) and separable
 
 
-def has_coordinates(problem: Problem) -> bool:
-    """Whether the methods apply to the coefficients, or to the dual variables.
-
-    The latter need a squared l2 penalty, and no intercept.
-    """
-    if not has_single_values(problem) or _has_primal_coordinates(problem):
-        return has_single_values(problem)
+def _has_dual_coordinates(problem: Problem) -> bool:
+    """Whether the methods apply to the dual variables: l2 > 0, the same terms, no intercept."""
     penalty = problem.penalty
-    own = problem.loss.is_compiled and not problem.fit_intercept and has_square(penalty)
-    return own and penalty.terms[0] == 0.0
+    own = problem.loss.is_compiled and not problem.fit_intercept
+    if not own or penalty.structure is not Structure.SEPARABLE:
+        return False
+    alike = all(np.min(term) == np.max(term) for term in penalty.terms)
+    return alike and bool(np.min(penalty.terms[1]) > 0.0)
+
+
+def has_coordinates(problem: Problem) -> bool:
+    """Whether the methods apply to the coefficients or to the dual variables."""
+    some = _has_primal_coordinates(problem) or _has_dual_coordinates(problem)
+    return has_single_values(problem) and some
 
 
 class _Columns:
     """The iterates of coefficients."""
 
-    def __init__(self, context: SolverContext, method: Callable[..., Any]) -> None:
+    def __init__(self, context: SolverContext, method: Callable[..., Any], per_step: int) -> None:
         problem = self.problem = context.problem
         penalty = problem.penalty
         self.descent = method(
@@ -127,7 +160,7 @@ class _Columns:
             problem.loss.smoothness, problem.y, problem.weights,
             penalty.kernel_terms(1.0, problem.n_coefficients), problem.alpha,
             problem.fit_intercept, problem.join(context.first.coef, context.first.intercept),
-            context.seed(),
+            context.seed(), per_step,
         )  # fmt: skip
 
     def point(self, variables: Array) -> Point:
@@ -140,39 +173,64 @@ class _Columns:
 class _Rows:
     """The iterates of dual variables v_i = c_i theta_i."""
 
-    def __init__(self, context: SolverContext, method: Callable[..., Any]) -> None:
+    def __init__(self, context: SolverContext, method: Callable[..., Any], per_step: int) -> None:
         problem = self.problem = context.problem
-        penalty = problem.penalty
-        self.ridge = problem.alpha * penalty.terms[1]
+        l1, l2, lower, upper = (float(np.min(term)) for term in problem.penalty.terms)
+        ridge, self.threshold = problem.alpha * l2, problem.alpha * l1
+        self.ridge, self.bounds = ridge, (lower, upper)
+        conjugate = kernels.ResidualLoss(-ridge * upper, -ridge * lower, self.threshold, 1.0)
         self.descent = method(
             problem.design.by_rows.matrix, problem.loss.evaluator, problem.y, problem.weights,
-            self.ridge, problem.weights * context.first_theta, context.seed(),
+            conjugate, ridge, problem.weights * context.first_theta, context.seed(), per_step,
         )  # fmt: skip
 
     def point(self, variables: Array) -> Point:
         weights = self.problem.weights
         theta = np.divide(variables, weights, out=np.zeros_like(variables), where=weights > 0.0)
         theta = self.problem.loss.project_dual(self.problem.y, theta)  # rid of rounding errors
-        return Point(-self.problem.products(theta)[0] / self.ridge, 0.0, theta)
+        slopes = soft_threshold(-self.problem.products(theta)[0], self.threshold)
+        return Point((slopes / self.ridge).clip(*self.bounds), 0.0, theta)
 
 
 def _side(
-    context: SolverContext, of_columns: Callable[..., Any], of_rows: Callable[..., Any]
-) -> "_Columns | _Rows":
-    """The side on which the methods apply, the coefficients if both."""
-    if _has_primal_coordinates(context.problem):
-        return _Columns(context, of_columns)
-    return _Rows(context, of_rows)
+    context: SolverContext, solver: str, variables: str,
+    methods: tuple[Callable[..., Any], Callable[..., Any]], per_step: int = 1,
+) -> "_Columns | _Rows":  # fmt: skip
+    """The variables of a method for columns or for rows.
+
+    Raises
+    ------
+    ValueError
+        If the method does not apply to the chosen variables.
+    """
+    problem = context.problem
+    given = f"got {problem.loss!r} with {problem.penalty!r}"
+    if variables == "primal" and not _has_primal_coordinates(problem):
+        raise ValueError(
+            f"variables='primal' of solver {solver!r} needs a smooth loss, {given}: "
+            "pass variables='dual'."
+        )
+    if variables == "dual" and not _has_dual_coordinates(problem):
+        raise ValueError(
+            f"variables='dual' of solver {solver!r} needs a squared l2 norm of all coefficients "
+            f"alike and fit_intercept=False, {given} and fit_intercept={problem.fit_intercept}: "
+            "pass variables='primal'."
+        )
+    of_columns, of_rows = methods
+    if variables == "dual" or not _has_primal_coordinates(problem):
+        return _Rows(context, of_rows, per_step)
+    return _Columns(context, of_columns, per_step)
 
 
 def _iterate(
     context: SolverContext,
     side: "_Columns | _Rows",
+    per_step: int = 1,
     averaged: Callable[[int], Array] | None = None,
 ) -> None:
     """Run epochs, with certificates at some of them."""
     problem, descent = context.problem, side.descent
-    monitor, steps = context.monitor, descent.n_coordinates
+    monitor, steps = context.monitor, -(-descent.n_coordinates // per_step)
     entries = problem.design.n_entries + problem.n_samples
     pause = max(1, int(PAUSE_ENTRIES / max(entries, 1) * steps))
     schedule, n_iter = CertificateSchedule(context, OF_PASSES), monitor.n_iter

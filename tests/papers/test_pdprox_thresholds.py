@@ -1,0 +1,50 @@
+"""Max-margin factorisation with chosen thresholds: the functions of the baselines, and claims."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from benchmarks.papers import pdprox_thresholds
+from skpd import MatrixCompletionPD
+from tests.oracles.paper_pages import paper_page
+
+TITLE = "Figure 4 (a, b)"
+PDPROX = ("Algorithm 1", "Algorithm 3, last iterate")
+TUNED = ("gradient descent", "FOBOS", "RDA")
+
+
+def test_the_objective_and_its_slopes(rng, monkeypatch):
+    shape = (9, 12)
+    monkeypatch.setattr(pdprox_thresholds, "SHAPE", shape)
+    places = rng.choice(9 * 12, size=60, replace=False)
+    pairs, y = np.column_stack(np.divmod(places, 12)), np.r_[np.arange(1.0, 6.0), [3.0] * 55]
+    problem = pdprox_thresholds.max_margin(pairs, y, 0.01)
+    model = MatrixCompletionPD(0.01, loss="hinge", thresholds=(0, 3, 6, 9), biases=False)
+    model.fit(pairs, y)
+    W = np.zeros(shape)
+    W[np.ix_(model.row_labels_, model.column_labels_)] = (
+        model.row_factors_ @ model.column_factors_.T
+    )
+    # singular values from squares have half of the digits
+    assert_allclose(problem.objective(W), model.certificate_.primal, rtol=1e-7)
+    # slopes along a direction, at a point without kinks
+    W, direction = W + rng.normal(size=shape), 1e-6 * rng.normal(size=shape)
+    change = problem.loss(W + direction) - problem.loss(W - direction)
+    assert_allclose(2.0 * np.sum(problem.loss_slope(W) * direction), change, rtol=1e-6)
+    slope = problem.penalty_slope(W)
+    assert_allclose(np.sum(slope * W), 0.01 * np.linalg.norm(W, "nuc"), rtol=1e-9)
+    assert_allclose(np.linalg.norm(slope, 2), 0.01, rtol=1e-9)
+
+
+@pytest.mark.skipif(TITLE not in paper_page("pdprox").tables, reason="the page is not made anew")
+def test_the_claims():
+    page = paper_page("pdprox")
+    after = {(row["lambda"], row["method"]): float(row["after 150"]) for row in page.table(TITLE)}
+    page.claims("after 150 iterations, the three of them and Pdprox are within a factor of 1.2")
+    values = [after["1e-05", method] for method in (*PDPROX, *TUNED)]
+    assert max(values) < 1.2 * min(values)
+    page.claims("With 1e-3 FOBOS and RDA are ahead of Algorithm 3")
+    average, iterate = (after["0.001", method] for method in PDPROX)
+    assert max(after["0.001", method] for method in ("FOBOS", "RDA")) < iterate
+    page.claims("Algorithm 1, an average, is behind all")
+    assert all(average > after["0.001", method] for method in (PDPROX[1], *TUNED, "auto"))
