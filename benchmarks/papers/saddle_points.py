@@ -87,6 +87,11 @@ class TraceNorm:
         values = np.sqrt(np.maximum(squares, 1e-300))
         return ((vectors * np.minimum(1.0, radius / values)) @ (vectors.T @ V)).ravel()
 
+    def slope(self, w):
+        left, values, right = np.linalg.svd(w.reshape(self.shape), full_matrices=False)
+        rank = np.count_nonzero(values > 1e-9 * values[0])
+        return (left[:, :rank] @ right[:rank]).ravel()
+
 
 @dataclass(frozen=True, eq=False)
 class SaddlePoint:
