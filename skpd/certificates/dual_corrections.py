@@ -127,8 +127,9 @@ class DualCorrections:
         errors = point.errors_by_precision()
         if not np.any(errors):
             return 0.0
-        v = self._sums(point, precise=False)[0]
-        return self._by_errors(v, np.broadcast_to(errors, v.shape))
+        v = -point.products(precise=False)[0]
+        errors = np.broadcast_to(errors, v.shape)
+        return self._by_errors(*self.objective.penalty.conjugate_arguments(v, errors))
 
     def _by_rounding(self, v: Array, error: Array, sums: list[Sum]) -> float:
         """The reduction of a bound by the errors of the products."""

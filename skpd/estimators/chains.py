@@ -1,6 +1,8 @@
 """Classifiers of the tokens of sequences: random fields and max-margin networks on chains."""
 
+from abc import abstractmethod
 from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -8,13 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions
-from .._typing import Array, ArrayLike, Attributes, Matrix, PerRow
+from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
 from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
+from ..losses.structured import StructuredLoss
 from ..penalties import L1, GroupL2, Penalty, SquaredL2
 from ..problems import Point, Solution
 from ..problems.structured_rows import scores_problem
@@ -32,15 +35,24 @@ class ChainAttributes:
 
 
 @shared
-class _ChainEstimator(ChainAttributes, WarmStartParameters, PrimalDualEstimator, BaseEstimator):
+class _ChainEstimator(
+    ChainAttributes, WithOptions, WarmStartParameters, PrimalDualEstimator, BaseEstimator
+):
     """Base class of models of chains of labels."""
 
-    _loss: ClassVar[type[ChainLogLoss] | type[ChainLoss]]
-    _own_constraints: ClassVar[dict] = {"penalty": [StrOptions({"l2", "l1", "group"})]}
+    _own_constraints: ClassVar[dict] = {
+        "penalty": [StrOptions({"l2", "l1", "group"})],
+        "solver": [StrOptions({"auto", "agm"})],
+    }
     fit_intercept = False
 
     penalty: Literal["l2", "l1", "group"] = "l2"
+    solver: Literal["auto", "agm"] = "auto"
     max_iter: int = 10_000
+
+    @abstractmethod
+    def _loss_of(self, labels: Indices, lengths: Indices, n_labels: int) -> StructuredLoss:
+        """The loss of labels from 0 on, chain by chain."""
 
     def _get_penalty(self) -> Penalty:
         if self.penalty == "group":
@@ -82,7 +94,7 @@ class _ChainEstimator(ChainAttributes, WarmStartParameters, PrimalDualEstimator,
         classes, labels = encoded(y, lengths)
         self._group_size = len(classes)
         design = ChainsDesign(Design(tokens), len(classes))
-        loss = self._loss(labels, lengths, len(classes))
+        loss = self._loss_of(labels, lengths, len(classes))
         penalty, alpha = self._get_penalty(), float(self.alpha)
         problem = scores_problem(design, loss, penalty, alpha, n_labels=len(labels))
         return FormulatedProblems(tokens, labels, [problem], classes)
@@ -163,11 +175,24 @@ class ChainCRF(_ChainEstimator):
     ----------
     alpha : float, default=1e-2
         Weight of the penalty, greater than 0.
+    cost : {"hamming"}, default=None
+        What is added to the scores of labelings in the exponent: "hamming", the number of tokens
+        with a wrong label, so that labelings with many errors need lower scores (the softmax
+        margin of Gimpel and Smith, 2010). With it `predict_marginals` gives no estimates of
+        probabilities.
     penalty : {"l2", "l1", "group"}, default="l2"
         Half the squared norm of all weights, including those of the transitions; the sum of
         their sizes; or the sum of the Euclidean norms of groups, times the square root of the
         number of labels: the weights of a feature for all labels, and the transitions from a
         label.
+    solver : {"auto", "agm"}, default="auto"
+        "agm" is the method of Zhang et al.: accelerated gradients on the soft maximum over
+        labelings, (45), or on the maximum that the sum-product algorithm smooths, (46).
+    solver_options : dict, default=None
+        Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and, for a maximum,
+        ``smoothing`` ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`; and
+        ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
+        certificate, and "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most
         the share ``tol`` of what any model could improve on the model 0.
@@ -234,9 +259,10 @@ class ChainCRF(_ChainEstimator):
     ----------
     Lafferty, McCallum, Pereira: Conditional random fields. ICML 2001.
 
+    Gimpel, Smith: Softmax-margin CRFs: training log-linear models with cost functions. NAACL 2010.
+
     Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
-    methods: Algorithmic extensions and empirical studies. Example 4; the objective (45) there has
-    the number of wrong labels in the exponent, which this one leaves out.
+    methods: Algorithmic extensions and empirical studies. Example 4; ``cost="hamming"`` is (45).
 
     Examples
     --------
@@ -251,9 +277,14 @@ class ChainCRF(_ChainEstimator):
     True
     """
 
-    _loss: ClassVar[type[ChainLogLoss]] = ChainLogLoss
+    _own_constraints: ClassVar[dict] = {"cost": [StrOptions({"hamming"}), None]}
 
     alpha: float = 1e-2
+    _: KW_ONLY
+    cost: Literal["hamming"] | None = None
+
+    def _loss_of(self, labels: Indices, lengths: Indices, n_labels: int) -> ChainLogLoss:
+        return ChainLogLoss(labels, lengths, n_labels, has_cost=self.cost is not None)
 
     def predict_marginals(self, X: Sequence[Matrix]) -> list[Array]:
         """The probabilities of the labels of each token.
@@ -272,7 +303,7 @@ class ChainCRF(_ChainEstimator):
 
 
 @declared
-class ChainM3N(WithOptions, _ChainEstimator):
+class ChainM3N(_ChainEstimator):
     """Max-margin Markov network for sequences, with a certificate.
 
     Minimises, over weights W of features and T of transitions, a convex bound on the mean number
@@ -294,11 +325,13 @@ class ChainM3N(WithOptions, _ChainEstimator):
         number of labels: the weights of a feature for all labels, and the transitions from a
         label.
     solver : {"auto", "agm"}, default="auto"
-        "agm" is the method of Zhang et al.: accelerated gradients on the maximum over labelings,
-        smoothed by the sum-product algorithm, (46).
+        "agm" is the method of Zhang et al.: accelerated gradients on the soft maximum over
+        labelings, (45), or on the maximum that the sum-product algorithm smooths, (46).
     solver_options : dict, default=None
-        Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and ``smoothing``
-        ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`.
+        Options of "agm": ``memory`` ("infinite", "one"), ``adaptive`` (bool) and, for a maximum,
+        ``smoothing`` ("fixed", "homotopy"); see `skpd.solvers.published.structured_agm`; and
+        ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
+        certificate, and "best" the best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most
         the share ``tol`` of what any model could improve on the model 0.
@@ -379,8 +412,7 @@ class ChainM3N(WithOptions, _ChainEstimator):
     True
     """
 
-    _loss: ClassVar[type[ChainLoss]] = ChainLoss
-    _own_constraints: ClassVar[dict] = {"solver": [StrOptions({"auto", "agm"})]}
-
     alpha: float = 1e-2
-    solver: Literal["auto", "agm"] = "auto"
+
+    def _loss_of(self, labels: Indices, lengths: Indices, n_labels: int) -> ChainLoss:
+        return ChainLoss(labels, lengths, n_labels)

@@ -306,21 +306,24 @@ class PoissonPD(MeanRegressor):
         to the rounding errors of ``A @ coef``. With them ``solver`` must be "auto", there may
         be a few thousand constraints, and a few thousand samples or features; features that
         occur in a constraint must be penalised.
-    solver : {"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"}, default="auto"
+    solver : {"auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
-        sizes; "cd" and "approx" the coordinate methods of Dünner et al. (2016) and of Fercoq
-        and Richtárik (2015), for a smooth loss with a penalty of single coefficients, or
-        without an intercept for any loss with a squared l2 norm in the penalty. `fit` raises a
-        ValueError for a solver that does not apply.
+        sizes; "agm" the accelerated gradients of Zhang et al. (2011), for a loss of single
+        predictions that is smooth or has bounded slopes; "cd" and "approx" the coordinate
+        methods of Dünner et al. (2016) and of Fercoq and Richtárik (2015), for a smooth loss
+        with a penalty of single coefficients, or without an intercept for any loss with a
+        squared l2 norm in the penalty. `fit` raises a ValueError for a solver that does not
+        apply.
     solver_options : dict, default=None
         Options of a named solver. "pdprox-dual": ``algorithm`` (1 or 3) and ``accelerated``
         (bool); both "pdprox": ``implementation`` ("double-primal", "double-dual"), ``average``
         (bool), ``step_scale`` and ``step_ratio`` (float), see `skpd.solvers.published.pdprox`;
-        "cd": ``variables``, ``average`` and ``burn_in``, and "approx": ``variables`` and
-        ``coordinates_per_step``, see `skpd.solvers.published.random_coordinates`. All
-        take ``output``: "algorithm", the default, is what the paper's algorithm returns, with its
-        certificate, and "best" the best point of the run.
+        "agm": those of `skpd.solvers.published.agm.agm`; "cd": ``variables``, ``average`` and
+        ``burn_in``, and "approx": ``variables`` and ``coordinates_per_step``, see
+        `skpd.solvers.published.random_coordinates`. All take ``output``: "algorithm", the
+        default, is what the paper's algorithm returns, with its certificate, and "best" the
+        best point of the run.
     tol : float, default=1e-4
         Stop when the certified relative gap is at most this: the model then leaves at most the
         share ``tol`` of what any model could improve on the best constant prediction. Where

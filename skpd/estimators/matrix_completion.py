@@ -148,7 +148,7 @@ class MatrixCompletionPD(
 
     See Also
     --------
-    TraceNormPD : Models of several outputs with the trace norm.
+    TraceNormPD : The trace norm of other models, and with ``n_columns`` completion with a radius.
 
     Notes
     -----

@@ -175,7 +175,8 @@ class MetricSVC(
     Joachims: A support vector method for multivariate performance measures. ICML 2005.
 
     Zhang, Saha, Vishwanathan: Regularized risk minimization by Nesterov's accelerated gradient
-    methods: Algorithmic extensions and empirical studies. Example 3 and section 5.4.
+    methods: Algorithmic extensions and empirical studies. Example 3 and section 5.4; Delta in (43)
+    is 1 - F1 here, as the loss of a labeling, where the paper prints the formula of F1.
 
     Examples
     --------

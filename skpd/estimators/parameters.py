@@ -56,7 +56,7 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "positive": ["boolean"],
     "quantile": [Interval(Real, 0, 1, closed="neither"), None],
     "random_state": ["random_state"],
-    "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal", "cd", "approx"})],
+    "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"})],
     "solver_options": [dict, None],
     "tol": [Interval(Real, 0, np.inf, closed="left")],
     "verbose": ["verbose"],
@@ -332,7 +332,7 @@ class WithOptions:
 class WithSolver(WithOptions):
     """The choice of a solver."""
 
-    solver: Literal["auto", "pdprox-dual", "pdprox-primal", "cd", "approx"] = "auto"
+    solver: Literal["auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"] = "auto"
 
 
 @shared

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from numbers import Real
+from numbers import Integral, Real
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -38,6 +38,12 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         than 0.
     radius : float or None, default=1.0
         Radius of the ball, greater than 0; None for the trace norm as a penalty.
+    n_columns : int or None, default=None
+        For a y of one dimension, the number of columns of W if each row of X is a matrix A_i, row
+        after row. Predictions are then ``<A_i, W> + b``, the sum of the products of entries, and
+        ``coef_.reshape(-1, n_columns)`` is W: for affine rank minimisation, phase retrieval, and
+        completion with a radius, where A_i has a single 1. By default a row of X has features,
+        and W a column for each output.
     loss : {"squared", "absolute", "huber", "epsilon_insensitive", "pinball", "l2_norm", \
             "hinge", "smoothed_hinge", "squared_hinge", "logistic"} or Loss, default="squared"
         The loss of each output; "l2_norm" is the Euclidean norm of the residuals of all
@@ -135,11 +141,13 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
         "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
         "solver": [StrOptions({"auto", "frank-wolfe"})],
+        "n_columns": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     alpha: float = 1e-3
     _: KW_ONLY
     radius: float | None = 1.0
+    n_columns: int | None = None
     loss: OutputLossName | Loss = "squared"
     solver: Literal["auto", "frank-wolfe"] = "auto"
     fit_intercept: bool = True
@@ -165,10 +173,17 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
         Y = y.reshape(len(y), -1)
         loss = checked_loss(self.loss, Y.shape[1])
         check_labels(loss, y)
+        n_columns = Y.shape[1] if self.n_columns is None else int(self.n_columns)
+        if self.n_columns is not None and (y.ndim > 1 or X.shape[1] % n_columns):
+            raise ValueError(
+                "n_columns must divide the number of features, for a y of one dimension, got "
+                f"n_columns={n_columns} with {X.shape[1]} features and a y of {y.ndim} "
+                "dimension(s)."
+            )
         of_values: Penalty = L1()
         if self.radius is not None:
             of_values = SquaredL2OnL1Ball(float(self.radius))
-        penalty = Spectral(of_values, Y.shape[1])
+        penalty = Spectral(of_values, n_columns)
         problem = formulate_outputs(self._specification(penalty), X, Y, sample_weight, loss)
         return FormulatedProblems(X, y, [problem])
 
@@ -181,5 +196,6 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
     @property
     def rank_(self) -> int:
         """Rank of ``coef_``, singular values below 1e-8 of the largest not counted."""
-        values = np.linalg.svd(np.atleast_2d(self._dense_coef), compute_uv=False)
+        W = self._dense_coef.reshape(-1, self.n_columns or self.n_features_in_)
+        values = np.linalg.svd(W, compute_uv=False)
         return int(np.sum(values > NEGLIGIBLE * values[0]))

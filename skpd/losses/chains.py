@@ -6,9 +6,10 @@ loss is a mean over the n chains of ::
     max over y' of     h(y', y) + score(y') - score(y)      (Taskar, Guestrin and Koller, 2004)
     log sum over y' of        exp(score(y') - score(y))     (Lafferty, McCallum and Pereira, 2001)
 
-with the Hamming loss h, the number of tokens whose label differs. These are equations (46) and,
-without a loss in the exponent, (45) of Zhang, Saha and Vishwanathan, Regularized risk minimization
-by Nesterov's accelerated gradient methods.
+with the Hamming loss h, the number of tokens whose label differs, which may be in the exponent too
+(the softmax margin of Gimpel and Smith, 2010). These are equations (46) and, with h in the
+exponent, (45) of Zhang, Saha and Vishwanathan, Regularized risk minimization by Nesterov's
+accelerated gradient methods.
 """
 
 from collections.abc import Sequence
@@ -36,9 +37,13 @@ class _LossOfChains(StructuredLoss):
         The true labels, chain by chain, from 0 on.
     lengths : ndarray of int of shape (n_chains,)
     n_labels : int
+    has_cost : bool, default=True
+        Whether a labeling has its Hamming loss as a cost.
     """
 
-    def __init__(self, labels: Indices, lengths: Indices, n_labels: int) -> None:
+    def __init__(
+        self, labels: Indices, lengths: Indices, n_labels: int, has_cost: bool = True
+    ) -> None:
         self.chains = chains = Chains(lengths, n_labels)
         self.labels, K = np.asarray(labels, dtype=np.int64), n_labels
         # means over all edges in place of sums, so that no theta is larger than 1
@@ -50,6 +55,7 @@ class _LossOfChains(StructuredLoss):
         self.entropy_range = chains.n_tokens / chains.n_chains * log(K)
         self.true_nodes = np.zeros((chains.n_tokens, K))
         self.true_nodes[np.arange(chains.n_tokens), self.labels] = 1.0
+        self.costs = has_cost * (1.0 - self.true_nodes)  # of the labels of tokens
         self.true_counts = self._counts_of(self.labels)
 
     def _counts_of(self, labels: Indices) -> Array:
@@ -59,13 +65,28 @@ class _LossOfChains(StructuredLoss):
         return counts.reshape(K, K).astype(np.float64)
 
     def _relative(self, z: Array) -> tuple[Array, Array]:
-        """The scores of tokens minus those of their true labels, and the transition scores."""
+        """The scores of tokens less those of true labels, with costs, and those of transitions."""
         nodes, transitions = self.chains.split(z)
-        return nodes - np.take_along_axis(nodes, self.labels[:, None], axis=1), transitions
+        true_scores = np.take_along_axis(nodes, self.labels[:, None], axis=1)
+        return nodes - true_scores + self.costs, transitions
 
     def _mean(self, total: float, transitions: Array) -> float:
         """The mean loss, from the sum over chains of (soft) maxima of the scores."""
         return (total - float(np.sum(self.true_counts * transitions))) / self.chains.n_chains
+
+    def _mean_cost(self, beliefs: Beliefs) -> Sum:
+        """The mean cost of a chain, and a bound on its rounding error."""
+        mean_cost = float(np.sum(beliefs.nodes * self.costs)) / self.chains.n_chains
+        largest = self.chains.n_tokens / self.chains.n_chains * float(np.max(self.costs))
+        error = (beliefs.relative_error + PAIRWISE) * mean_cost + NEGLIGIBLE * largest
+        return mean_cost, error
+
+    def largest_square(self, norms: Array) -> float:
+        """The mean over the chains, as the entropies are means."""
+        chains = self.chains
+        of_tokens = norms[: -(chains.n_labels**2) : chains.n_labels]
+        sums = np.add.reduceat(of_tokens, chains.starts[:-1]) + norms[-1] * (chains.lengths - 1)
+        return 2.0 * float(np.mean(sums**2))  # a true label and another one for each token
 
     def _rounding(self, nodes: Array, transitions: Array) -> float:
         """A bound on the rounding error of the mean loss.
@@ -102,18 +123,13 @@ class ChainLoss(_LossOfChains):
     n_labels : int
     """
 
-    def _augmented(self, z: Array) -> tuple[Array, Array]:
-        nodes, transitions = self._relative(z)
-        nodes += 1.0 - self.true_nodes
-        return nodes, transitions
-
     def value(self, z: Array) -> Sum:
-        nodes, transitions = self._augmented(z)
+        nodes, transitions = self._relative(z)
         total, _ = best_labels(self.chains, nodes, transitions)
         return self._mean(total, transitions), self._rounding(nodes, transitions)
 
     def loss_augmented(self, z: Array, smoothing: float) -> tuple[float, StructuredDual]:
-        nodes, transitions = self._augmented(z)
+        nodes, transitions = self._relative(z)
         if smoothing > 0.0:
             return self._smoothed(nodes, transitions, smoothing)
         total, labels = best_labels(self.chains, nodes, transitions)
@@ -129,9 +145,7 @@ class ChainLoss(_LossOfChains):
     ) -> tuple[float, StructuredDual]:
         beliefs = sum_product(self.chains, nodes / mu, transitions / mu)
         value = mu * log_partition(self.chains, nodes / mu, transitions / mu)
-        mean_loss = float(np.sum(beliefs.nodes * (1.0 - self.true_nodes))) / self.chains.n_chains
-        tokens = self.chains.n_tokens / self.chains.n_chains
-        error = (beliefs.relative_error + PAIRWISE) * mean_loss + NEGLIGIBLE * tokens
+        mean_loss, error = self._mean_cost(beliefs)
         theta = self._theta(beliefs.nodes, beliefs.counts)
         dual = StructuredDual(theta, mean_loss, self._theta_error(beliefs), error)
         return self._mean(value, transitions) - mu * self.entropy_range, dual
@@ -162,6 +176,14 @@ class ChainDual(StructuredDual):
 
     is_linear: ClassVar[bool] = False
 
+    @property
+    def averages(self) -> Array:
+        return np.concatenate([super().averages, np.ravel(self.nodes), np.ravel(self.edges)])
+
+    @property
+    def errors(self) -> Array:
+        return np.append(super().errors, self.relative_error)
+
     def _with_true_labeling(self, scale: float) -> tuple[Array, Array]:
         """The marginals of the convex combination with the true labeling."""
         nodes = scale * self.nodes + (1.0 - scale) * self.loss.true_nodes
@@ -170,7 +192,7 @@ class ChainDual(StructuredDual):
         return nodes, edges
 
     def value(self, scale: float) -> Sum:
-        """The mean entropy of the chains, and a bound on its rounding error.
+        """The mean entropy of the chains plus their mean cost, and a bound on its rounding error.
 
         This distribution has the probability ``scale``, the true labeling the remaining one.
         """
@@ -183,10 +205,12 @@ class ChainDual(StructuredDual):
         relative = self.relative_error + PAIRWISE + chains.n_labels * EPSILON
         count = edges.size + nodes.size
         error = 1.1 * relative * sizes + 1e3 * count * NEGLIGIBLE
-        return entropy / chains.n_chains, error / chains.n_chains
+        cost, rounding = super().value(scale)
+        return entropy / chains.n_chains + cost, error / chains.n_chains + rounding
 
     def __rmul__(self, scale: float) -> "ChainDual":
-        shrunk = scale * StructuredDual(self.theta, 0.0, self.theta_error)
+        plain = StructuredDual(self.theta, self.mean_loss, self.theta_error, self.mean_loss_error)
+        shrunk = scale * plain
         relative = self.relative_error + 4.0 * EPSILON
         return self.loss.dual_of_marginals(shrunk, *self._with_true_labeling(scale), relative)
 
@@ -199,12 +223,16 @@ class ChainLogLoss(_LossOfChains):
     labels : ndarray of int of shape (n_tokens,)
     lengths : ndarray of int of shape (n_chains,)
     n_labels : int
+    has_cost : bool, default=False
+        Whether the Hamming loss of a labeling is in its exponent.
     """
 
     is_smooth = True
 
-    def __init__(self, labels: Indices, lengths: Indices, n_labels: int) -> None:
-        super().__init__(labels, lengths, n_labels)
+    def __init__(
+        self, labels: Indices, lengths: Indices, n_labels: int, has_cost: bool = False
+    ) -> None:
+        super().__init__(labels, lengths, n_labels, has_cost)
         first = self.chains.edges
         self.true_edges = np.arange(len(first)), self.labels[first], self.labels[first + 1]
 
@@ -212,8 +240,14 @@ class ChainLogLoss(_LossOfChains):
         self, plain: StructuredDual, nodes: Array, edges: Array, relative_error: float = 0.0
     ) -> ChainDual:
         """The dual point with these means and marginals."""
-        means = plain.theta, 0.0, plain.theta_error, 0.0
+        means = plain.theta, plain.mean_loss, plain.theta_error, plain.mean_loss_error
         return ChainDual(*means, self, nodes, edges, relative_error)
+
+    def dual_of(self, averages: Array, errors: Array, rounding: float) -> ChainDual:
+        plain, K = super().dual_of(averages, errors, rounding), self.chains.n_labels
+        nodes, edges = np.split(averages[self.n_scores + 1 :], [self.true_nodes.size])
+        marginals = nodes.reshape(-1, K), edges.reshape(-1, K, K)
+        return self.dual_of_marginals(plain, *marginals, float(errors[2]) + rounding)
 
     def value(self, z: Array) -> Sum:
         nodes, transitions = self._relative(z)
@@ -240,7 +274,8 @@ class ChainLogLoss(_LossOfChains):
         nodes, transitions = self._relative(z)
         beliefs = sum_product(self.chains, nodes, transitions)
         theta = self._theta(beliefs.nodes, beliefs.counts)
-        plain = StructuredDual(theta, 0.0, self._theta_error(beliefs))
+        mean_cost, error = self._mean_cost(beliefs)
+        plain = StructuredDual(theta, mean_cost, self._theta_error(beliefs), error)
         dual = self.dual_of_marginals(
             plain, beliefs.nodes, beliefs.edges(), beliefs.relative_error
         )

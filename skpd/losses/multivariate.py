@@ -7,7 +7,8 @@ values of n samples ::
 
 (Joachims, 2005, A support vector method for multivariate performance measures; Zhang, Saha and
 Vishwanathan, Regularized risk minimization by Nesterov's accelerated gradient methods, Example 3
-and (43)). L is at least Delta of the labels sign(z), a convex bound on one minus their score.
+and (43), where the Delta that is printed is F1 itself). L is at least Delta of the labels sign(z),
+a convex bound on one minus their score.
 
 Delta depends on the numbers b and c of positive and negative samples with a wrong label. For given
 numbers the worst are the b lowest positive and the c highest negative ones, so that sorting finds

@@ -87,6 +87,7 @@ class OrdinalLoss(StructuredLossOfRows):
     ignores_constants: ClassVar[bool] = True
     of_classes: ClassVar[bool] = True
     has_thresholds: ClassVar[bool] = True
+    averages_duals: ClassVar[bool] = False
     can_separate = attribute_of_part("inner.can_separate")
 
     def __init__(

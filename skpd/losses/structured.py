@@ -57,6 +57,16 @@ class StructuredDual:
     orthogonal_to: tuple[Design, Indices] | None = field(default=None, kw_only=True)
     distance: float = field(default=0.0, kw_only=True)
 
+    @property
+    def averages(self) -> Array:
+        """The numbers of a distribution that are averages in a convex combination."""
+        return np.append(self.theta, self.mean_loss)
+
+    @property
+    def errors(self) -> Array:
+        """Bounds on the errors of these numbers."""
+        return np.array([self.theta_error, self.mean_loss_error])
+
     __array_ufunc__ = None  # NumPy's scalars then leave products to __rmul__
     is_linear: ClassVar[bool] = True  # whether `value` is linear in the scale
 
@@ -128,6 +138,8 @@ class StructuredLoss(LossProperties, ABC):
         Whether the loss is a sum of margin losses of scores less thresholds, which minimise it.
     ignores_constants : bool
         Whether a constant added to all scores does not change the loss.
+    averages_duals : bool
+        Whether `dual_of` makes dual points of averages of others.
     can_tilt : bool
         Whether dual points become orthogonal to columns by changes of scores
         (`skpd.problems.tilting`).
@@ -148,6 +160,7 @@ class StructuredLoss(LossProperties, ABC):
     hessian_by_table: ClassVar[bool] = False
     has_thresholds: ClassVar[bool] = False
     ignores_constants: ClassVar[bool] = False
+    averages_duals: ClassVar[bool] = True
     can_tilt: ClassVar[bool] = False
     points_of_both_signs: tuple[StructuredDual, ...] = ()
     n_exchangeable: int = 0
@@ -187,6 +200,30 @@ class StructuredLoss(LossProperties, ABC):
     def convex_combination(self, shares: Array, duals: Sequence[StructuredDual]) -> StructuredDual:
         """`StructuredDual.convex_combination` for the class of dual points of this loss."""
         return StructuredDual.convex_combination(shares, duals)
+
+    def dual_of(self, averages: Array, errors: Array, rounding: float) -> StructuredDual:
+        """The dual point with averages of the `StructuredDual.averages` of others.
+
+        Parameters
+        ----------
+        averages : ndarray
+        errors : ndarray
+            The largest of the errors of these dual points.
+        rounding : float
+            A bound on the relative rounding errors of averages of positive numbers.
+        """
+        theta, mean_loss = averages[: self.n_scores], float(averages[self.n_scores])
+        theta_error = float(errors[0]) + rounding * float(np.max(self.largest_theta))
+        return StructuredDual(
+            theta, mean_loss, theta_error, float(errors[1]) + rounding * mean_loss
+        )
+
+    def largest_square(self, norms: Array) -> float:
+        """A bound on ||A' diag(c) theta||^2 for all labelings and rows of A with these norms.
+
+        For a loss that is a mean, it is the mean of those of its parts.
+        """
+        return float((self.weights * self.largest_theta) @ norms) ** 2
 
     def sample(self, rows: Indices) -> "tuple[Indices, StructuredLoss]":
         """The indices of some rows, perhaps with a few others, and the loss of these rows."""

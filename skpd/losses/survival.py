@@ -130,6 +130,7 @@ class PartialLikelihood(StructuredLossOfRows):
     ignores_constants: ClassVar[bool] = True
     of_hazards: ClassVar[bool] = True
     can_tilt: ClassVar[bool] = True
+    averages_duals: ClassVar[bool] = False
 
     def __init__(
         self, time: Array, event: Array, sample_weight: Array, strata: Indices,

@@ -10,6 +10,7 @@ its own task only. The vector of coefficients has the rows of W one after the ot
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
@@ -118,6 +119,11 @@ class RowsOfOutputs(RowsInMemory):
             self.loss.of_output(k), self.fit_intercept,
             total * float(self.total_weight or self.n_samples),
         )  # fmt: skip
+
+    @cached_property
+    def separate(self) -> list[RowsInMemory]:
+        """The rows of each output, for losses of single predictions."""
+        return [self.of_output(k) for k in range(self.n_outputs)]
 
     # Unpenalised numbers
 

@@ -68,11 +68,13 @@ def has_single_values(problem: Problem) -> bool:
 
 
 def has_trace_norm_ball(problem: Problem) -> bool:
-    """Whether all outputs have one X, and the penalty is a radius of the trace norm."""
+    """Whether all outputs have one X, and the penalty is a ridge on a ball of the trace norm."""
     penalty, rows = problem.penalty, problem.rows
     if penalty.structure is not Structure.SPECTRAL or not rows.of_outputs:
         return False
-    return rows.design.shares_data and penalty.of_conjugate_arguments.structure is Structure.BALL
+    of_values = penalty.of_conjugate_arguments
+    is_ball = of_values.structure is Structure.BALL and of_values.without_ridge()[0] > 0.0
+    return is_ball and rows.design.shares_data
 
 
 # What several methods support, and the words for it

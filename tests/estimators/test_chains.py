@@ -51,8 +51,11 @@ def test_the_map_and_its_transpose(sparse):
     np.testing.assert_allclose(design.row_norms(), np.linalg.norm(matrix, axis=1), rtol=1e-12)
 
 
-def crf_objective(X, y, alpha):
-    """The mean negative log-likelihood and half the squared norm, over all labelings."""
+def crf_objective(X, y, alpha, cost=None):
+    """The mean negative log-likelihood and half the squared norm, over all labelings.
+
+    With a cost the number of wrong labels is in the exponent, (45) of Zhang et al.
+    """
     d, terms = X[0].shape[1], []
     for x, true in zip(X, y, strict=True):
         rows = []
@@ -64,8 +67,10 @@ def crf_objective(X, y, alpha):
 
     def objective(v):
         value, slope = 0.5 * alpha * v @ v, alpha * v
-        for rows in terms:
+        for rows, true in zip(terms, y, strict=True):
             scores = rows @ v
+            if cost:
+                scores = scores + [np.sum(q != true) for q in labelings(len(true))]
             q = np.exp(scores - logsumexp(scores))
             value, slope = value + logsumexp(scores) / len(X), slope + rows.T @ q / len(X)
         return value, slope
@@ -73,14 +78,15 @@ def crf_objective(X, y, alpha):
     return objective, terms, d * K + K * K
 
 
+@pytest.mark.parametrize("cost", [None, "hamming"])
 @pytest.mark.parametrize("seed", range(5))
-def test_random_fields_reach_the_optimum_of_scipy(seed):
+def test_random_fields_reach_the_optimum_of_scipy(seed, cost):
     X, y, _ = generated(seed)
     y[0][0], y[0][1], y[1][0] = 0, 1, 2
     alpha = 10.0 ** np.random.default_rng(seed).uniform(-3, 0)
-    objective, _, size = crf_objective(X, y, alpha)
+    objective, _, size = crf_objective(X, y, alpha, cost)
     found = minimize(objective, np.zeros(size), jac=True, options={"gtol": 1e-10})
-    model = ChainCRF(alpha=alpha, tol=1e-9).fit(X, y)
+    model = ChainCRF(alpha=alpha, cost=cost, tol=1e-9).fit(X, y)
     assert model.converged_
     assert model.solver_ == "l-bfgs"
     assert model.certificate_.dual <= found.fun * (1.0 + 1e-14)
@@ -143,6 +149,31 @@ def test_accelerated_gradients_reach_the_optimum_of_clarabel(penalty, options):
     assert fitted.converged_ and fitted.solver_ == "agm"
     assert fitted.certificate_.dual <= optimum + 1e-9
     assert fitted.certificate_.primal == pytest.approx(optimum, rel=0.1)
+
+
+@pytest.mark.parametrize("options", [{}, {"memory": "one"}, {"output": "best"}], ids=str)
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_accelerated_gradients_of_random_fields_with_costs(penalty, options):
+    """The optimum is bounded by a long run of another method; SciPy has that for l2."""
+    X, y, _ = generated(7)
+    y[0][0], y[0][1], y[1][0] = 0, 1, 2
+    model = ChainCRF(0.05, penalty=penalty, cost="hamming", tol=1e-8)
+    exact = clone(model).fit(X, y).certificate_
+    fitted = model.set_params(solver="agm", solver_options=options, tol=1e-4).fit(X, y)
+    assert fitted.converged_ and fitted.solver_ == "agm"
+    assert fitted.certificate_.dual <= exact.primal
+    assert exact.dual <= fitted.certificate_.primal <= exact.primal * (1.0 + 1e-3)
+    for n in (1, 3, 10):  # whatever the averages are, they prove no more than is true
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            early = clone(model).set_params(max_iter=n, tol=1e-9).fit(X, y)
+        assert early.certificate_.dual <= exact.primal
+
+
+def test_costs_in_the_exponent_are_refused_by_other_names():
+    X, y, _ = generated(7)
+    with pytest.raises(ValueError, match="'cost' parameter of ChainCRF must be a str among"):
+        ChainCRF(cost="zero_one").fit(X, y)
 
 
 @pytest.mark.parametrize("model", [ChainCRF, ChainM3N])

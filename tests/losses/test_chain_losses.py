@@ -100,18 +100,26 @@ def test_the_smoothed_margin_loss_has_the_gradient_of_differences(mu):
         assert change / (2 * step) == pytest.approx(slope, abs=1e-5)
 
 
-def test_the_dual_value_is_the_entropy_and_minus_the_conjugate():
+@pytest.mark.parametrize("has_cost", [False, True])
+def test_the_dual_value_is_the_entropy_with_the_cost_and_minus_the_conjugate(has_cost):
     _, y, z = generated(3)
-    loss = ChainLogLoss(np.concatenate(y), LENGTHS, K)
+    loss = ChainLogLoss(np.concatenate(y), LENGTHS, K, has_cost=has_cost)
     _, mixture = loss.loss_augmented(z, 0.0)
     own, T = chain_by_chain(z)
-    entropy = 0.0
-    for nodes in own:
-        scores, _ = scores_of(nodes, T)
-        q = np.exp(scores - logsumexp(scores))
+    entropy, primal, mean_cost = 0.0, 0.0, 0.0
+    for nodes, true in zip(own, y, strict=True):
+        scores, found = scores_of(nodes, T)
+        f, c = features(true)
+        costs = has_cost * np.array([np.sum(labels != true) for labels in found])
+        exponents = scores + costs - np.sum(f * nodes) - np.sum(c * T)
+        q = np.exp(exponents - logsumexp(exponents))
         entropy -= np.sum(q * np.log(q)) / len(y)
+        mean_cost += q @ costs / len(y)
+        primal += logsumexp(exponents) / len(y)
+    assert loss.value(z)[0] == pytest.approx(primal, rel=1e-12)
+    assert mixture.mean_loss == pytest.approx(mean_cost, rel=1e-12)
     value, error = mixture.value(1.0)
-    assert value == pytest.approx(entropy, rel=1e-12)
+    assert value == pytest.approx(entropy + mean_cost, rel=1e-12)
     assert error < 1e-11
     fenchel = loss.value(z)[0] - (loss.weights * mixture.theta) @ z
     assert value == pytest.approx(fenchel, rel=1e-12)
@@ -153,6 +161,40 @@ def test_the_margin_loss_is_that_of_the_worst_labeling(mu):
     assert value == pytest.approx(expected, rel=1e-12)
     assert mixture.mean_loss == pytest.approx(mean_loss, rel=1e-12)
     assert value <= loss.value(z)[0] + 1e-12 <= value + mu * loss.entropy_range + 1e-11
+
+
+@pytest.mark.parametrize("loss", [ChainLoss, ChainLogLoss])
+def test_averages_of_dual_points_are_convex_combinations(loss):
+    _, y, z = generated(3)
+    loss = loss(np.concatenate(y), LENGTHS, K, has_cost=True)
+    level = 0.0 if loss.is_smooth else 0.5
+    duals = [loss.loss_augmented(x, level)[1] for x in (z, -z)]
+    averages = 0.3 * duals[0].averages + 0.7 * duals[1].averages
+    errors = np.maximum(*(dual.errors for dual in duals))
+    found = loss.dual_of(averages, errors, 6 * EPSILON)
+    expected = loss.convex_combination(np.array([0.3, 0.7]), duals)
+    assert_allclose(found.theta, expected.theta, atol=1e-15)
+    assert_allclose(found.value(1.0)[0], expected.value(1.0)[0], rtol=1e-13)
+    assert found.value(1.0)[1] == pytest.approx(expected.value(1.0)[1], rel=0.2)
+    assert_allclose(found.theta_error, errors[0] + 6 * EPSILON)
+    assert_allclose(found.mean_loss_error, errors[1] + 6 * EPSILON * found.mean_loss)
+
+
+def test_the_largest_squares_of_labelings_are_means_over_chains():
+    """Of rows of A whose entries are 1 for tokens of norms 1, 2, ...: all labelings of a chain."""
+    loss, tokens = ChainLoss(np.zeros(12, int), LENGTHS, K), np.arange(1.0, 13.0)
+    found = loss.largest_square(np.append(np.repeat(tokens, K), np.ones(K * K)))
+    expected = 0.0
+    for norms in np.split(tokens, np.cumsum(LENGTHS)[:-1]):
+        f, c = features(np.zeros(len(norms), int))
+        largest = max(
+            np.linalg.norm(norms @ (g - f)) ** 2 + np.sum((e - c) ** 2)
+            for g, e in map(features, labelings(len(norms)))
+        )
+        bound = 2.0 * (np.sum(norms) + len(norms) - 1) ** 2
+        assert largest <= bound * (1.0 + 1e-12)
+        expected += bound / 4
+    assert_allclose(found, expected)
 
 
 def test_places_of_tokens_and_pairs():

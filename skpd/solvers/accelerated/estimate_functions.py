@@ -149,8 +149,9 @@ def infinite_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
             L *= GRADIENTS.curvature_increase
         total, dual, constant = after, new_dual, new_constant
         here, z, product = new, new_z, new_product
-        theta = theta + (a / total) * (u.theta - theta)
-        slope = slope - (a / total) * (descent + slope)
+        share = a / total
+        theta = (1.0 - share) * theta + share * u.theta  # positive numbers stay precise
+        slope = slope - share * (descent + slope)
         yield Iterate(here.x, here.z, theta, slope, 1.0 / total, L, (u.theta, -descent))
         L = c.decreased(L)
 
@@ -199,4 +200,4 @@ def one_memory(composite: Composite, x: Array) -> Iterator[Iterate]:
         here, z, product = new, new_z, new_product
         bound *= 1.0 - a
         latest = u.theta, gradient - in_loss * d.gradient(u.x)
-        theta, slope = theta + a * (latest[0] - theta), slope + a * (latest[1] - slope)
+        theta, slope = (1.0 - a) * theta + a * latest[0], slope + a * (latest[1] - slope)

@@ -47,10 +47,10 @@ class TraceNormIterate:
             context.monitor.n_iter,
             CertificateSchedule(context, ScheduleSettings()),
         )
-        n, d, c = self.table.shape
-        self.W, self.theta = np.zeros((d, c)), np.zeros((n, c))
+        self.W, self.theta = np.zeros(self.table.shape[1:]), np.zeros_like(self.table.targets)
         if start is not None:
-            self.W, self.theta = start.coef.reshape(d, c), start.dual_coef.reshape(n, c)
+            self.W = start.coef.reshape(self.W.shape)
+            self.theta = start.dual_coef.reshape(self.theta.shape)
 
     def report(self, gap: float = inf) -> None:
         """Certify the iterate with this estimated gap if that is due."""
@@ -101,7 +101,7 @@ def _primal_phase(iterate: TraceNormIterate, project: BallProjection, dual: "_Du
         gradient = G + alpha * W
         end = project(W - gradient / curvature, table.inner_radius)
         direction = end.U @ end.V.T - W
-        change = table.matmul(end.U) @ end.V.T - product
+        change = table.matmul_factors(end) - product
         square = float(np.sum(direction**2))
         bend = float(np.sum(weights @ change**2)) + alpha * square
         slope = -float(np.sum(gradient * direction))
@@ -150,10 +150,9 @@ class _DualSteps:
     """
 
     def __init__(self, iterate: TraceNormIterate) -> None:
-        _, d, c = iterate.table.shape
         self.share = 1.0  # share of the conjugate's largest curvature
         self.reached = -inf
-        self.begin_at(iterate.theta, np.zeros((d, c)))
+        self.begin_at(iterate.theta, np.zeros_like(iterate.W))
         if iterate.theta.any():
             self.G = iterate.table.rmatmul(iterate.table.weights[:, np.newaxis] * iterate.theta)
 
@@ -171,7 +170,7 @@ class _DualSteps:
             # the minimiser of the Lagrangian, which is (18) with a full step
             minimiser = project(-self.G / table.alpha, table.inner_radius)
             iterate.W, iterate.theta = minimiser.U @ minimiser.V.T, self.theta
-            product = table.matmul(minimiser.U) @ minimiser.V.T
+            product = table.matmul_factors(minimiser)
             # the move of each row, (14)
             towards = product - table.targets - self.theta
             # the gap, as W minimises the Lagrangian

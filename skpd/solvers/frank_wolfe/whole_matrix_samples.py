@@ -4,6 +4,9 @@
 
 With intercepts, the features may be replaced by x_i - m and the targets by y_i - t for any m and
 t, if b + W' m - t replaces the intercept. The equivalence is exact for rounded means m and t.
+
+A single output may be predicted by <A_i, W> + b in place of W'x_i + b, for matrices A_i, with the
+rows of A_i one after the other in a row of X.
 """
 
 import numpy as np
@@ -12,6 +15,7 @@ from ..._typing import Array, Indices
 from ...designs import Design
 from ...penalties.spectral import singular_value_rounding
 from ...problems import Problem
+from ..low_rank.factors import Factors
 
 
 class Table:
@@ -25,22 +29,28 @@ class Table:
 
     Attributes
     ----------
+    n_columns : int
+        The number of columns of the matrix that a row of X holds; 1 for a row of features.
     shape : tuple of int
-        The numbers of samples, features and outputs.
+        The number of samples, and the shape of W.
     weights : ndarray of shape (n_samples,)
     targets : ndarray of shape (n_samples, n_outputs)
         The targets, minus their means with an intercept.
     alpha, radius : float
+        The weight of half the squared Frobenius norm, and the radius of the ball.
     inner_radius : float
         The radius reduced by a bound on the rounding errors of all singular values.
     """
 
     def __init__(self, problem: Problem) -> None:
-        design, K = problem.design, problem.n_outputs
+        design, penalty, K = problem.design, problem.penalty, problem.n_outputs
         base, Y = design.base.by_rows, problem.y.reshape(-1, K)
-        self.X, self.shape = base.as_given, (*base.shape, K)
+        self.n_columns = penalty.n_outputs // K
+        self.X, (n, width) = base.as_given, base.shape
+        self.shape = n, width // self.n_columns, penalty.n_outputs
         self.weights = np.ascontiguousarray(problem.weights[::K])
-        self.alpha, self.radius = problem.alpha, problem.penalty.of_conjugate_arguments.l1_radius
+        of_values = penalty.of_conjugate_arguments
+        self.alpha, self.radius = problem.alpha * of_values.without_ridge()[0], of_values.l1_radius
         self.is_centred = problem.fit_intercept
         self.x_mean, self.y_mean = np.zeros(base.shape[1]), np.zeros(K)
         if self.is_centred:
@@ -48,19 +58,27 @@ class Table:
             self.x_mean, _ = base.rmatvec_compensated(self.weights, ones)
             self.y_mean, _ = Design(Y).rmatvec_compensated(self.weights, ones)
         self.targets = Y - self.y_mean
-        d = base.shape[1]
-        room = 2.0 * min(d, K) * singular_value_rounding((d, K))
+        room = 2.0 * min(self.shape[1:]) * singular_value_rounding(self.shape[1:])
         self.inner_radius = self.radius * (1.0 - 1e-12 - room)
 
     def matmul(self, M: Array) -> Array:
+        M = M if self.n_columns == 1 else M.reshape(-1, 1)
         product: Array = self.X @ M
         return product - self.x_mean @ M if self.is_centred else product
+
+    def matmul_factors(self, factors: Factors) -> Array:
+        """The products with U V'."""
+        U, V = factors.U, factors.V
+        product: Array = self.matmul(U) @ V.T if self.n_columns == 1 else self.matmul(U @ V.T)
+        return product
 
     def rmatmul(self, R: Array, rows: Indices | None = None) -> Array:
         """The product X' R over all rows or some of them, with centred features."""
         X = self.X if rows is None else self.X[rows]
         product = np.asarray(X.T @ R)
-        return product - np.outer(self.x_mean, R.sum(axis=0)) if self.is_centred else product
+        if self.is_centred:
+            product = product - np.outer(self.x_mean, R.sum(axis=0))
+        return product if self.n_columns == 1 else product.reshape(-1, self.n_columns)
 
     def mean_square(self, residuals: Array) -> float:
         """The mean loss of residuals, half the weighted mean of their squared norms."""
@@ -68,4 +86,4 @@ class Table:
 
     def intercept(self, W: Array) -> Array:
         """The best intercepts b for W, rounded."""
-        return self.y_mean - self.x_mean @ W
+        return self.y_mean - self.x_mean @ W.reshape(len(self.x_mean), -1)

@@ -15,7 +15,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Numbers
 from ...certificates import dual_estimate
 from ...designs import spectral_norm_bound
 from ...penalties import Penalty
@@ -133,7 +133,7 @@ class _Objectives(PrimalObjectives):
 
     def composite(self, w: Array, mu: float) -> Composite:
         problem = self.problem
-        loss = self.loss = SmoothedLoss(problem, mu, self.squares)
+        loss = self.loss = SmoothedLoss(problem.rows, mu, self.squares)
         design, penalty, alpha = problem.design, problem.penalty, problem.alpha
         weights = problem.weights
         ridge, rest, rest_alpha = penalty.without_ridge()
@@ -219,15 +219,16 @@ class _Objectives(PrimalObjectives):
             self.problem.penalty.l1_radius * (x[:d] - x[d : 2 * d])
         )
 
-    def intercept(self, iterate: Iterate) -> tuple[Array, float]:
-        """The linear predictions of an iterate and the best intercept."""
+    def intercept(self, iterate: Iterate) -> tuple[Array, Numbers]:
+        """The linear predictions of an iterate and the best intercept, or one for each output."""
         z = iterate.z[: self.problem.n_samples]
         return z, self.loss.best(z)[0]
 
     def objective(self, iterate: Iterate) -> float:
         problem, (z, intercept) = self.problem, self.intercept(iterate)
         w = problem.penalty.feasible(self.coef(iterate.x))
-        loss = float(problem.weights @ problem.loss.value(problem.y, z + intercept))
+        z = z + problem.rows.spread(intercept)
+        loss = float(problem.weights @ problem.loss.value(problem.y, z))
         return loss + problem.alpha * problem.penalty.value(w)
 
     def point(self, iterate: Iterate, theta: Array, n_averaged: int) -> Point:
@@ -240,5 +241,5 @@ class _Objectives(PrimalObjectives):
         value = -float(problem.weights @ problem.loss.conjugate(problem.y, theta))
         if self.entropic:  # the gradients also include the ridge
             slope = problem.design.rmatvec(rows)
-        value -= problem.free.likely_cost(slope, float(np.sum(rows)), problem.alpha, primal)
+        value -= problem.free.likely_cost(slope, problem.rows.sums(rows), problem.alpha, primal)
         return dual_estimate(problem, value, slope, primal)

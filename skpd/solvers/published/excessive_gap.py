@@ -28,7 +28,7 @@ Nesterov: Excessive gap technique in nonsmooth convex minimization. SIAM Journal
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Numbers
 from ...designs import spectral_norm_bound
 from ...problems import Point
 from ..accelerated.certified_estimates import Result
@@ -89,7 +89,8 @@ class DualObjectives(SmoothedObjectives):
         def prox(v: Array, step: float) -> Array:
             # l* + (mu b^2 + 1 / step) theta^2 / 2, at the linear predictions theta_0 / step
             added = mu * self.squares + 1.0 / step
-            return roots * SmoothedLoss(problem, 1.0, added).best(self.inverse_roots * v / step)[1]
+            smoothed = SmoothedLoss(problem.rows, 1.0, added)
+            return roots * smoothed.best(self.inverse_roots * v / step)[1]
 
         if self.adaptive:
             along = matvec(rmatvec(-smooth(matvec(w))[1]))
@@ -118,9 +119,9 @@ class DualObjectives(SmoothedObjectives):
         primal, w, b = min(models, key=lambda model: model[0])
         return Result(primal, dual, lambda: Point(w, b, theta))
 
-    def model(self, w: Array, gradient: Array, smoothing: float) -> tuple[float, Array, float]:
+    def model(self, w: Array, gradient: Array, smoothing: float) -> tuple[float, Array, Numbers]:
         """The objective value at w, w, and an intercept, the best of the smoothed loss."""
         problem, z = self.problem, -self.inverse_roots * gradient
-        b = SmoothedLoss(problem, smoothing, self.squares).best(z)[0]
-        loss = float(problem.weights @ problem.loss.value(problem.y, z + b))
+        b = SmoothedLoss(problem.rows, smoothing, self.squares).best(z)[0]
+        loss = float(problem.weights @ problem.loss.value(problem.y, z + problem.rows.spread(b)))
         return loss + self.penalised(w), problem.penalty.feasible(w), b

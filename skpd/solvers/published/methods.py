@@ -3,6 +3,8 @@
 from functools import partial
 from math import isfinite
 
+import numpy as np
+
 from ...problems import Problem
 from ..equivalent import in_model
 from ..frank_wolfe.settings import BALL as SETTINGS
@@ -10,12 +12,12 @@ from ..methods import (
     BALL,
     ENTRIES,
     ROBUST,
-    SCORES,
     VALUES,
     Method,
     Supported,
     has_single_values,
     has_trace_norm_ball,
+    has_values,
 )
 from .agm import agm
 from .incremental import hybrid, ippa, isg
@@ -34,6 +36,14 @@ def _is_smooth_over_trace_norm(problem: Problem) -> bool:
     return smooth_loss and not loss.couples_outputs and centred and has_trace_norm_ball(problem)
 
 
+def _has_smoothed_loss(problem: Problem) -> bool:
+    """Whether losses of single predictions are smooth, or dual variables are bounded."""
+    loss = problem.loss
+    if not has_values(problem) or loss.couples_outputs:
+        return False
+    return isfinite(loss.smoothness) or bool(np.isfinite(loss.dual_bounds(problem.y)).all())
+
+
 _SINGLE_VALUES: Supported = has_single_values, "X in memory and a single output"
 _COORDINATES: Supported = (
     has_coordinates,
@@ -48,12 +58,18 @@ _METHODS = {
     "pdprox-primal": Method("pdprox-primal", in_model(pdprox_primal), *VALUES),
     "cd": Method("cd", coordinate_descent, *_COORDINATES),
     "approx": Method("approx", approx, *_COORDINATES),
-    "agm": Method("agm", agm, *_SINGLE_VALUES),
-    "agm of scores": Method("agm", structured_agm, *SCORES),
+    "agm": Method(
+        "agm", agm, _has_smoothed_loss,
+        "X in memory, and a loss of single predictions that is smooth or whose slopes are bounded",
+    ),
+    "agm of scores": Method(
+        "agm", structured_agm, lambda p: p.rows.of_scores and p.loss.averages_duals,
+        "a (soft) maximum over labelings",
+    ),
     "frank-wolfe": Method(
         "frank-wolfe", block_frank_wolfe, _is_smooth_over_trace_norm,
-        "a radius, and a loss that is smooth and strongly convex wherever it is not linear: the "
-        "squared loss, or a smoothed hinge without an intercept",
+        "a radius with a squared Frobenius norm, and a loss that is smooth and strongly convex "
+        "wherever it is not linear: the squared loss, or a smoothed hinge without an intercept",
     ),
     "pdbfw": Method("pdbfw", pdbfw, *_SINGLE_VALUES),
     # the one that "auto" tries: over well-conditioned balls it is the fastest

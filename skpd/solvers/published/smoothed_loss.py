@@ -1,50 +1,67 @@
 """The smoothed mean loss of a problem, for accelerated gradient methods."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import brentq
 
 from ... import kernels
 from ..._floats import EPSILON
-from ..._typing import Array
+from ..._typing import Array, Numbers
 from ...problems import Problem
+from ...problems.in_memory import RowsInMemory
+from ...problems.output_rows import RowsOfOutputs
 from ..accelerated.settings import SETTINGS
 
 
 class SmoothedLoss:
-    """The function f of z = X w: the smoothed mean loss at the best intercept."""
+    """The function f of z = X w: the smoothed mean loss at the best intercept.
 
-    def __init__(self, problem: Problem, mu: float, squares: Array) -> None:
-        self.problem, self.mu = problem, mu
+    With several outputs it is a sum of losses of each, at the best intercept of each.
+    """
+
+    def __init__(self, rows: RowsInMemory, mu: float, squares: Array) -> None:
+        self.rows, self.mu = rows, mu
         self.added = mu * squares  # mu b_i^2
-        self.intercept = problem.null_point.intercept
+        self.intercept = rows.null_point.intercept
         self.z: Any = None  # argument of the cached best intercept
+        self.outputs: list[tuple[Any, SmoothedLoss]] = []
+        if rows.of_outputs and rows.fit_intercept:
+            several = cast(RowsOfOutputs, rows)
+            self.outputs = [
+                (own, SmoothedLoss(output, mu, squares[own]))
+                for own, output in zip(several.row_indices, several.separate, strict=True)
+            ]
 
     @property
     def smoothness(self) -> Array | float:
         """Upper bounds on the second derivatives of the smoothed losses of the rows."""
-        own = 1.0 / self.problem.loss.smoothness  # strong convexity of l*
+        own = 1.0 / self.rows.loss.smoothness  # strong convexity of l*
         return 1.0 / (own + self.added)
 
     def theta(self, z: Array) -> Array:
-        problem = self.problem
+        rows = self.rows
         if self.mu == 0.0:
-            return problem.loss.gradient(problem.y, z)
+            return rows.loss.gradient(rows.y, z)
         step = 1.0 / self.added
-        return problem.loss.prox_conjugate(problem.y, step * z, step)
+        return rows.loss.prox_conjugate(rows.y, step * z, step)
 
-    def best(self, z: Array) -> tuple[float, Array]:
-        """The best intercept for z, and the dual point there."""
+    def best(self, z: Array) -> tuple[Numbers, Array]:
+        """The best intercept for z, or that of each output, and the dual point there."""
         if z is not self.z:
             self.z, self.known = z, self._best(z)
         return self.known
 
-    def _best(self, z: Array) -> tuple[float, Array]:
-        problem = self.problem
-        weights, loss, y = problem.weights, problem.loss, problem.y
-        if not problem.fit_intercept:
-            return 0.0, self.theta(z)
+    def _best(self, z: Array) -> tuple[Numbers, Array]:
+        rows = self.rows
+        weights, loss, y = rows.weights, rows.loss, rows.y
+        if not rows.fit_intercept:
+            return self.intercept, self.theta(z)
+        if self.outputs:
+            intercepts, theta = np.empty(len(self.outputs)), np.empty_like(z)
+            for k, (own, output) in enumerate(self.outputs):
+                intercepts[k], theta[own] = output.best(np.ascontiguousarray(z[own]))
+            return intercepts, theta
         if loss.constant_curvature and self.mu == 0.0:
             b = float(weights @ (y - z))
             return b, z + b - y
@@ -68,8 +85,8 @@ class SmoothedLoss:
             return float(weights @ self.theta(z + b))
 
         low = high = self.intercept
-        width = SETTINGS.first_bracket * problem.prediction_scale
-        widest = SETTINGS.largest_bracket * problem.prediction_scale
+        width = SETTINGS.first_bracket * rows.null.prediction_scale
+        widest = SETTINGS.largest_bracket * rows.null.prediction_scale
         while slope(low) > 0.0 and width < widest:
             low, width = low - width, 2.0 * width
         while slope(high) < 0.0 and width < widest:
@@ -82,14 +99,14 @@ class SmoothedLoss:
         return self.intercept, self.theta(z + self.intercept)
 
     def __call__(self, z: Array) -> tuple[float, Array, Array]:
-        problem = self.problem
+        rows = self.rows
         b, theta = self.best(z)
-        prediction = z + b if b != 0.0 else z
-        weights = problem.weights
+        prediction = z + rows.spread(b) if rows.fit_intercept else z
+        weights = rows.weights
         if self.mu == 0.0:
-            value = float(weights @ problem.loss.value(problem.y, prediction))
+            value = float(weights @ rows.loss.value(rows.y, prediction))
         else:
-            conjugate = problem.loss.conjugate(problem.y, theta)
+            conjugate = rows.loss.conjugate(rows.y, theta)
             value = float(weights @ (theta * prediction - conjugate - 0.5 * self.added * theta**2))
         return value, weights * theta, theta
 

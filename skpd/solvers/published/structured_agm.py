@@ -34,6 +34,8 @@ def structured_agm(
 ) -> None:
     """Nesterov's accelerated gradients by estimate functions (AGM-EF).
 
+    A soft maximum, as that of a random field (45), is smooth: it has the level 1.
+
     Parameters
     ----------
     context : SolverContext
@@ -44,37 +46,35 @@ def structured_agm(
         Whether L is found by a search (Algorithms 2 and 4), or fixed at (a bound on)
         max ||A' diag(c) theta||^2 / mu over labelings.
     smoothing : {"fixed", "homotopy"}, default="fixed"
-        The level that follows from the tolerance, (57), or decreasing levels with warm starts.
+        For a maximum: the level that follows from the tolerance, (57), or decreasing levels with
+        warm starts.
 
     Raises
     ------
     ValueError
-        If the loss is a soft maximum already, or if there are too many samples for the recursions
-        that smooth it.
+        If there are too many samples for the recursions that smooth a maximum.
     """
     problem = context.problem
-    if problem.loss.is_smooth:
-        raise ValueError(
-            f"solver 'agm' smooths a maximum over labelings, got {problem.loss!r}, "
-            "which is smooth."
-        )
     x = problem.join(
         problem.penalty.feasible(np.asarray(context.first.coef)), context.first.intercept
     )
     objectives = _Objectives(context, memory, adaptive)
-    objectives.minimise_by_levels(x, problem.loss.entropy_range, smoothing)
+    if problem.loss.is_smooth:
+        objectives.minimise(x, 0.0, 0.0)
+    else:
+        objectives.minimise_by_levels(x, problem.loss.entropy_range, smoothing)
 
 
 class _Objectives(PrimalObjectives):
     """The smoothed objectives of a run.
 
     The variables are the coefficients, followed by the intercept if there is one. Convex
-    combinations of labelings are vectors of theta, followed by the mean loss, which are averaged.
+    combinations of labelings are vectors of numbers that are averaged.
     """
 
     def __init__(self, context: SolverContext, memory: str, adaptive: bool) -> None:
         super().__init__(context, memory, adaptive)
-        self.theta_error = self.loss_error = 0.0  # the largest errors of combinations so far
+        self.errors: Any = 0.0  # the largest errors of combinations so far
 
     def matvec(self, x: Array) -> Array:
         return cast(Array, self.problem.rows.scores(*self.problem.split(x)))
@@ -85,9 +85,8 @@ class _Objectives(PrimalObjectives):
 
         def smooth(z: Array) -> tuple[float, Array, Array]:
             value, dual = loss.loss_augmented(z, mu)
-            self.theta_error = max(self.theta_error, dual.theta_error)
-            self.loss_error = max(self.loss_error, dual.mean_loss_error)
-            return value, loss.weights * dual.theta, np.append(dual.theta, dual.mean_loss)
+            self.errors = np.maximum(self.errors, dual.errors)
+            return value, loss.weights * dual.theta, dual.averages
 
         def psi(x: Array) -> float:
             return alpha * penalty.value(penalty.feasible(problem.split(x)[0]))
@@ -102,11 +101,10 @@ class _Objectives(PrimalObjectives):
 
     def lipschitz(self, x: Array, smooth: Any, mu: float) -> float:
         """The start of the search for L, or a bound on it."""
-        problem = self.problem
+        problem, level = self.problem, mu or 1.0
         if not self.adaptive:
             squares = problem.design.row_norms() ** 2 + float(problem.fit_intercept)
-            sizes = problem.loss.weights * problem.loss.largest_theta
-            return float(sizes @ np.sqrt(squares)) ** 2 / mu
+            return problem.loss.largest_square(np.sqrt(squares)) / level
         z = self.matvec(x)
         rows = smooth(z)[1]
         direction = problem.rmatvec(rows)
@@ -116,7 +114,7 @@ class _Objectives(PrimalObjectives):
             return 1.0
         # The curvature along the first gradient, over a change of the scores by the level at
         # which labelings begin to mix
-        step = mu / (float(np.max(problem.loss.weights)) * largest)
+        step = level / (float(np.max(problem.loss.weights)) * largest)
         change = float(along @ (rows - smooth(z - step * along)[1]))
         return max(change, 0.0) / (step * size)
 
@@ -128,7 +126,7 @@ class _Objectives(PrimalObjectives):
 
     def bound(self, theta: Array, slope: Array, primal: float) -> float:
         coef_slope, total = self.problem.split(slope)
-        value = float(theta[-1])
+        value = self.average(theta, 0).value(1.0)[0]
         if self.problem.fit_intercept:
             value += least_linear((float(total), 0.0), self.problem.free_intervals(primal)[0])
         return dual_estimate(self.problem, value, coef_slope, primal)
@@ -143,10 +141,5 @@ class _Objectives(PrimalObjectives):
 
         Every step of the average adds three rounding errors to the errors of the combinations.
         """
-        rounding = 3.0 * (n_averaged + 2) * EPSILON
-        return StructuredDual(
-            theta[:-1],
-            float(theta[-1]),
-            self.theta_error + rounding * float(np.max(self.problem.loss.largest_theta)),
-            self.loss_error + rounding,
-        )
+        loss: StructuredLoss = self.problem.loss
+        return loss.dual_of(theta, self.errors, 3.0 * (n_averaged + 2) * EPSILON)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._typing import Array, Indices
+from ...designs import spectral_norm_bound
 from ...losses import Loss
 from ..frank_wolfe.trace_norm import TraceNormIterate
 from ..low_rank.factors import BallProjection
@@ -49,25 +50,29 @@ def block_frank_wolfe(
             iterate.n_iter += 1
             update = project(W - (G / table.alpha + W) / eta, radius)
             W = (1.0 - eta) * W + eta * (update.U @ update.V.T)
-            product = (1.0 - eta) * product + eta * (table.matmul(update.U) @ update.V.T)
-            iterate.W, iterate.theta = W, theta
-            iterate.report()
+            product = (1.0 - eta) * product + eta * table.matmul_factors(update)
             k = min(n_rows or max(1, int(n * project.rank * (1.0 / c + 1.0 / d))), n)
             step = (delta or of_all / (k * largest)) * problem.weights
             moved = np.ravel(theta) + step * np.ravel(product + table.y_mean)
-            moves = problem.prox_dual(moved, step).reshape(n, c) - theta
+            moves = problem.prox_dual(moved, step).reshape(theta.shape) - theta
             rows, theta = _largest_rows(moves, k), theta.copy()
             theta[rows] += moves[rows]
             G = G + table.rmatmul(table.weights[rows, np.newaxis] * moves[rows], rows)
+            iterate.W, iterate.theta = W, theta
+            iterate.report()
 
 
 def _step_of_theory(iterate: TraceNormIterate, loss: Loss) -> float:
     """k times the largest weight times the delta of Theorem 4.3."""
-    table = iterate.table
-    gram = table.rmatmul(table.weights[:, np.newaxis] * table.matmul(np.eye(table.shape[1])))
-    largest = BallProjection(iterate.context.random_state).largest(gram, 1)[1][0]
+    table, random_state = iterate.table, iterate.context.random_state
+    roots = np.sqrt(table.weights)[:, np.newaxis]
+    norm = spectral_norm_bound(
+        lambda v: np.ravel(roots * table.matmul(v[:, np.newaxis])),
+        lambda rows: np.ravel(table.rmatmul(roots * rows[:, np.newaxis])),
+        table.X.shape, random_state,
+    )  # fmt: skip
     # R of Assumption 4.2 times the largest weight, by the norm of the matrix
-    of_rows = float(largest) * len(table.weights) * float(np.max(table.weights))
+    of_rows = norm**2 * len(table.weights) * float(np.max(table.weights))
     return 1.0 / (1.0 / loss.smoothness + 22.5 * of_rows / table.alpha)
 
 
