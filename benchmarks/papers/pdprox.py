@@ -19,8 +19,8 @@ on the ratings of 7 to 20.
 
 - Groups: Algorithm 1 with two steps is ahead of gradient descent after 150 iterations and later,
   and ahead of FOBOS and RDA with lambda = 1e-5. RDA is ahead with 1e-3, FOBOS after 150 iterations
-  with the hinge loss only, and accelerated gradients are ahead after 1,000 iterations. Last
-  iterates of Algorithm 3 with two steps are at the optimum by then with lambda = 1e-3.
+  with the hinge loss only, and accelerated gradients are ahead after 1,000 iterations, as is
+  agm. Last iterates of Algorithm 3 with two steps are at the optimum by then with lambda = 1e-3.
 - Tasks: With its own steps it is behind gradient descent after 150 iterations. With the best two
   steps it is 2 to 34 times as close to the optimum as gradient descent, FOBOS and RDA after 150
   iterations and later, about as close as accelerated gradients after 150 iterations, and behind

@@ -14,6 +14,7 @@ PDPROX = {
     "Algorithm 2": ("pdprox-primal", {}),
     "Algorithm 3, last iterate": ("pdprox-dual", {"algorithm": 3, "average": False}),
     "auto": ("auto", None),
+    "agm": ("agm", {"smoothing": "homotopy"}),
 }
 
 

@@ -78,7 +78,8 @@ def figure_2():
             for method, values in found.items():
                 rows.append([f"sequences, {loss}", f"{lam:g}", method, *cells(values)])
     note = (
-        "An iteration of auto is a Newton step. Gradient descent, FOBOS, RDA and accelerated "
+        "An iteration of auto is a Newton step, one of agm a gradient at a decreasing smoothing. "
+        "Gradient descent, FOBOS, RDA and accelerated "
         "gradients have the best of 21 first steps after 150 iterations, and their best iterate "
         "counts; Pdprox has its own steps, or the best after 150 iterations of 7 ratios of two."
     )
