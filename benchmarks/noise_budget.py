@@ -4,7 +4,7 @@ Random small problems with weights, shifts and either penalty, against HiGHS (l1
 (squared l2): the largest distance of the optimum from that of the independent solver, and the
 largest excess of a lower bound over it, relative to the best constant. Bounds are those of every
 fit, and of fits that end after 1, 2 and 5 iterations. The table of its paper is in
-`benchmarks.papers.pdprox`.
+`benchmarks.papers.pdprox_budget`.
 """
 
 import argparse

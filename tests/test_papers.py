@@ -11,9 +11,12 @@ from scipy.sparse import csr_array
 from benchmarks.papers import PAPERS, Table, list_table, of_page
 from benchmarks.papers.admm import gs_admm, loss, prox
 from benchmarks.papers.excessive_gap import Saddle, excessive_gap
-from benchmarks.papers.pdprox import pegasos
-from skpd import PdproxSVC
-from skpd.penalties import GroupL2
+from benchmarks.papers.pdprox_svm import pegasos
+from benchmarks.papers.saddle_points import GroupNorms, RowMaxima, SaddlePoint, TraceNorm
+from benchmarks.papers.subgradients import METHODS, tuned
+from skpd import MultiTaskPD, PdproxSVC
+from skpd.losses import EpsilonInsensitive
+from skpd.penalties import L1, GroupL2, GroupLInf, Spectral
 from tests.oracles.optima import linear_optimum
 
 
@@ -73,24 +76,89 @@ def test_papers_say_where_everything_is(name):
     assert all(title.split()[1].rstrip(",") in named for title in figures)
 
 
-def test_the_excessive_gap_condition_holds_and_bounds_the_gap(rng):
+def test_projections_onto_dual_balls(rng):
+    """Moreau: v minus its projection is the prox of the norm, which those of skpd are."""
+    W, radius = rng.normal(size=(4, 6)), 0.7
+    sizes = [6, 6, 6, 6]
+    for norm, penalty in (
+        (GroupNorms(sizes), GroupL2(sizes)),
+        (RowMaxima(4, 6), GroupLInf(6)),
+        (TraceNorm(4, 6), Spectral(L1(), 6)),
+    ):
+        w = W.ravel()
+        projection = norm.projected(w, radius)
+        assert_allclose(w - projection, penalty.prox(w, radius), atol=1e-12)
+        assert_allclose(norm.value(w), penalty.value(w), rtol=1e-12)
+        assert 0.0 < np.linalg.norm(projection) <= radius * norm.longest_dual + 1e-12
+        assert np.linalg.norm(w) <= norm.longest * norm.value(w)
+
+
+def test_slopes_of_saddle_points(rng):
+    """Subgradients: P(u) >= P(w) + slope.(u - w) for the loss and for the norm."""
+    Z, offsets = csr_array(rng.normal(size=(30, 12))), rng.normal(size=30)
+    for norm in (GroupNorms([3, 4, 5]), RowMaxima(3, 4)):
+        for lower, epsilon in ((0.0, 0.0), (-1.0, 0.3)):
+            problem = SaddlePoint(Z, offsets, norm, 0.4, lower, epsilon)
+            w, u = rng.normal(size=(2, 12))
+            t = problem.errors(w)
+            by_hand = np.mean(
+                np.maximum(t, 0) if lower == 0 else np.maximum(np.abs(t) - epsilon, 0)
+            )
+            assert_allclose(problem.objective(w), by_hand + 0.4 * norm.value(w), rtol=1e-12)
+            slope = problem.loss_slope(w) + problem.penalty_slope(w)
+            assert problem.objective(u) >= problem.objective(w) + slope @ (u - w) - 1e-12
+            at_level = problem.loss_slope(w, 1e-9)  # of the loss smoothed by very little
+            assert_allclose(at_level, problem.loss_slope(w), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_baselines_approach_the_optimum(method, rng):
+    X, sizes = rng.normal(size=(60, 8)), [2, 2, 1, 3]
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
+    model = PdproxSVC(0.05, penalty=GroupL2(sizes), fit_intercept=False, tol=1e-9).fit(X, y)
+    signed = csr_array(-X * y[:, None])
+    problem = SaddlePoint(signed, np.ones(60), GroupNorms(sizes), 0.05, lower=0.0)
+    objectives = tuned(problem, method, 1000, 100, range(-4, 8))
+    assert -1e-9 <= objectives[-1] - model.certificate_.dual <= 5e-3
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.01])
+def test_the_excessive_gap_condition_holds_and_bounds_the_gap(factor, rng):
     """f_mu2(w) <= phi_mu1(u), so that the gap is at most the effects of both levels."""
     X, lam, sizes = rng.normal(size=(60, 8)), 0.05, np.array([2, 2, 1, 3])
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1.0, -1.0)
-    saddle = Saddle(csr_array(X * y[:, None]), sizes, lam)
+    signed = csr_array(-X * y[:, None])
+    problem = SaddlePoint(signed, np.ones(60), GroupNorms(sizes), lam, lower=0.0)
     model = PdproxSVC(lam, penalty=GroupL2(sizes), fit_intercept=False, tol=1e-9).fit(X, y)
-    squares = 60 + np.sum(saddle.limits**2)
-    for state in excessive_gap(saddle, 400):
+    excesses = checked_excesses(problem, model.certificate_.dual, factor)
+    assert excesses[-1] < 0.05
+
+
+def test_the_excessive_gap_condition_with_tasks_and_an_epsilon(rng):
+    X, W = rng.normal(size=(40, 3)), rng.normal(size=(3, 2))
+    Y = X @ W + 0.1 * rng.normal(size=(40, 2))
+    model = MultiTaskPD(0.1, loss=EpsilonInsensitive(0.2), penalty="l1inf", fit_intercept=False)
+    optimum = model.set_params(tol=1e-9).fit(X, Y).certificate_.dual / 2  # means over all entries
+    rows = csr_array(np.kron(X, np.eye(2)))  # coefficients of a feature side by side
+    problem = SaddlePoint(rows, -Y.ravel(), RowMaxima(3, 2), 0.05, epsilon=0.2)
+    assert checked_excesses(problem, optimum, 1.0)[-1] < 0.05
+
+
+def checked_excesses(problem, optimum, factor):
+    """The excesses of Pdexg, each between 0 and the bound by the levels of smoothing."""
+    saddle, excesses = Saddle(problem), []
+    for state in excessive_gap(saddle, 400, factor):
         dual, w = state.best_dual(saddle, state.w), state.best_w(saddle, state.dual)
 
         def lagrangian(w, dual):
-            (a, q), (slope, along) = dual, saddle.slope(np.zeros(8))
-            return a @ slope + q @ along + w @ saddle.gradient(a, q)
+            a, q = dual
+            losses = a @ problem.offsets - problem.epsilon * np.sum(np.abs(a))
+            return losses / saddle.n + w @ saddle.gradient(a, q)
 
         smoothed = lagrangian(state.w, dual) - state.mu_2 / 2 * sum(part @ part for part in dual)
         below = lagrangian(w, state.dual) + state.mu_1 / 2 * w @ w
         assert smoothed <= below + 1e-9
-        effect = state.mu_1 / 2 * saddle.radius**2 + state.mu_2 / 2 * squares
-        excess = saddle.objective(state.w) - model.certificate_.dual
-        assert -1e-9 <= excess <= effect + 1e-9
-    assert excess < 0.05
+        effect = state.mu_1 / 2 * saddle.radius**2 + state.mu_2 / 2 * saddle.squares
+        excesses.append(problem.objective(state.w) - optimum)
+        assert -1e-9 <= excesses[-1] <= effect + 1e-9
+    return excesses

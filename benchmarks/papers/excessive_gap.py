@@ -1,56 +1,52 @@
 """Pdexg, the baseline of Yang et al.: the excessive gap technique (Nesterov, 2005).
 
-The hinge loss with the group lasso, over the ball that holds the optimum, as a saddle point:
+The objective of `benchmarks.papers.saddle_points`, over the ball that holds the optimum, as
 
-    min over ||w|| <= R    max over a in [0, 1]^n and ||q_g|| <= lam sqrt(d_g) / s
-        (1 / n) sum_i a_i (1 - y_i x_i.w) + s q.w,        s = ||X|| / n,
+    min over ||w|| <= R    max over a in [lower, 1]^n and R*(q) <= lam / s
+        (1 / n) sum_i (a_i t_i - epsilon |a_i|) + s q.w,        s = ||Z|| / n,
 
-with squares of norms as prox functions, whose levels mu_1 and mu_2 decrease in turn. The smoothed
-objective of w stays below the smoothed dual one of (a, q), the excessive gap condition.
+R* the dual norm, with squares of norms as prox functions, whose levels mu_1 and mu_2 decrease in
+turn. The smoothed objective of w stays below the smoothed dual one of (a, q), the excessive gap
+condition.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse.linalg as sla
+
+from benchmarks.papers.subgradients import largest_singular_value
 
 
-@dataclass
 class Saddle:
-    """The saddle point problem of signed rows Z = diag(y) X, sizes of groups and lam."""
+    """The saddle point problem of an objective P."""
 
-    Z: object
-    sizes: object
-    lam: float
-
-    def __post_init__(self):
-        self.n, self.d = self.Z.shape
-        largest = sla.svds(self.Z.astype(float), k=1, return_singular_vectors=False)[0]
-        self.scale = float(largest) / self.n
-        self.radius = 1.0 / (self.lam * np.sqrt(np.min(self.sizes)))
-        self.limits = self.lam * np.sqrt(self.sizes) / self.scale
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+    def __init__(self, problem):
+        self.problem, self.Z = problem, problem.Z
+        self.n = len(problem.offsets)
+        self.scale = largest_singular_value(self.Z) / self.n
+        # the largest l2 norms of w where lam R(w) is the objective of 0, and of (a, q)
+        self.radius = problem.objective(problem.start) * problem.norm.longest / problem.lam
+        self.squares = self.n + (problem.norm.longest_dual * problem.lam / self.scale) ** 2
 
     def slope(self, w):
         """The derivative in (a, q) at w."""
-        return (1.0 - self.Z @ w) / self.n, self.scale * w
+        return self.problem.errors(w) / self.n, self.scale * w
 
     def gradient(self, a, q):
         """The derivative in w."""
-        return self.scale * q - self.Z.T @ a / self.n
+        return self.scale * q + self.Z.T @ a / self.n
 
     def projected(self, w):
         return w * min(1.0, self.radius / max(float(np.linalg.norm(w)), 1e-300))
 
-    def projected_dual(self, a, q):
-        norms = np.sqrt(np.add.reduceat(q * q, self.starts))
-        shrink = np.minimum(1.0, self.limits / np.maximum(norms, 1e-300))
-        return np.clip(a, 0.0, 1.0), q * np.repeat(shrink, self.sizes)
-
-    def objective(self, w):
-        norms = np.sqrt(np.add.reduceat(w * w, self.starts))
-        loss = np.mean(np.maximum(1.0 - self.Z @ w, 0.0))
-        return float(loss + self.lam * (np.sqrt(self.sizes) @ norms))
+    def projected_dual(self, a, q, step):
+        """The prox of the dual terms, those of epsilon, times a step."""
+        problem, cost = self.problem, step * self.problem.epsilon / self.n
+        a = np.sign(a) * np.maximum(np.abs(a) - cost, 0.0)
+        return (
+            np.clip(a, problem.lower, 1.0),
+            problem.norm.projected(q, problem.lam / self.scale),
+        )
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,8 @@ class State:
 
     def best_dual(self, saddle, w):
         """The (a, q) at the smoothed objective, u_mu2 of the paper."""
-        return saddle.projected_dual(*(part / self.mu_2 for part in saddle.slope(w)))
+        step = 1.0 / self.mu_2
+        return saddle.projected_dual(*(step * part for part in saddle.slope(w)), step)
 
 
 def between(part, here, there):
@@ -91,18 +88,21 @@ def dual_step(saddle, state, tau):
     w = state.best_w(saddle, between(tau, state.dual, high))
     step = tau / ((1.0 - tau) * state.mu_2)
     moved = (part + step * slope for part, slope in zip(high, saddle.slope(w), strict=True))
-    dual = between(tau, state.dual, saddle.projected_dual(*moved))
+    dual = between(tau, state.dual, saddle.projected_dual(*moved, step))
     (new,) = between(tau, (state.w,), (w,))
     return replace(state, w=new, dual=dual, mu_2=(1.0 - tau) * state.mu_2)
 
 
-def excessive_gap(saddle, n_iter):
-    """The states of Pdexg, one after each iteration."""
+def excessive_gap(saddle, n_iter, ratio=1.0):
+    """The states of Pdexg, one after each iteration.
+
+    The product of the first levels of smoothing is the least that is allowed. With a ratio of 1
+    their effects, a level times half the largest square, are equal.
+    """
     norm = np.sqrt(2.0) * saddle.scale  # of the matrix of both parts
-    # levels whose effects, mu times half the largest square, are equal at first
-    squares = saddle.n + float(np.sum(saddle.limits**2))
-    mu_2 = norm * saddle.radius / np.sqrt(squares)
-    state = State(np.zeros(saddle.d), (), norm**2 / mu_2, mu_2)
+    mu_2 = ratio * norm * saddle.radius / np.sqrt(saddle.squares)
+    problem = saddle.problem
+    state = State(problem.start, (), norm**2 / mu_2, mu_2)
     dual = state.best_dual(saddle, state.w)
     state = replace(state, w=state.best_w(saddle, dual), dual=dual)
     for k in range(n_iter):

@@ -1,13 +1,16 @@
 """Max-margin matrix factorisation with the thresholds of Yang et al., figure 4 (a, b)."""
 
 import time
-from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from benchmarks.papers import Table
-from benchmarks.papers.subgradients import METHODS, tuned
+from benchmarks.papers.pdprox_excess import fitted
+from benchmarks.papers.pdprox_ratings import ratings
+from benchmarks.papers.saddle_points import SaddlePoint, TraceNorm
+from benchmarks.papers.subgradients import tuned
 from skpd import MatrixCompletionPD
 
 THRESHOLDS = (0.0, 3.0, 6.0, 9.0)
@@ -22,36 +25,22 @@ PDPROX = {
 
 
 def max_margin(pairs, y, lam):
-    """The hinge losses at the thresholds with a trace norm, for first-order methods."""
-    from benchmarks.papers.pdprox import completion
+    """The hinge losses at the thresholds with a trace norm, for first-order methods.
 
-    i, j = pairs.T
-    signs = np.where(y[:, np.newaxis] > np.arange(1.0, 5.0), 1.0, -1.0)
-
-    def errors(W):
-        return 1.0 - signs * (W[i, j][:, np.newaxis] - THRESHOLDS)
-
-    def slope(W):
-        slopes = np.zeros(SHAPE)
-        slopes[i, j] = -np.sum(signs * (errors(W) > 0.0), axis=1) / len(y)
-        return slopes
-
-    def slope_of_trace_norm(W):
-        left, values, right = np.linalg.svd(W, full_matrices=False)
-        rank = np.count_nonzero(values > 1e-9 * values[0])
-        return lam * left[:, :rank] @ right[:rank]
-
-    return replace(
-        completion(pairs, y, lam, SHAPE),
-        loss=lambda W: np.sum(np.maximum(errors(W), 0.0)) / len(y),
-        loss_slope=slope, penalty_slope=slope_of_trace_norm,
-    )  # fmt: skip
+    A rating has a row for each threshold, whose loss counts four times in the mean over all rows.
+    """
+    signs = np.where(y[:, np.newaxis] > np.arange(1.0, 5.0), 4.0, -4.0)
+    entries = np.repeat(np.ravel_multi_index(pairs.T, SHAPE), 4)
+    Z = sp.csr_array(
+        (-signs.ravel(), entries, np.arange(entries.size + 1)),
+        shape=(entries.size, np.prod(SHAPE)),
+    )
+    offsets = 4.0 + (signs * THRESHOLDS).ravel()
+    return SaddlePoint(Z, offsets, TraceNorm(*SHAPE), lam, lower=0.0)
 
 
 def figure_4_thresholds():
     """The trace norm and the hinge loss with the thresholds (0, 3, 6, 9), on generated ratings."""
-    from benchmarks.papers.pdprox import fitted, ratings
-
     rows, (pairs, y) = [], ratings(*SHAPE, N_RATINGS)
     for lam in (1e-3, 1e-5):
         model = MatrixCompletionPD(lam, loss="hinge", thresholds=THRESHOLDS, biases=False)
@@ -64,7 +53,7 @@ def figure_4_thresholds():
             history = fitted(run.set_params(max_iter=AFTER[-1]), pairs, y).gap_history_
             seconds, iterates = time.perf_counter() - start, history["iterate_primal"]
             found[method] = [iterates[history["n_iter"] <= n][-1] for n in AFTER], seconds
-        for method in METHODS:
+        for method in ("gradient descent", "FOBOS", "RDA"):
             objectives = tuned(problem, method, AFTER[-1], AFTER[0], exponents=EXPONENTS)
             start = time.perf_counter()
             tuned(problem, method, AFTER[-1], 1, exponents=(0,))

@@ -1,31 +1,17 @@
-"""The first-order baselines of Yang et al.: gradient descent, FOBOS and dual averaging.
+"""The baselines of Yang et al.: gradient descent, FOBOS, RDA and accelerated gradients.
 
-All three take a subgradient of the loss an iteration, with steps in proportion to 1 / sqrt(t).
-Gradient descent takes a subgradient of the penalty too, FOBOS (Duchi and Singer, 2009) and RDA
-(Xiao, 2009) its prox. As in the paper the first step is the best of several powers of 2, here
-times the inverse norm of the first subgradient, by the objective after a number of iterations.
+The first three take a subgradient of the loss an iteration, with steps in proportion to
+1 / sqrt(t). Gradient descent takes a subgradient of the penalty too, FOBOS (Duchi and Singer,
+2009) and RDA (Xiao, 2009) its prox. Accelerated gradients with the prox (Beck and Teboulle, 2009)
+are those of a smoothed loss, whose level and step fall as 1 / t. As in the paper the first step is
+the best of several powers of 2, here times the inverse norm of the first subgradient, by the
+objective after a number of iterations.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-
-
-@dataclass
-class Composite:
-    """A loss of w with its subgradient, and a penalty with a subgradient and a prox."""
-
-    start: object
-    loss: Callable
-    loss_slope: Callable
-    penalty: Callable
-    prox: Callable  # of w and a step
-    penalty_slope: Callable | None = None  # for gradient descent
-
-    def objective(self, w):
-        return float(self.loss(w) + self.penalty(w))
+import scipy.sparse.linalg as sla
 
 
 def gradient_descent(problem, first):
@@ -55,7 +41,29 @@ def dual_averaging(problem, first):
         yield w
 
 
-METHODS = {"gradient descent": gradient_descent, "FOBOS": fobos, "RDA": dual_averaging}
+def largest_singular_value(Z):
+    return float(sla.svds(Z.astype(float), k=1, return_singular_vectors=False)[0])
+
+
+def accelerated_gradients(problem, first):
+    # the loss smoothed at a level has a gradient of Lipschitz constant curvature / level
+    curvature = largest_singular_value(problem.Z) ** 2 / len(problem.offsets)
+    w, w_previous, t = problem.start, problem.start, 0
+    while True:
+        t += 1
+        step = first / t
+        ahead = w + (t - 1.0) / (t + 2.0) * (w - w_previous)
+        slope = problem.loss_slope(ahead, step * curvature)
+        w_previous, w = w, problem.prox(ahead - step * slope, step)
+        yield w
+
+
+METHODS = {
+    "gradient descent": gradient_descent,
+    "FOBOS": fobos,
+    "RDA": dual_averaging,
+    "accelerated gradients": accelerated_gradients,
+}
 
 
 def tuned(problem, name, n_iter, n_tried, exponents=range(-10, 11)):

@@ -26,14 +26,14 @@ def test_the_objective_and_its_slopes(rng, monkeypatch):
         model.row_factors_ @ model.column_factors_.T
     )
     # singular values from squares have half of the digits
-    assert_allclose(problem.objective(W), model.certificate_.primal, rtol=1e-7)
+    assert_allclose(problem.objective(W.ravel()), model.certificate_.primal, rtol=1e-7)
     # slopes along a direction, at a point without kinks
-    W, direction = W + rng.normal(size=shape), 1e-6 * rng.normal(size=shape)
-    change = problem.loss(W + direction) - problem.loss(W - direction)
-    assert_allclose(2.0 * np.sum(problem.loss_slope(W) * direction), change, rtol=1e-6)
-    slope = problem.penalty_slope(W)
-    assert_allclose(np.sum(slope * W), 0.01 * np.linalg.norm(W, "nuc"), rtol=1e-9)
-    assert_allclose(np.linalg.norm(slope, 2), 0.01, rtol=1e-9)
+    w, direction = W.ravel() + rng.normal(size=W.size), 1e-6 * rng.normal(size=W.size)
+    losses = [np.mean(np.maximum(problem.errors(w + s * direction), 0.0)) for s in (1, -1)]
+    assert_allclose(2.0 * problem.loss_slope(w) @ direction, losses[0] - losses[1], rtol=1e-6)
+    slope = problem.penalty_slope(w)
+    assert_allclose(slope @ w, 0.01 * np.linalg.norm(w.reshape(shape), "nuc"), rtol=1e-9)
+    assert_allclose(np.linalg.norm(slope.reshape(shape), 2), 0.01, rtol=1e-9)
 
 
 @pytest.mark.skipif(TITLE not in paper_page("pdprox").tables, reason="the page is not made anew")
