@@ -56,6 +56,9 @@ from benchmarks.papers.pdprox_pdexg import figure_5_groups, figure_5_ratings, fi
 from benchmarks.papers.pdprox_ratings import figure_4
 from benchmarks.papers.pdprox_svm import figure_7, figure_8
 from benchmarks.papers.pdprox_tasks import figure_3, figure_3_errors
+from benchmarks.papers.pdprox_thresholds import figure_4_thresholds
+from benchmarks.papers.staleness import stale_pdprox
+from benchmarks.papers.stochastic import stochastic_pdprox
 
 FIGURE = (
     "The excess of the objective over iterations, on logarithmic axes, for the breast cancer "
@@ -81,6 +84,10 @@ CONTENTS = (
     ("Figure 1", "the losses of `skpd.losses`"),
     ("Figure 2", "below, on generated data"),
     ("Figure 3, and the errors of section 5.2", "below, on the School data"),
+    (
+        "Figure 4 (a, b), max-margin factorisation",
+        "``MatrixCompletionPD(loss='hinge', thresholds=...)``; below, on generated data",
+    ),
     ("Figure 4 (c, d), MovieLens", "below, on generated data, with the absolute loss"),
     (
         "Figure 5, the excessive gap technique",
@@ -90,6 +97,10 @@ CONTENTS = (
     ("Figure 7, double-primal and double-dual", "below, on generated data"),
     ("Figure 8", "below"),
     ("Table 1", "below, for a9a"),
+    (
+        "Stochastic and asynchronous updates, left to the future",
+        "the option ``rows_per_step`` of ``solver='pdprox-primal'``; delays are simulated below",
+    ),
 )
 
 RESULTS = {
@@ -97,7 +108,8 @@ RESULTS = {
     "Figure 2": figure_2,
     "Figure 3": figure_3,
     "Figure 3: errors": figure_3_errors,
-    "Figure 4": figure_4,
+    "Figure 4 (a, b)": figure_4_thresholds,
+    "Figure 4 (c, d)": figure_4,
     "Figure 5 (a, b)": figure_5_groups,
     "Figure 5 (c, d)": figure_5_tasks,
     "Figure 5 (e, f)": figure_5_ratings,
@@ -105,4 +117,6 @@ RESULTS = {
     "Figure 7": figure_7,
     "Figure 8": figure_8,
     "Table 1": table_1,
+    "Stochastic Pdprox": stochastic_pdprox,
+    "Stale gradients in Pdprox": stale_pdprox,
 }

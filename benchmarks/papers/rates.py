@@ -52,6 +52,7 @@ from sklearn.preprocessing import scale
 from benchmarks.papers import Table
 from benchmarks.papers import rate_theorems as theorems
 from benchmarks.papers.data import named
+from benchmarks.papers.staleness import stale_coordinates
 from skpd import ElasticNetPD, LassoPDCertified, PdproxRegressor, PdproxSVC
 from skpd.losses import Hinge, Huber, Logistic, SmoothedHinge, Squared, SquaredHinge
 from skpd.penalties import ElasticNet, FusedLasso, GroupL2
@@ -330,5 +331,6 @@ RESULTS = {
     "Corollary, elastic net": elastic_net,
     "Corollary, dual coordinates for other losses": losses,
     "APPROX with several coordinates in a step": several_coordinates,
+    "Stale residuals in coordinate descent": stale_coordinates,
     "Group lasso and total variation": norms_of_several,
 }

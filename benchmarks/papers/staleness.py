@@ -69,7 +69,12 @@ def stale_pdprox():
         rows.append([label, str(delay), *cells[:2], f"1/{1 / factor:g}", *cells[2:]])
     header = ["data", "tau", *(f"after {n}" for n in AFTER), "best factor",
               *(f"after {n}" for n in AFTER)]  # fmt: skip
-    return Table(header, rows)
+    note = (
+        "Before the best factor are the paper's steps, with which averages diverge from a delay of "
+        "one iteration on. With the best shorter steps the excess after 1,000 iterations is more "
+        "than 5 times that without a delay for tau = 1, and more than 30 times for tau = 16."
+    )
+    return Table(header, rows, note)
 
 
 def coordinate_descent(X, y, lam, delay, step_scale, n_epochs):
@@ -143,12 +148,8 @@ def stale_coordinates():
     header = ["data", "tau", "1e-6, full steps", "best factor", "1e-2", "1e-4", "1e-6"]
     note = (
         f"A dash: not within {EPOCHS} epochs. The breast cancer data have 30 features, a1a 123: "
-        "64 steps are two epochs of the first, and half of one of the second."
+        "64 steps are two epochs of the first, and half of one of the second. A delay of one step "
+        "costs nothing that shows, and one of 16 at most three times the epochs to 1e-6, with "
+        "shorter steps; full steps diverge then."
     )
     return Table(header, rows, note)
-
-
-RESULTS = {
-    "Stale gradients in Pdprox": stale_pdprox,
-    "Stale residuals in coordinate descent": stale_coordinates,
-}

@@ -37,9 +37,7 @@ def stochastic_pdprox():
     header = ["data", "iterate", "rows in a step", *(f"after {n}" for n in AFTER), "seconds"]
     note = (
         "The steps are those of the paper for the block of the largest norm, divided between the "
-        "steps of a pass. Excesses are of the last certified iterate at each number of passes."
+        "steps of a pass. Excesses are of the last certified iterate at each number of passes. "
+        "From 30 passes on the smallest blocks leave less than half of the excess of all rows."
     )
     return Table(header, rows, note)
-
-
-RESULTS = {"Stochastic Pdprox": stochastic_pdprox}

@@ -197,7 +197,7 @@ def test_ratings_beside_the_baselines():
                 "lambda = 1e-5 by little")  # fmt: skip
     page.claims("accelerated gradients are ahead of all of them, and of the last iterates of "
                 "Algorithm 3")  # fmt: skip
-    for (_, lam), rows in by_data("Figure 4").items():
+    for (_, lam), rows in by_data("Figure 4 (c, d)").items():
         after_150 = {name: float(row["after 150"]) for name, row in rows.items()}
         others = [after_150["FOBOS"], after_150["RDA"]]
         own, accelerated = after_150["Algorithm 1"], after_150["accelerated gradients"]

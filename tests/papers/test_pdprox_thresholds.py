@@ -1,7 +1,6 @@
 """Max-margin factorisation with chosen thresholds: the functions of the baselines, and claims."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.papers import pdprox_thresholds
@@ -36,7 +35,6 @@ def test_the_objective_and_its_slopes(rng, monkeypatch):
     assert_allclose(np.linalg.norm(slope.reshape(shape), 2), 0.01, rtol=1e-9)
 
 
-@pytest.mark.skipif(TITLE not in paper_page("pdprox").tables, reason="the page is not made anew")
 def test_the_claims():
     page = paper_page("pdprox")
     after = {(row["lambda"], row["method"]): float(row["after 150"]) for row in page.table(TITLE)}

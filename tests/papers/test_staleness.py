@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from benchmarks.papers.staleness import coordinate_descent, pdprox_averages, shrunk
 from skpd import PdproxSVC
+from tests.oracles.paper_pages import paper_page
 
 
 @pytest.fixture
@@ -56,3 +57,37 @@ def test_stale_coordinates(delay, data):
             ws.append(w)
         expected = 0.5 * np.mean((X @ ws[-1] - y) ** 2) + lam * np.abs(ws[-1]).sum()
         assert objective == pytest.approx(expected, rel=1e-10)
+
+
+def test_what_staleness_costs_pdprox():
+    page = paper_page("pdprox")
+    rows = {int(row["tau"]): row for row in page.table("Stale gradients in Pdprox")}
+    page.claims("averages diverge from a delay of one iteration on")
+    assert all(float(rows[delay]["after 1000"]) > 1.0 for delay in (1, 4, 16, 64))
+    page.claims("more than 5 times that without a delay for tau = 1, and more than 30 times for")
+    excess = {delay: float(row["after 1000 2"]) for delay, row in rows.items()}
+    assert excess[1] > 5.0 * excess[0] and excess[16] > 30.0 * excess[0]
+
+
+def test_what_staleness_costs_coordinate_descent():
+    page = paper_page("rates")
+    tables = {}
+    for row in page.table("Stale residuals in coordinate descent"):
+        tables.setdefault(row["data"], {})[int(row["tau"])] = row
+    page.claims("A delay of one step costs nothing that shows")
+    page.claims("one of 16 at most three times the epochs to 1e-6, with shorter steps; full steps")
+    for rows in tables.values():
+        epochs = {delay: float(rows[delay]["1e-6"]) for delay in (0, 1, 16)}
+        assert epochs[1] <= 1.05 * epochs[0] and epochs[16] <= 3.0 * epochs[0]
+        assert rows[16]["1e-6, full steps"] == "diverges"
+
+
+def test_what_blocks_of_rows_gain():
+    page = paper_page("pdprox")
+    page.claims("From 30 passes on the smallest blocks leave less than half of the excess of all")
+    tables = {}
+    for row in page.table("Stochastic Pdprox"):
+        tables.setdefault((row["data"], row["iterate"]), []).append(row)
+    for rows in tables.values():
+        for passes in ("after 30", "after 100", "after 300"):
+            assert float(rows[-1][passes]) < 0.5 * float(rows[0][passes])
