@@ -70,9 +70,9 @@ def stale_pdprox():
     header = ["data", "tau", *(f"after {n}" for n in AFTER), "best factor",
               *(f"after {n}" for n in AFTER)]  # fmt: skip
     note = (
-        "Before the best factor are the paper's steps, with which averages diverge from a delay of "
-        "one iteration on. With the best shorter steps the excess after 1,000 iterations is more "
-        "than 5 times that without a delay for tau = 1, and more than 30 times for tau = 16."
+        "Before the best factor are the paper's steps, with which averages diverge from a delay "
+        "of one iteration on. With the best shorter steps the excess after 1,000 iterations is "
+        "more than 5 times that without a delay for tau = 1, and more than 30 times for tau = 16."
     )
     return Table(header, rows, note)
 
