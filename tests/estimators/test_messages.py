@@ -112,7 +112,7 @@ def test_parameters_that_resemble_others(kind, name, similar):
 
 def test_the_parameters_are_listed_where_none_is_similar():
     with pytest.raises(
-        TypeError, match=r"^ChainCRF has no parameter 'foo'. It has alpha, penalty, "
+        TypeError, match=r"^ChainCRF has no parameter 'foo'. It has alpha, cost, penalty, "
     ):
         ChainCRF(foo=1)
     with pytest.raises(ValueError, match=r"^penalty='l1' has no parameters of its own, got 'pen"):
