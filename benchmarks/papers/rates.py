@@ -107,10 +107,10 @@ METHODS = {
     "APPROX": ("approx", {}, "-1", theorems.approx),
 }
 STRONGLY_CONVEX = {
-    f"{name}, {variables}": (solver, {"variables": variables}, power, theorem)
-    for name, solver, power, theorem in (
-        ("CD", "cd", "linear", theorems.linear),
-        ("APPROX", "approx", "-2", theorems.approx_strongly_convex),
+    f"{name}, {variables}": (solver, {"variables": variables, **options}, power, theorem)
+    for name, solver, options, power, theorem in (
+        ("CD", "cd", {"average": False}, "linear", theorems.linear),
+        ("APPROX", "approx", {}, "-2", theorems.approx_strongly_convex),
     )
     for variables in ("primal", "dual")
 }
@@ -267,7 +267,8 @@ def losses():
             row, is_smooth = [name, type(loss).__name__], np.isfinite(loss.smoothness)
             for variables in ("primal", "dual") if is_smooth else ("dual",):
                 theorem = theorems.linear if is_smooth else theorems.last_iterate
-                method = "cd", {"variables": variables}, "linear", theorem
+                options = {"variables": variables, "average": False}
+                method = "cd", options, "linear", theorem
                 shown = cells(method, model, X, y, loss_problem)
                 row += [shown[4], shown[7]]
             found.append(row if is_smooth else [*row[:2], "-", "-", *row[2:]])

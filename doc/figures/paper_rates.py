@@ -7,8 +7,8 @@ from sklearn.preprocessing import scale
 from skpd import LassoPDCertified, PdproxSVC
 
 METHODS = {
-    "CD": ("cd", None),
-    "CD, average of all": ("cd", {"average": True, "burn_in": 0.0}),
+    "CD": ("cd", {"average": False}),
+    "CD, average of all": ("cd", {"burn_in": 0.0}),
     "APPROX": ("approx", None),
 }
 
