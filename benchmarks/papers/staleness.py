@@ -23,6 +23,11 @@ EXCESSES = (1e-2, 1e-4, 1e-6)
 EPOCHS = 300  # of coordinate descent
 
 
+def fraction(factor):
+    """A power of 1/2 as the tables show it."""
+    return "1" if factor == 1.0 else f"1/{1.0 / factor:g}"
+
+
 def shrunk(w, limit):
     return np.sign(w) * np.maximum(np.abs(w) - limit, 0.0)
 
@@ -66,7 +71,7 @@ def stale_pdprox():
             ]
         factor = min(SCALES, key=lambda some, table=found: table[some][-1])
         cells = [f"{excess:.1e}" for excess in (*found[1.0], *found[factor])]
-        rows.append([label, str(delay), *cells[:2], f"1/{1 / factor:g}", *cells[2:]])
+        rows.append([label, str(delay), *cells[:2], fraction(factor), *cells[2:]])
     header = ["data", "tau", *(f"after {n}" for n in AFTER), "best factor",
               *(f"after {n}" for n in AFTER)]  # fmt: skip
     note = (
@@ -143,7 +148,7 @@ def stale_coordinates():
             full = fits[1.0][0][EXCESSES[-1]]
             ends = "diverges" if np.isinf(fits[1.0][1]) else None
             epochs = [str(found) if found else None for found in fits[factor][0].values()]
-            rows.append([name, str(delay), str(full) if full else ends, f"1/{1 / factor:g}",
+            rows.append([name, str(delay), str(full) if full else ends, fraction(factor),
                          *epochs])  # fmt: skip
     header = ["data", "tau", "1e-6, full steps", "best factor", "1e-2", "1e-4", "1e-6"]
     note = (
