@@ -14,7 +14,8 @@ from ..low_rank.factors import Factors, Sum, compressed
 from ..low_rank.models import EntriesModel
 from ..options import Factor, Flag, OptionalFactor
 from ..solver_context import SolverContext
-from .pdprox import DualSide, dual_iterations, step_sizes
+from .pdprox import dual_iterations, step_sizes
+from .pdprox_spaces import DualSide
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class _Variables:
 
 
 class _Matrices:
-    """The space of M and the free numbers, as `skpd.solvers.published.pdprox.Vectors`."""
+    """The space of M and the free numbers, as `skpd.solvers.published.pdprox_spaces.Vectors`."""
 
     def __init__(self, context: SolverContext) -> None:
         self.context, self.problem, self.model = context, context.problem, EntriesModel(context)

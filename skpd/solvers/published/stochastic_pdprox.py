@@ -22,15 +22,17 @@ Journal on Optimization 32, 2022.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..._typing import Array, Indices
 from ..methods import has_single_values
+from .pdprox_spaces import Vectors
+
+Block = tuple[Indices, Vectors]
 
 
-def blocks_of_rows(space: Any, rows_per_step: int) -> list[tuple[Indices, Any]]:
+def blocks_of_rows(space: Vectors, rows_per_step: int) -> list[Block]:
     """The rows of each block in a random partition, of equal sizes up to one, with its space.
 
     Raises
@@ -51,12 +53,12 @@ def blocks_of_rows(space: Any, rows_per_step: int) -> list[tuple[Indices, Any]]:
             problem.rows.of_rows(rows),
             weights=problem.weights[rows], total_weight=problem.total_weight,
         )  # fmt: skip
-        blocks.append((rows, type(space)(context._replace(problem=problem.of_rows(part)))))
+        blocks.append((rows, Vectors(context._replace(problem=problem.of_rows(part)))))
     return blocks
 
 
 def stochastic_iterations(
-    space: Any, blocks: list[tuple[Indices, Any]], average: bool, tau: float, sigma: float,
+    space: Vectors, blocks: list[Block], average: bool, tau: float, sigma: float,
     report: Callable[[int, Array, Array], bool],
 ) -> None:  # fmt: skip
     """Iterations of as many steps as there are blocks, for steps that are proven for all of them.
