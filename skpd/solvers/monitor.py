@@ -178,15 +178,15 @@ class Monitor:
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         self.problem.rows.expect(self.problem, Point(coef, intercept, point.dual_coef))
         primal = primal_objective(self.problem, coef, intercept, self._accuracy)
-        last = not self.keeps_best and bool(np.isfinite(primal))
-        upper = primal if last else min(primal, self.primal)
+        is_output = not self.keeps_best and bool(np.isfinite(primal))
+        upper = primal if is_output else min(primal, self.primal)
         bound = dual_bound(self.problem, point.dual_coef, upper, self._accuracy, coef=coef)
-        if last or self._theta is None or bound.value > self.dual:
+        if is_output or self._theta is None or (self.keeps_best and bound.value > self.dual):
             self.dual = bound.value
             self._theta = copy(point.dual_coef)
             self._bound, self._bound_given = bound, upper
         # among points with the same rounded value the last one is kept
-        if last or self._coef is None or primal <= self.primal:
+        if is_output or self._coef is None or (self.keeps_best and primal <= self.primal):
             self.primal = primal
             self._coef, self._intercept = np.array(coef), intercept
         self.dual = bound_below(self.problem, self.dual, self.primal)

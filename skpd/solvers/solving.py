@@ -111,8 +111,8 @@ def solve(
     if start is not None:
         coef = np.asarray(start.coef, dtype=np.float64)
         start = replace(start, coef=coef, dual_coef=problem.plain_dual(start.dual_coef))
-    is_published = method_named(solver, problem).is_published
-    keeps_best = not is_published or options.pop("output", "algorithm") == "best"
+    method = method_named(solver, problem)
+    keeps_best = not method.is_published or options.pop("output", "algorithm") == "best"
     monitor = Monitor(problem, tol, on_check, precision, accuracy, keeps_best)
     lost = False
     while True:
@@ -124,27 +124,26 @@ def solve(
                 elif start is not None:
                     start = replace(start, dual_coef=problem.rows.repaired(start.dual_coef))
             context = SolverContext(problem, monitor, start, max_iter, random_state)
-            return _solved(solver, context, options)
+            return _solved(method, context, options)
         except RowsLostError:
             lost = True
 
 
-def _solved(solver: str, context: SolverContext, options: dict[str, Any]) -> Solution:
-    """The solution of one run of a solver, from the start or after rows were lost."""
+def _solved(method: Method, context: SolverContext, options: dict[str, Any]) -> Solution:
+    """The solution of one run of a method, from the start or after rows were lost."""
     problem, monitor, start = context.problem, context.monitor, context.start
-    method = method_named(solver, problem).run
     interrupted = False
     try:
         if monitor.best.coef is None:
             monitor.begin(has_start=start is not None)
         # with a smooth loss, Newton's method first computes a gradient, which detects that a start
         # is optimal
-        with_gradient = solver == "auto" and not problem.loss.linear_tails
+        with_gradient = method.name == "auto" and not problem.loss.linear_tails
         if start is not None and not with_gradient and not monitor.done:
             monitor.begin_at(start)
         if not monitor.done:
-            monitor.method = solver
-            method(context, **options)
+            monitor.method = method.name
+            method.run(context, **options)
     except KeyboardInterrupt:
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise
