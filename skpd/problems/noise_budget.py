@@ -185,10 +185,12 @@ def _shift_within(loss: Loss, y: Array, weights: Array, z: Array, share: float) 
     def beyond(shift: float) -> bool:
         return kernels.dot(weights, np.abs(loss.gradient(y, z + shift * y))) > share
 
+    if not beyond(0.0):
+        return 0.0
     upper = 1.0
     while beyond(upper) and upper < np.inf:
         upper *= 2.0
-    return bisected(0.0, upper, beyond) if beyond(0.0) and upper < np.inf else 0.0
+    return bisected(0.0, upper, beyond) if upper < np.inf else 0.0
 
 
 def _within_budget(
