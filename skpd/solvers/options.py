@@ -44,6 +44,7 @@ Factor = Annotated[float, POSITIVE]
 # Which point of a run is the solution: the output of the algorithm, or the best one certified
 Output = Literal["algorithm", "best"]
 OptionalFactor = Annotated[float | None, POSITIVE]
+Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 OptionalCount = Annotated[int | None, Interval(Integral, 1, None, closed="left")]
 PositiveShare = Annotated[float, Interval(Real, 0, 1, closed="right")]
 

@@ -55,7 +55,10 @@ def of_matrices(rng, n, d, c):
     A = rng.normal(size=(n, d, c))
     y = np.where(rng.normal(size=(n, 1)) > 0, 1.0, -1.0)
     size = np.linalg.norm(A.reshape(n, -1), 2)
-    products = lambda W: np.einsum("ijk,jk->i", A, W)[:, None]  # noqa: E731
+
+    def products(W):
+        return np.einsum("ijk,jk->i", A, W)[:, None]
+
     return products, lambda Y, rows: np.tensordot(Y[:, 0], A[rows], 1), size, A.reshape(n, -1), y
 
 

@@ -174,8 +174,10 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     }
 
     void run(std::size_t steps) override {
-        if (moving_.empty()) step_ += steps;
-        if (moving_.empty()) return;
+        if (moving_.empty()) {
+            step_ += steps;
+            return;
+        }
         for (const std::size_t end = step_ + steps; step_ < end; ++step_) {
             const std::size_t j = this->draw();
             const double bound = this->minimise(j, w_[j], gradient(j), curvature_[j]);

@@ -19,7 +19,7 @@ over the epochs k. The multipliers of the rows' updates, averaged over epochs, a
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from numbers import Integral, Real
+from numbers import Real
 from typing import Annotated, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -29,12 +29,11 @@ from ... import kernels
 from ...problems import Point
 from ...problems.robust import RobustTerms, terms_of
 from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
-from ..options import Factor, Flag, Option, OptionalCount, OptionalFactor
+from ..options import Count, Factor, Flag, Option, OptionalCount, OptionalFactor
 from ..robust.settings import INCREMENTAL
 from ..solver_context import SolverContext
 
 Scheme = Literal["geometric", "gamma/(nk)", "gamma/(n sqrt(k))", None]
-Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 Share = Annotated[float, Interval(Real, 0, 1, closed="neither")]
 OptionalShare = Annotated[float | None, Interval(Real, 0, 1, closed="neither")]
 

@@ -24,7 +24,7 @@ An iteration is an epoch, in which as many coordinates are drawn as there are, u
 
 from collections import deque
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Annotated, Any, Literal, cast
 
 import numpy as np
@@ -37,11 +37,10 @@ from ...penalties.separable import soft_threshold
 from ...problems import Point, Problem
 from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
 from ..methods import has_single_values
-from ..options import Flag
+from ..options import Count, Flag
 from ..solver_context import SolverContext
 
 BurnIn = Annotated[float, Interval(Real, 0, 1, closed="left")]
-Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 Variables = Literal["auto", "primal", "dual"]
 
 
