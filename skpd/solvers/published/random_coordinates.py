@@ -135,8 +135,9 @@ def _has_primal_coordinates(problem: Problem) -> bool:
 def _has_dual_coordinates(problem: Problem) -> bool:
     """Whether the methods apply to the dual variables: l2 > 0, the same terms, no intercept."""
     penalty = problem.penalty
-    own = problem.loss.is_compiled and not problem.fit_intercept
-    if not own or penalty.structure is not Structure.SEPARABLE:
+    if problem.fit_intercept or not problem.loss.is_compiled:
+        return False
+    if penalty.structure is not Structure.SEPARABLE:
         return False
     alike = all(np.min(term) == np.max(term) for term in penalty.terms)
     return alike and bool(np.min(penalty.terms[1]) > 0.0)
@@ -144,8 +145,9 @@ def _has_dual_coordinates(problem: Problem) -> bool:
 
 def has_coordinates(problem: Problem) -> bool:
     """Whether the methods apply to the coefficients or to the dual variables."""
-    some = _has_primal_coordinates(problem) or _has_dual_coordinates(problem)
-    return has_single_values(problem) and some
+    if not has_single_values(problem):
+        return False
+    return _has_primal_coordinates(problem) or _has_dual_coordinates(problem)
 
 
 class _Columns:
@@ -203,17 +205,17 @@ def _side(
         If the method does not apply to the chosen variables.
     """
     problem = context.problem
-    given = f"got {problem.loss!r} with {problem.penalty!r}"
+    problem_text = f"got {problem.loss!r} with {problem.penalty!r}"
     if variables == "primal" and not _has_primal_coordinates(problem):
         raise ValueError(
-            f"variables='primal' of solver {solver!r} needs a smooth loss, {given}: "
+            f"variables='primal' of solver {solver!r} needs a smooth loss, {problem_text}: "
             "pass variables='dual'."
         )
     if variables == "dual" and not _has_dual_coordinates(problem):
         raise ValueError(
             f"variables='dual' of solver {solver!r} needs a squared l2 norm of all coefficients "
-            f"alike and fit_intercept=False, {given} and fit_intercept={problem.fit_intercept}: "
-            "pass variables='primal'."
+            f"alike and fit_intercept=False, {problem_text} and fit_intercept="
+            f"{problem.fit_intercept}: pass variables='primal'."
         )
     of_columns, of_rows = methods
     if variables == "dual" or not _has_primal_coordinates(problem):

@@ -27,17 +27,17 @@ class SmoothedLoss:
         self.z: Any = None  # argument of the cached best intercept
         self.outputs: list[tuple[Any, SmoothedLoss]] = []
         if rows.of_outputs and rows.fit_intercept:
-            several = cast(RowsOfOutputs, rows)
+            outputs = cast(RowsOfOutputs, rows)
             self.outputs = [
-                (own, SmoothedLoss(output, mu, squares[own]))
-                for own, output in zip(several.row_indices, several.separate, strict=True)
+                (members, SmoothedLoss(output, mu, squares[members]))
+                for members, output in zip(outputs.row_indices, outputs.separate, strict=True)
             ]
 
     @property
     def smoothness(self) -> Array | float:
         """Upper bounds on the second derivatives of the smoothed losses of the rows."""
-        own = 1.0 / self.rows.loss.smoothness  # strong convexity of l*
-        return 1.0 / (own + self.added)
+        modulus = 1.0 / self.rows.loss.smoothness  # strong convexity of l*
+        return 1.0 / (modulus + self.added)
 
     def theta(self, z: Array) -> Array:
         rows = self.rows
@@ -59,8 +59,8 @@ class SmoothedLoss:
             return self.intercept, self.theta(z)
         if self.outputs:
             intercepts, theta = np.empty(len(self.outputs)), np.empty_like(z)
-            for k, (own, output) in enumerate(self.outputs):
-                intercepts[k], theta[own] = output.best(np.ascontiguousarray(z[own]))
+            for k, (members, output) in enumerate(self.outputs):
+                intercepts[k], theta[members] = output.best(np.ascontiguousarray(z[members]))
             return intercepts, theta
         if loss.constant_curvature and self.mu == 0.0:
             b = float(weights @ (y - z))
