@@ -36,6 +36,14 @@ def newton_cost(design: Design, n_rows: float, n_columns: float) -> float:
     return forming + fewer**3 / (3.0 * BLAS) + PRODUCTS * entries + OVERHEAD
 
 
+def product_of_symmetric(matrix: Array, table: Array) -> Array:
+    """The product of a symmetric matrix with a vector or table, many of whose rows may be 0."""
+    rows = np.flatnonzero(table if table.ndim == 1 else table.any(axis=1))
+    if 2 * len(rows) >= len(table):
+        return np.asarray(matrix @ table)
+    return np.asarray(matrix[rows].T @ table[rows])
+
+
 class CurvatureForm(Enum):
     """The form in which a curvature is given, by which solvers choose how to minimise."""
 

@@ -23,7 +23,7 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices, Mask
 from .design import Design
-from .gram import CurvatureForm
+from .gram import CurvatureForm, product_of_symmetric
 from .outputs_moment_preconditioner import FeatureMoments, mean_squares
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
@@ -63,7 +63,7 @@ class RowBlocks:
     def times(self, table: Array, features: Indices) -> Array:
         """The product with a table that is 0 except in the rows of some features."""
         if self.matrices.shape[-1] == 1:
-            return self.matrices[:, features, 0] @ table[features]
+            return product_of_symmetric(self.matrices[..., 0], table)
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
 

@@ -16,12 +16,11 @@ from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
-LARGEST_MATRIX = 1000  # most entries of a working set for which a matrix is formed, 8 MB
+LARGEST_MATRIX = 4000  # most entries of a working set for which a matrix is formed, 128 MB
 LARGEST_OF_GROUPS = 4000  # ... where groups have several features, 128 MB
-LARGEST_FORMING = 1e9  # most multiplications to form such a matrix, about 0.1 s
+LARGEST_FORMING = 1e10  # most multiplications to form such a matrix, about 1 s
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 LARGEST_GRAM = 600  # most features whose Gram matrix replaces X, 3 MB
-FEWER_ROWS = 2.0  # ratio of features to samples above which products cost less than matrices
 
 
 class OutputsGram:
@@ -91,12 +90,10 @@ class OutputsGram:
         if again and ridge is None and last is not None and kernels.equal(last[0], columns):
             self._last = last
             return last[1]
-        K, features = self.n_outputs, design.features_of(columns)
-        m, shared = len(features), cast(SharedDesign, design)  # tasks have blocks
+        features, shared = design.features_of(columns), cast(SharedDesign, design)
+        m = len(features)
         if e is None:
-            n_samples = len(h) / K
-            many = design.shares_data and m > max(FEWER_ROWS * n_samples, LARGEST_MATRIX / K)
-            if m * m * len(self._grams) <= LARGEST_BLOCKS and not many:
+            if m * m * len(self._grams) <= LARGEST_BLOCKS:
                 return self._blocks(design, h, scale, features, ridge)
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             H = self._matrix(shared, h, e, scale, columns, ridge)

@@ -39,14 +39,14 @@ def test_it_is_lifted_after_a_fit(n_threads, rng, monkeypatch):
     """Also where several threads are limited at once."""
     X, Y = rng.normal(size=(900, 150)), rng.normal(size=(900, 3))
     alphas, before, seen = n_threads * [1e-3], blas_threads(), []
-    step = output_quadratic._newton_step
+    solution = output_quadratic._solution
 
-    def observed(H, P, *arguments):
-        if len(P) > LARGEST_ALONE + 1:
+    def observed(blocks, *arguments):
+        if blocks.shape[1] > LARGEST_ALONE + 1:
             seen.extend(blas_threads())
-        step(H, P, *arguments)
+        return solution(blocks, *arguments)
 
-    monkeypatch.setattr(output_quadratic, "_newton_step", observed)
+    monkeypatch.setattr(output_quadratic, "_solution", observed)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(lambda alpha: MultiTaskPD(alpha).fit(X, Y), alphas))
     assert set(seen) == {1}

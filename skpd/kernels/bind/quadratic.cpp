@@ -69,10 +69,10 @@ GramQuadratic model(const InTable& H, const R& penalty, const Out& p, const Out&
     return {H.data(), n, p.data(), r.data()};
 }
 
-void minimise_groups(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol, int rounds) {
+bool minimise_groups(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol, int rounds) {
     const GramQuadratic quadratic = model(H, penalty, p, r);
     nb::gil_scoped_release release;
-    minimise_grouped(quadratic, penalty, sweeps, tol, rounds);
+    return minimise_grouped(quadratic, penalty, sweeps, tol, rounds);
 }
 
 void minimise(SupportSystem& system, InTable H, Indices columns, const SeparableCoordinates& penalty, Out p, Out r,
@@ -122,7 +122,7 @@ void bind_quadratic(nb::module_& m) {
           "rounds"_a,
           "Alternates coordinate descent and Newton steps; columns (n_penalised) name coordinates.");
     m.def("minimise_grouped", &minimise_groups, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
-          "Alternates block coordinate descent and Newton steps.");
+          "Alternates block coordinate descent and Newton steps; returns whether the former settled.");
     m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
           "expected"_a.none(),
           "Returns the coordinates that are active or violating, their violations, and the largest.");

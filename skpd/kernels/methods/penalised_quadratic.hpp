@@ -318,10 +318,14 @@ inline void minimise_separable(GramQuadratic model, const SeparableCoordinates& 
         }
     }
 }
-inline void minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol,
+// Returns whether coordinate descent changed no gradient by more than tol; its last turn has no Newton step.
+inline bool minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol,
                              int rounds) {
-    for (int round = 0; round < rounds && model.descend(penalty, sweeps, tol) > tol; ++round)
-        newton_step(model, penalty);
+    for (int round = 0; round < rounds; ++round) {
+        if (model.descend(penalty, sweeps, tol) <= tol) return true;
+        if (round + 1 < rounds) newton_step(model, penalty);
+    }
+    return false;
 }
 
 }  // namespace skpd

@@ -4,16 +4,18 @@ See `skpd.designs.outputs_curvature` for the representations of the curvature. T
 with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = a / ||p||.
 """
 
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from ..._typing import Array, Indices
 from ...designs.outputs_curvature import OutputColumns, RowBlocks
 from ...designs.threads import blas_threads_for
-from .output_systems import move_along, newton_step_by_products, smooth_step
+from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
+from .proximal_points import minimise_by_proximal_points
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
@@ -29,53 +31,74 @@ def minimise_blocks(
     K = H.n_outputs
     terms = Terms(penalty, alpha, columns[::K] // K, K)
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
+    by_steps = terms.l1 == 0.0  # with an l1 norm, systems of outputs differ in their rows
     with blas_threads_for(len(P)):
-        for _ in range(QUADRATIC.most_rounds):
-            max_sweeps = QUADRATIC.sweeps_by_columns
-            if H.descend(terms.numbers, P, R, sweeps=max_sweeps, tol=tol) <= tol:
-                break
-            support = terms.support(P)
-            if len(support) <= SETTINGS.newton_rows and terms.l1 == 0.0:
-                _newton_step(H, P, R, terms, support)
+        for _ in range(1 if by_steps else QUADRATIC.most_rounds):
+            change = H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
+            if change <= tol:
+                return np.ravel(P)
+        if by_steps:
+            minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
     return np.ravel(P)
 
 
-def _newton_step(H: RowBlocks, P: Array, R: Array, terms: Terms, support: Indices) -> None:
-    """A Newton step on the non-zero rows, without a linear system over all their entries.
+class _Blocks:
+    """A curvature in blocks with the penalty on rows, for proximal points.
 
-    With M_k = H_k + diag(D + l2), the matrix of the system is diag(M_k) minus D_j u_j u_j' for
-    each row j. By Woodbury's identity the solution requires the inverses of the M_k and a system
-    with an unknown for each row, with the matrix diag(1 / D) - sum_k M_k^-1 o (u_k u_k'), where o
-    is the entrywise product.
+    With the matrices M_k = H_k + diag(D + l2 + ridge), a linear system has the matrix diag(M_k)
+    minus D_j u_j u_j' for each non-zero row j. By Woodbury's identity its solution requires the
+    inverses of the M_k and a system with an unknown for each row, with the matrix
+    diag(1 / D) - sum_k M_k^-1 o (u_k u_k'), where o is the entrywise product.
     """
-    D, u = terms.directions(P, support)
-    slope = R[support] + terms.slopes(P, support)
-    curved = np.flatnonzero(D > 0.0)
-    blocks, among = H.blocks(support), np.arange(len(support))
-    blocks[:, among, among] += D + terms.l2 * (support < terms.n_penalised)
-    blocks[:, among, among] *= QUADRATIC.diagonal_factor
-    try:
-        inverses = np.linalg.inv(blocks).astype(np.float64, copy=False)
-        step = _of_outputs(inverses, slope)
-        if len(curved):
-            v = u[curved]
-            between = inverses[:, curved[:, np.newaxis], curved]
-            system = np.diag(1.0 / D[curved]) - np.einsum("kij,ik,jk->ij", between, v, v)
-            factor = cho_factor(system, lower=True, check_finite=False)
-            share = cho_solve(factor, np.sum(v * step[curved], axis=1), check_finite=False)
-            step += _of_outputs(inverses[:, :, curved], share[:, np.newaxis] * v)
-    except LinAlgError:
-        return
-    table = np.zeros_like(P)
-    table[support] = -step
-    move_along(lambda change: H.times(change, support), P, R, terms, table, 1.0)
+
+    def __init__(self, H: RowBlocks, terms: Terms) -> None:
+        self.H, self.terms, self.prox = H, terms, terms.prox
+        self.mean_curvature = float(np.mean(np.einsum("iik->ik", H.matrices)))
+
+    def times(self, change: Array) -> Array:
+        return self.H.times(change, np.flatnonzero(change.any(axis=1)))
+
+    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
+        terms, support = self.terms, self.terms.support(Z)
+        D, u = terms.directions(Z, support)
+        diagonal = D + terms.l2 * (support < terms.n_penalised) + ridge
+        table, blocks = np.zeros_like(Z), self.H.blocks(support)
+        among = np.arange(len(support))
+        blocks[:, among, among] += diagonal
+        if not precise:  # half the time, unless rounding makes the matrix indefinite
+            with suppress(LinAlgError):
+                table[support] = _solution(blocks.astype(np.float32), D, u, right[support])
+                return table, self.times(table)
+        table[support] = _solution(blocks, D, u, right[support])
+        return table, self.times(table)
 
 
-def _of_outputs(matrices: Array, table: Array) -> Array:
-    """The products of each output's matrix, or of the common one, with its column of a table."""
-    if len(matrices) == 1:
-        return cast(Array, matrices[0] @ table)
-    return cast(Array, np.matmul(matrices, table.T[..., np.newaxis])[..., 0].T)
+def _solution(blocks: Array, D: Array, u: Array, right: Array) -> Array:
+    """The solution with diag(blocks) minus D_j u_j u_j', in the precision of the blocks."""
+    factors = [cho_factor(block, lower=True, check_finite=False) for block in blocks]
+
+    def of_outputs(table: Array) -> Array:
+        if len(factors) == 1:
+            return cast(Array, cho_solve(factors[0], table, check_finite=False))
+        columns = zip(factors, table.T, strict=True)
+        return np.column_stack([cho_solve(*pair, check_finite=False) for pair in columns])
+
+    solution = of_outputs(right)
+    m = int(np.count_nonzero(D))  # rows without a norm are the last
+    if m == 0:
+        return solution
+    v, inverse_of = u[:m].astype(blocks.dtype), get_lapack_funcs("potri", (blocks,))
+    system = np.zeros((m, m), dtype=blocks.dtype)
+    for k, (factor, _) in enumerate(factors):
+        columns = v if len(factors) == 1 else v[:, k : k + 1]
+        inverse, _ = inverse_of(factor, lower=1)
+        system -= inverse[:m, :m] * (columns @ columns.T)
+    system.ravel()[:: m + 1] += 1.0 / D[:m]
+    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    more = np.zeros(right.shape)
+    share = cho_solve(factor, np.sum(v * solution[:m], axis=1), check_finite=False)
+    more[:m] = share[:, np.newaxis] * v
+    return cast(Array, solution + of_outputs(more))
 
 
 def minimise_by_products(

@@ -58,6 +58,17 @@ class Terms:
         new[(np.sum(new * old, axis=1) < 0.0) & (self.weights > 0.0)] = 0.0
         return after
 
+    def prox(self, V: Array, step: float) -> Array:
+        """The minimiser of ||P - V||^2 / 2 + step R(P)."""
+        P = V.copy()
+        penalised = P[: self.n_penalised]
+        penalised[:] = np.sign(penalised) * np.maximum(np.abs(penalised) - step * self.l1, 0.0)
+        norms = np.linalg.norm(penalised, axis=1)
+        left = np.maximum(norms - step * self.weights, 0.0)
+        shares = left / np.where(norms > 0.0, norms, 1.0) / (1.0 + step * self.l2)
+        penalised *= shares[:, np.newaxis]
+        return P
+
     def directions(self, P: Array, support: Indices) -> tuple[Array, Array]:
         """The numbers D and vectors u of the rows of a support; D is 0 for weight 0."""
         on_support = P[support]

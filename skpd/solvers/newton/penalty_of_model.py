@@ -4,14 +4,18 @@ import numpy as np
 
 from ... import kernels
 from ..._typing import Array, Indices
-from ...designs.gram import MatrixCurvature
+from ...designs.gram import MatrixCurvature, product_of_symmetric
 from ...penalties import GroupElasticNet, GroupL2, Penalty
 from ...penalties.weighted import restricted
+from .proximal_points import minimise_by_proximal_points, solution_of_positive
 from .settings import QUADRATIC
 
 
 class GroupedPart:
-    """The penalty alpha R on the working set, with R = sum_j l1 |w_j| + sum_g weight_g ||w_g||."""
+    """The penalty alpha R on the working set, with R = sum_j l1 |w_j| + sum_g weight_g ||w_g||.
+
+    The coordinates of a group follow each other, and those without a penalty are the last.
+    """
 
     def __init__(self, penalty: GroupL2 | GroupElasticNet, alpha: float, columns: Indices) -> None:
         labels = penalty.labels[columns]
@@ -19,15 +23,69 @@ class GroupedPart:
         self.order = np.argsort(labels, kind="stable")
         labels = labels[self.order]
         first = np.diff(labels, prepend=-1) > 0  # whether a feature is the first of its group
-        starts = np.append(np.flatnonzero(first), len(labels))
-        weights = alpha * group_weights[labels[first]]
-        self.coordinates = kernels.GroupedCoordinates(alpha * l1, weights, starts)
+        self.starts = np.append(np.flatnonzero(first), len(labels))
+        self.l1, self.weights = alpha * l1, alpha * group_weights[labels[first]]
+        self.coordinates = kernels.GroupedCoordinates(self.l1, self.weights, self.starts)
 
     def minimise(self, curvature: MatrixCurvature, p: Array, r: Array, tol: float) -> None:
         """Update p to a minimiser of the model, and the gradient r of its smooth part."""
-        kernels.minimise_grouped(
-            curvature.matrix, self.coordinates, p, r, QUADRATIC.sweeps, tol, QUADRATIC.most_rounds
-        )
+        H, rounds = curvature.matrix, QUADRATIC.rounds_of_groups
+        if len(p) > QUADRATIC.small_groups:
+            rounds = 1  # sweeps
+        if not kernels.minimise_grouped(H, self.coordinates, p, r, QUADRATIC.sweeps, tol, rounds):
+            minimise_by_proximal_points(_GroupedQuadratic(H, self), p, r, tol)
+
+    def norms(self, w: Array) -> Array:
+        """The Euclidean norms of the groups."""
+        squares = w[: self.starts[-1]] ** 2
+        return np.sqrt(np.add.reduceat(squares, self.starts[:-1])) if len(squares) else squares
+
+    def of_coordinates(self, of_groups: Array) -> Array:
+        """A number of each group for each of its coordinates."""
+        return np.repeat(of_groups, np.diff(self.starts))
+
+
+class _GroupedQuadratic:
+    """A matrix with a penalty on groups, for proximal points."""
+
+    def __init__(self, H: Array, penalty: GroupedPart) -> None:
+        self.H, self.penalty = H, penalty
+        self.mean_curvature = float(np.mean(H.diagonal()))
+
+    def times(self, change: Array) -> Array:
+        return product_of_symmetric(self.H, change)
+
+    def prox(self, V: Array, step: float) -> Array:
+        penalty, p = self.penalty, V.copy()
+        penalised = p[: penalty.starts[-1]]
+        sizes = np.maximum(np.abs(penalised) - step * penalty.l1, 0.0)
+        penalised[:] = np.copysign(sizes, penalised)
+        norms = penalty.norms(p)
+        left = np.maximum(norms - step * penalty.weights, 0.0)
+        penalised *= penalty.of_coordinates(left / np.where(norms > 0.0, norms, 1.0))
+        return p
+
+    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
+        penalty, norms = self.penalty, self.penalty.norms(Z)
+        inside = np.ones(len(Z), dtype=bool)
+        n_penalised = penalty.starts[-1]
+        inside[:n_penalised] = penalty.of_coordinates(norms) > 0.0
+        if penalty.l1 > 0.0:
+            inside[:n_penalised] &= Z[:n_penalised] != 0.0
+        support = np.flatnonzero(inside)
+        matrix = self.H[np.ix_(support, support)]
+        diagonal = np.full(len(support), ridge)
+        ends = np.searchsorted(support, penalty.starts)
+        # the second derivative D (I - u u') of the norm of a group, with D = weight / ||z||
+        for g in np.flatnonzero(norms):
+            group = slice(ends[g], ends[g + 1])
+            u, D = Z[support[group]] / norms[g], penalty.weights[g] / norms[g]
+            matrix[group, group] -= D * np.outer(u, u)
+            diagonal[group] += D
+        matrix.ravel()[:: len(support) + 1] += diagonal
+        solution = np.zeros_like(Z)
+        solution[support] = solution_of_positive(matrix, right[support], precise)
+        return solution, self.times(solution)
 
 
 class SeparablePart:

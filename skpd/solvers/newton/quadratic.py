@@ -108,7 +108,7 @@ class _ByColumns(_VectorModel):
 
 
 class _ByBlocks(QuadraticModel):
-    accuracy = SETTINGS.accuracy_by_matrix
+    accuracy = SETTINGS.accuracy_by_blocks
 
     def minimise(
         self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float

@@ -57,6 +57,10 @@ class MultiplierSettings:
 
     # The least number of features that may join at a time, for which a Gram matrix is cheap
     fewest: int = 50
+    # The most features that may join at a time, as a multiple of the active ones; and for several
+    # outputs, whose systems cost most
+    growth: float = 1.0
+    growth_of_outputs: float = 0.3
     # For a quadratic loss and sparse rows, the largest cost of a Gram matrix in products with the
     # data, if it suffices for half of the features: few steps on many features then cost least
     gram_products: float = 4.0
@@ -74,10 +78,11 @@ class MultiplierSettings:
     # Newton steps
 
     # Accuracy of quadratic models: with a Gram matrix, where a step on a quadratic loss solves the
-    # problem, and the rows with curvature of a kinked one change anyway; without, where accuracy
-    # costs passes over the columns; and of coupled outputs, where another Newton step costs as
-    # little as few products
+    # problem, and the rows with curvature of a kinked one change anyway; of several outputs, whose
+    # systems cost most; without, where accuracy costs passes over the columns; and of coupled
+    # outputs, where another Newton step costs as little as few products
     accuracy_by_matrix: Accuracy = Accuracy(1e-4, 1e-2, 3e-2)
+    accuracy_by_blocks: Accuracy = Accuracy(1e-1, 1e-2, 3e-2)
     accuracy_by_columns: Accuracy = Accuracy(3e-2, 3e-2, 1e-1)
     accuracy_by_products: Accuracy = Accuracy(3e-2, 1e-1, 1e-1)
     # The next step may use the last Gram matrix (a simplified Newton step) if the gap is expected
@@ -115,6 +120,15 @@ class MultiplierSettings:
     # A feature may become active if its gradient is expected above this share of alpha
     coming: float = 0.98
 
+    # Larger alphas, for fewer rows than features: the ratio of one to the next, and the steps that
+    # each takes at most
+    alpha_ratio: float = 4.0
+    alpha_steps: int = 12
+    # The relative gap at which each ends: at most, and over its share in the largest alpha, as
+    # objectives decrease with alpha
+    largest_gap: float = 0.1
+    gap_per_alpha: float = 3.0
+
     # A sample of the rows for the first iterations, if there are many rows for each feature
 
     # Rows for each variable, and the share of all rows, at least
@@ -135,6 +149,10 @@ class QuadraticSettings:
     most_rounds: int = 50
     # Sweeps of coordinate descent between Newton steps, for small problems
     sweeps: int = 5
+    # Turns of both for groups, after which proximal points take fewer steps, and the most
+    # coefficients for which these turns are faster at first
+    rounds_of_groups: int = 4
+    small_groups: int = 400
     # Factor of the diagonal of a system that makes it positive definite in spite of rounding
     diagonal_factor: float = 1.0 + 1e-14
 
@@ -193,7 +211,7 @@ class OutputQuadraticSettings:
 
     # Sweeps if each reads X; they find the support, and conjugate gradients the values
     sweeps_by_products: int = 1
-    # The most rows for a Newton step, whose cost is cubic in their number
+    # The most rows for a preconditioner whose cost is cubic in their number
     newton_rows: int = 600
     halvings: int = 7
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
@@ -212,3 +230,29 @@ class OutputQuadraticSettings:
 
 
 OUTPUT_QUADRATIC = OutputQuadraticSettings()
+
+
+@dataclass(frozen=True)
+class ProximalPointSettings:
+    """Settings of proximal points of penalised quadratic problems."""
+
+    # The first step over the inverse of the mean curvature, and its factor for the next proximal
+    # point if this one took few Newton steps: long steps leave ill-conditioned systems
+    first_step: float = 10.0
+    step_factor: float = 10.0
+    few_steps: int = 4
+    # Newton steps for one proximal point whose systems are solved in single precision, in half the
+    # time; rounding makes convergence slow where these do not suffice
+    single_steps: int = 6
+    # A proximal point is exact enough if the error of its gradient is this share of the pull of
+    # the centre
+    inner_share: float = 0.3
+    # The line search takes the first length of 1, 1/2, ... at which the slope is this share of the
+    # first one, up or down
+    slope_share: float = 0.5
+    least_length: float = 1e-3
+    # The largest number of Newton steps and centres; fits take up to about 50
+    most_steps: int = 200
+
+
+PROXIMAL_POINTS = ProximalPointSettings()

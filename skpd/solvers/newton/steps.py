@@ -98,7 +98,12 @@ class NewtonSteps:
             goal = iterate.goal(self.monitor)
             return min(tol, goal * problem.alpha / iterate.upper) if last else tol
         accuracy = model.accuracy
-        return chosen.violation * (accuracy.smooth if self.envelope.exact else accuracy.kinked)
+        if not self.envelope.exact:
+            return chosen.violation * accuracy.kinked
+        share = accuracy.smooth
+        if problem.n_outputs > 1:  # another Newton step costs less than digits of this one
+            share = max(share, SETTINGS.accuracy_by_products.smooth)
+        return chosen.violation * share
 
     def _step_length(self, iterate: Iterate, direction: Array, descent: float) -> float:
         """The step length, from 1 downwards; ``descent`` is g.d.

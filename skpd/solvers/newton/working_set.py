@@ -49,6 +49,8 @@ class WorkingSet:
         if penalty.structure is Structure.SEPARABLE:
             self._terms = penalty.kernel_terms(problem.alpha, problem.n_coefficients)
         self.min_joining = self._n_joining()
+        several = problem.n_outputs > 1
+        self.growth = SETTINGS.growth_of_outputs if several else SETTINGS.growth
 
     def _n_joining(self) -> int:
         """The least number of features that may join at a time."""
@@ -96,7 +98,7 @@ class WorkingSet:
         columns, violation, largest = candidates
         active = coef[columns] != 0.0
         n_active = int(np.count_nonzero(active))
-        max_columns = n_active + max(n_active, self.min_joining)
+        max_columns = n_active + max(int(self.growth * n_active), self.min_joining)
         complete = len(columns) <= max_columns or not self.selects
         if not complete:
             others, n_joining = np.flatnonzero(~active), max_columns - n_active

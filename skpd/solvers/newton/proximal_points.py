@@ -1,0 +1,103 @@
+"""Penalised quadratic problems by proximal points, each by Newton's method on its dual.
+
+    minimise over P   q(P) + R(P),    q(P) = <G, P - W> + <P - W, H (P - W)> / 2
+
+The proximal point of a centre C is the minimiser of q + R + ||. - C||^2 / (2 step), and the centre
+of the next (Rockafellar, 1976). It is Z(Y) = prox(C - step dq(Y)) for a Y with Y = Z(Y), where the
+concave dual function of Y has its maximum. Newton's method for this equation (Li, Sun and Toh,
+2018) moves Y by Z - Y + E, where
+
+    (H + d2R(Z) + I / step) E = -H (Z - Y)    on the coordinates at no kink of R, 0 on others.
+
+Coordinate descent with Newton steps at P itself is faster where few coordinates change, but may
+take hundreds of steps with more coordinates than rows of data, where H is singular.
+"""
+
+from contextlib import suppress
+from typing import Protocol, cast
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ..._typing import Array
+from ...designs.threads import blas_threads_for
+from .settings import PROXIMAL_POINTS as SETTINGS
+
+
+class PenalisedQuadratic(Protocol):
+    """The curvature H and the penalty R; arrays have the shape of P."""
+
+    @property
+    def mean_curvature(self) -> float:
+        """The mean diagonal entry of H."""
+
+    def times(self, change: Array) -> Array:
+        """The product of H with a change of P."""
+
+    def prox(self, V: Array, step: float) -> Array:
+        """The minimiser of ||. - V||^2 / 2 + step R."""
+
+    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
+        """The solution E of (H + d2R(Z) + ridge I) E = right at no kink, and H E.
+
+        Without ``precise`` a solution of few digits suffices.
+        """
+
+
+def minimise_by_proximal_points(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
+    """Update P to a minimiser, and its gradient R of q, up to changes ``tol`` of the gradient.
+
+    The iteration ends early at a system that is singular in spite of its ridge.
+    """
+    if model.mean_curvature > 0.0:
+        with suppress(LinAlgError), blas_threads_for(len(P)):
+            _iterate(model, P, R, tol)
+
+
+def _iterate(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
+    step = SETTINGS.first_step / model.mean_curvature
+    centre, Y, slope = P.copy(), P.copy(), R.copy()  # Y and the gradient of q there
+    n_steps, precise = 0, False  # the number for this proximal point
+    for _ in range(SETTINGS.most_steps):
+        Z = model.prox(centre - step * slope, step)
+        residual, pull = Z - Y, (centre - Z) / step
+        response = model.times(residual)
+        P[:], R[:] = Z, slope + response
+        if _largest(response + pull) <= tol:
+            break
+        if _largest(response) <= SETTINGS.inner_share * _largest(pull):
+            centre, Y, slope = Z, Z, R.copy()
+            if n_steps <= SETTINGS.few_steps:
+                step *= SETTINGS.step_factor
+            n_steps = 0
+            continue
+        precise |= n_steps >= SETTINGS.single_steps
+        correction, of_correction = model.solve(response, Z, 1.0 / step, precise)
+        change, of_change = residual - correction, response - of_correction
+        n_steps += 1
+        length, first = 1.0, float(np.sum(of_change * residual))
+        while length >= SETTINGS.least_length:
+            after = slope + length * of_change
+            ahead = model.prox(centre - step * after, step) - (Y + length * change)
+            if float(np.sum(of_change * ahead)) >= -SETTINGS.slope_share * first:
+                break
+            length *= 0.5
+        Y, slope = Y + length * change, slope + length * of_change
+
+
+def solution_of_positive(matrix: Array, right: Array, precise: bool) -> Array:
+    """The solution with a positive definite matrix, in single precision unless ``precise``.
+
+    Raises
+    ------
+    LinAlgError
+    """
+    if not precise:
+        with suppress(LinAlgError):
+            return solution_of_positive(matrix.astype(np.float32), right, True)
+    factor = cho_factor(matrix, lower=True, check_finite=False)
+    return cast(Array, cho_solve(factor, right, check_finite=False))
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
