@@ -62,10 +62,16 @@ def proximal_multipliers(context: SolverContext, *, budget: float = np.inf) -> N
 
 
 def _begin(context: SolverContext) -> "_Rounds":
-    """The run at its start: from a solution on a sample of rows if there are many per feature."""
+    """The run at its start: from a model of larger alphas, or of a sample of the rows."""
     problem, run = context.problem, _Rounds(context)
     # one Newton step on a quadratic loss takes all rows at once
     if context.start is not None or problem.loss.constant_curvature:
+        return run
+    is_wide = problem.rows.in_memory and problem.n_samples < problem.n_coefficients
+    if is_wide and run.envelope.exact and run.working_set.selects:
+        last = _model_of_larger_alphas(context)
+        if last is not None:
+            run.go_on_from(last)
         return run
     n = problem.rows.n_weighty
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
@@ -80,6 +86,29 @@ def _begin(context: SolverContext) -> "_Rounds":
     sample_run.rounds()
     run.go_on_from(sample_run)
     return run
+
+
+def _model_of_larger_alphas(context: SolverContext) -> "_Rounds | None":
+    """A model for an alpha somewhat larger, by a few steps for each of a sequence of alphas.
+
+    A small alpha with fewer rows than features has a small loss, whose curvature is far from that
+    at the constant. Newton steps from there take working sets of many times the final support.
+    """
+    problem, last = context.problem, None
+    largest = problem.largest_alpha
+    if not problem.alpha < largest < np.inf:
+        return None
+    n_larger = int(np.log(largest / problem.alpha) / np.log(SETTINGS.alpha_ratio))
+    for power in range(n_larger, 0, -1):
+        at_alpha = problem.with_alpha(problem.alpha * SETTINGS.alpha_ratio**power)
+        tol = min(SETTINGS.largest_gap, SETTINGS.gap_per_alpha * at_alpha.alpha / largest)
+        monitor, max_iter = Monitor(at_alpha, tol), SETTINGS.alpha_steps
+        run = _Rounds(context._replace(problem=at_alpha, monitor=monitor, max_iter=max_iter))
+        if last is not None:
+            run.go_on_from(last)
+        run.rounds()
+        last = run
+    return last
 
 
 def _rows_of(problem: Problem, start: Point | None, gram: Any) -> AllRows:
