@@ -60,6 +60,8 @@ class _Blocks:
 
     def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
         terms, support = self.terms, self.terms.support(Z)
+        weights, _ = terms.directions(Z, support)
+        support = support[np.argsort(weights == 0.0, kind="stable")]  # rows without a norm last
         D, u = terms.directions(Z, support)
         diagonal = D + terms.l2 * (support < terms.n_penalised) + ridge
         table, blocks = np.zeros_like(Z), self.H.blocks(support)
@@ -74,7 +76,10 @@ class _Blocks:
 
 
 def _solution(blocks: Array, D: Array, u: Array, right: Array) -> Array:
-    """The solution with diag(blocks) minus D_j u_j u_j', in the precision of the blocks."""
+    """The solution with diag(blocks) minus D_j u_j u_j', in the precision of the blocks.
+
+    Rows with D = 0 are the last.
+    """
     factors = [cho_factor(block, lower=True, check_finite=False) for block in blocks]
 
     def of_outputs(table: Array) -> Array:
@@ -84,7 +89,7 @@ def _solution(blocks: Array, D: Array, u: Array, right: Array) -> Array:
         return np.column_stack([cho_solve(*pair, check_finite=False) for pair in columns])
 
     solution = of_outputs(right)
-    m = int(np.count_nonzero(D))  # rows without a norm are the last
+    m = int(np.count_nonzero(D))
     if m == 0:
         return solution
     v, inverse_of = u[:m].astype(blocks.dtype), get_lapack_funcs("potri", (blocks,))
