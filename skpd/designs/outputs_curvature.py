@@ -60,10 +60,11 @@ class RowBlocks:
         matrices = self.matrices[features[:, np.newaxis], features]
         return np.ascontiguousarray(matrices.transpose(2, 0, 1))
 
-    def times(self, table: Array, features: Indices) -> Array:
-        """The product with a table that is 0 except in the rows of some features."""
+    def times(self, table: Array) -> Array:
+        """The product with a table, many of whose rows may be 0."""
         if self.matrices.shape[-1] == 1:
             return product_of_symmetric(self.matrices[..., 0], table)
+        features = np.flatnonzero(table.any(axis=1))
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
 

@@ -17,7 +17,6 @@ from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
 LARGEST_MATRIX = 4000  # most entries of a working set for which a matrix is formed, 128 MB
-LARGEST_OF_GROUPS = 4000  # ... where groups have several features, 128 MB
 LARGEST_FORMING = 1e10  # most multiplications to form such a matrix, about 1 s
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 LARGEST_GRAM = 600  # most features whose Gram matrix replaces X, 3 MB
@@ -114,10 +113,8 @@ class OutputsGram:
         Gram matrix of the features, and where a matrix would cost much more: for many dense rows,
         and for sparse rows.
         """
-        if not self.of_rows:
-            return n_entries <= LARGEST_OF_GROUPS
-        if n_entries > LARGEST_MATRIX:
-            return False
+        if n_entries > LARGEST_MATRIX or not self.of_rows:
+            return n_entries <= LARGEST_MATRIX
         whole = n_entries == n_features * self.n_outputs
         small = n_entries <= PASSES
         if whole and not small and ridge is None and self._has_gram(design, n_features, e):

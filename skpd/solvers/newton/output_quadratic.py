@@ -12,7 +12,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from ..._typing import Array, Indices
 from ...designs.outputs_curvature import OutputColumns, RowBlocks
-from ...designs.threads import blas_threads_for
 from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
 from .proximal_points import minimise_by_proximal_points
@@ -32,13 +31,12 @@ def minimise_blocks(
     terms = Terms(penalty, alpha, columns[::K] // K, K)
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
     by_steps = terms.l1 == 0.0  # with an l1 norm, systems of outputs differ in their rows
-    with blas_threads_for(len(P)):
-        for _ in range(1 if by_steps else QUADRATIC.most_rounds):
-            change = H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
-            if change <= tol:
-                return np.ravel(P)
-        if by_steps:
-            minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
+    for _ in range(1 if by_steps else QUADRATIC.most_rounds):
+        change = H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
+        if change <= tol:
+            return np.ravel(P)
+    if by_steps:
+        minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
     return np.ravel(P)
 
 
@@ -56,13 +54,13 @@ class _Blocks:
         self.mean_curvature = float(np.mean(np.einsum("iik->ik", H.matrices)))
 
     def times(self, change: Array) -> Array:
-        return self.H.times(change, np.flatnonzero(change.any(axis=1)))
+        return self.H.times(change)
 
     def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
         terms, support = self.terms, self.terms.support(Z)
-        weights, _ = terms.directions(Z, support)
-        support = support[np.argsort(weights == 0.0, kind="stable")]  # rows without a norm last
         D, u = terms.directions(Z, support)
+        order = np.argsort(D == 0.0, kind="stable")  # rows without a norm last
+        support, D, u = support[order], D[order], u[order]
         diagonal = D + terms.l2 * (support < terms.n_penalised) + ridge
         table, blocks = np.zeros_like(Z), self.H.blocks(support)
         among = np.arange(len(support))
