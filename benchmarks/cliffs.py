@@ -1,4 +1,4 @@
-"""Fits that suddenly take long: every model on data of several kinds, along alphas.
+"""Fits that suddenly take long: 36 models on data of several kinds, along alphas.
 
 Each row is a model on one kind of data, with alphas from a half of the largest of interest to a
 five-thousandth of it. A fit falls off if it is unfinished, takes more than a limit, or more than a

@@ -12,10 +12,10 @@ def text(rng, n=500, n_words=4000, n_topics=6):
     topics = rng.choice(n_topics, n)
     counts = np.empty((n, n_words))
     for topic in range(n_topics):
-        own = frequencies.copy()
-        own[rng.choice(n_words // 4, 50, replace=False)] *= rng.uniform(1.5, 6.0, 50)
+        of_topic = frequencies.copy()
+        of_topic[rng.choice(n_words // 4, 50, replace=False)] *= rng.uniform(1.5, 6.0, 50)
         rows = np.flatnonzero(topics == topic)
-        counts[rows] = rng.multinomial(80, own / own.sum(), size=len(rows))
+        counts[rows] = rng.multinomial(80, of_topic / of_topic.sum(), size=len(rows))
     counts = np.log1p(counts[:, counts.any(axis=0)])
     return sp.csr_matrix(counts / np.linalg.norm(counts, axis=1, keepdims=True))
 

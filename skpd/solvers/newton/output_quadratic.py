@@ -50,11 +50,9 @@ class _Blocks:
     """
 
     def __init__(self, H: RowBlocks, terms: Terms) -> None:
-        self.H, self.terms, self.prox = H, terms, terms.prox
+        self.H, self.terms = H, terms
+        self.times, self.prox = H.times, terms.prox
         self.mean_curvature = float(np.mean(np.einsum("iik->ik", H.matrices)))
-
-    def times(self, change: Array) -> Array:
-        return self.H.times(change)
 
     def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
         terms, support = self.terms, self.terms.support(Z)
@@ -65,7 +63,7 @@ class _Blocks:
         table, blocks = np.zeros_like(Z), self.H.blocks(support)
         among = np.arange(len(support))
         blocks[:, among, among] += diagonal
-        if not precise:  # half the time, unless rounding makes the matrix indefinite
+        if not precise:  # quicker, unless rounding makes the matrix indefinite
             with suppress(LinAlgError):
                 table[support] = _solution(blocks.astype(np.float32), D, u, right[support])
                 return table, self.times(table)

@@ -241,8 +241,8 @@ class ProximalPointSettings:
     first_step: float = 10.0
     step_factor: float = 10.0
     few_steps: int = 4
-    # Newton steps for one proximal point whose systems are solved in single precision, in half the
-    # time; rounding makes convergence slow where these do not suffice
+    # Newton steps for one proximal point whose systems are solved in single precision, in .6 of
+    # the time; rounding makes convergence slow where these do not suffice
     single_steps: int = 6
     # A proximal point is exact enough if the error of its gradient is this share of the pull of
     # the centre
@@ -251,7 +251,7 @@ class ProximalPointSettings:
     # first one, up or down
     slope_share: float = 0.5
     least_length: float = 1e-3
-    # The largest number of Newton steps and centres; fits take up to about 50
+    # The largest number of Newton steps and centres; a model has taken up to about 50
     most_steps: int = 200
 
 

@@ -100,10 +100,9 @@ class NewtonSteps:
         accuracy = model.accuracy
         if not self.envelope.exact:
             return chosen.violation * accuracy.kinked
-        share = accuracy.smooth
         if problem.n_outputs > 1:  # another Newton step costs less than digits of this one
-            share = max(share, SETTINGS.accuracy_by_products.smooth)
-        return chosen.violation * share
+            accuracy = SETTINGS.accuracy_by_products
+        return chosen.violation * accuracy.smooth
 
     def _step_length(self, iterate: Iterate, direction: Array, descent: float) -> float:
         """The step length, from 1 downwards; ``descent`` is g.d.
