@@ -11,6 +11,7 @@ from .._typing import Array, Indices
 
 MOST_PAIRS = 1e7  # of a term and a row, for a table of 80 MB
 LARGEST_CANCELLATION = 1e-11  # relative error of the sums of a Hessian
+LARGEST_SPREAD = 600.0  # of logarithms of sums, well below that at which the least one underflows
 
 
 class RowsAtRisk(Protocol):
@@ -33,8 +34,8 @@ def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     """The Hessian of the loss in the coefficients of some columns, at scores in order.
 
     It is the sum over the terms of c times the covariance of the rows at risk, which subtracts
-    products of mean rows from the diagonal bound. None where scores differ so much that
-    sums underflow, or that differences of sums of many rows, late or of other strata, cancel.
+    products of mean rows from the diagonal bound. None for many rows whose scores differ so much
+    that sums underflow, or that differences of sums of rows, late or of other strata, cancel.
     """
     log_sums, _, _ = loss.sets.log_sums(u)
     marginals = loss.sets.marginals(u, log_sums)
@@ -57,15 +58,15 @@ def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     counts, first = terms[groups], (np.cumsum(terms) - terms)[groups]
     weights = np.add.reduceat(loss.shares, starts)[groups] / counts
     shares = (np.arange(len(groups)) - first) / counts  # of tied events that are left out
-    cancels = False
+    inaccurate = bool(np.min(log_sums, initial=shift) < shift - LARGEST_SPREAD)
     if len(loss.entries) or np.sum(loss.last) > 1:
         later = np.cumsum(np.add.reduceat(heights, starts)[::-1])[::-1][groups]
         smallest = EPSILON / LARGEST_CANCELLATION * later
-        cancels = bool(np.any(np.exp(log_sums - shift) < smallest))
-    if cancels and len(groups) * len(u) > MOST_PAIRS:
+        inaccurate |= bool(np.any(np.exp(log_sums - shift) < smallest))
+    if inaccurate and len(groups) * len(u) > MOST_PAIRS:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        if cancels:
+        if inaccurate:
             sums = _mean_rows(loss, u, log_sums, groups, shares, table)
             sums *= np.sqrt(weights)[:, np.newaxis]
         else:

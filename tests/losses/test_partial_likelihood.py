@@ -279,6 +279,20 @@ def test_hessians_of_sums_that_underflow_and_distances(rng, monkeypatch):
     assert_allclose(found, np.sqrt(2.0 * loss.total) * ranges, rtol=1e-8)
 
 
+def test_the_hessian_of_scores_that_are_far_apart(rng):
+    """Scores of which the exponentials of most are 0 beside the largest, at risk alone later."""
+    X, time = rng.normal(size=(N, D)), np.arange(1.0, N + 1)
+    loss = PartialLikelihood(time, np.ones(N, dtype=bool), np.ones(N), np.zeros(N, dtype=int))
+    z = np.linspace(3000.0, 0.0, N) + rng.normal(size=N)
+    z[N // 2 : N // 2 + 5] = z[N // 2]  # a risk set of equal scores
+    expected = np.zeros((D, D))
+    for i in range(N):
+        shares = np.exp(z[i:] - z[i:].max())
+        expected += np.cov(X[i:], rowvar=False, aweights=shares, ddof=0) / N
+    assert np.max(np.abs(expected)) > 0.01
+    assert_allclose(loss.hessian(z, Design(X), np.arange(D)), expected, atol=1e-13)
+
+
 def exact_loss(given, efron, z):
     """The loss and its gradient in 60 digits, without the constant."""
     time, event, s, strata, offset, entry = given.values()
