@@ -6,9 +6,14 @@ from sklearn.linear_model import MultiTaskLasso
 
 import skpd
 from skpd.designs.outputs_curvature import RowBlocks
-from skpd.penalties import GroupL2, SparseGroup
+from skpd.penalties import GroupL2, Separable, SparseGroup
 from skpd.solvers.newton.output_quadratic import minimise_blocks
-from skpd.solvers.newton.penalty_of_model import GroupedPart, _GroupedQuadratic
+from skpd.solvers.newton.penalty_of_model import (
+    GroupedPart,
+    SeparablePart,
+    _GroupedQuadratic,
+    _SeparableQuadratic,
+)
 from skpd.solvers.newton.proximal_points import minimise_by_proximal_points
 
 
@@ -55,6 +60,27 @@ def test_the_minimiser_of_a_singular_quadratic_with_groups_is_optimal(ratio, sha
     assert np.count_nonzero(p) > 0
     np.testing.assert_allclose(r, g + H @ p, rtol=0, atol=1e-12)
     assert violation_of_groups(p, r, groups, part.weights, part.l1) <= 1e-9
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-2])
+@pytest.mark.parametrize("share", [0.3, 0.001])
+def test_the_minimiser_of_a_singular_quadratic_within_bounds_is_optimal(l2, share):
+    X, Y = wide(4)
+    H, g = X.T @ X / len(X), -X.T @ Y[:, 0] / len(X)
+    alpha, l1 = share * np.max(np.abs(g)), np.where(np.arange(150) % 30 == 7, 0.0, 1.0)
+    bounds = {"lower": np.where(np.arange(150) % 2, -np.inf, 0.0), "upper": 0.2}
+    penalty = Separable(l1, l2=l2, **bounds).for_n_features(150)
+    part = SeparablePart(penalty, alpha, np.arange(150))
+    p, r = np.zeros(150), g.copy()
+    minimise_by_proximal_points(_SeparableQuadratic(H, part), p, r, 1e-9)
+    assert np.count_nonzero(p == 0.2) > 0 and np.count_nonzero(p == 0.0) > 0
+    np.testing.assert_allclose(r, g + H @ p, rtol=0, atol=1e-12)
+    # slopes of the penalised quadratic to the right and to the left of every coefficient
+    smooth = r + alpha * l2 * p
+    right = smooth + alpha * l1 * np.where(p >= 0.0, 1.0, -1.0)
+    left = smooth + alpha * l1 * np.where(p > 0.0, 1.0, -1.0)
+    assert np.all((right >= -1e-9) | (p == 0.2))
+    assert np.all((left <= 1e-9) | (p == bounds["lower"]))
 
 
 @pytest.mark.parametrize("n_blocks", [1, 3])

@@ -75,13 +75,13 @@ bool minimise_groups(InTable H, const GroupedCoordinates& penalty, Out p, Out r,
     return minimise_grouped(quadratic, penalty, sweeps, tol, rounds);
 }
 
-void minimise(SupportSystem& system, InTable H, Indices columns, const SeparableCoordinates& penalty, Out p, Out r,
+bool minimise(SupportSystem& system, InTable H, Indices columns, const SeparableCoordinates& penalty, Out p, Out r,
               int sweeps, double tol, int rounds) {
     const GramQuadratic quadratic = model(H, penalty, p, r);
     require(columns.shape(0) == penalty.n_penalised(), "as many columns as penalised coordinates");
     nb::gil_scoped_release release;
     system.name(columns.data(), columns.shape(0), p.shape(0));
-    minimise_separable(quadratic, penalty, sweeps, tol, rounds, system);
+    return minimise_separable(quadratic, penalty, sweeps, tol, rounds, system);
 }
 
 // The coordinates j with w_j != 0 or v_j > 0, their v_j, and max_j v_j, where
@@ -120,7 +120,8 @@ void bind_quadratic(nb::module_& m) {
         "The Cholesky factor of H + D on one support after another.").def(nb::init<>());
     m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
           "rounds"_a,
-          "Alternates coordinate descent and Newton steps; columns (n_penalised) name coordinates.");
+          "Alternates coordinate descent and Newton steps; columns (n_penalised) name coordinates.\n\n"
+          "Returns whether the former settled.");
     m.def("minimise_grouped", &minimise_groups, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
           "Alternates block coordinate descent and Newton steps; returns whether the former settled.");
     m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),

@@ -304,21 +304,22 @@ inline double newton_step(GramQuadratic& model, const GroupedCoordinates& penalt
     return step_along(model, penalty, support, step);
 }
 
-// Alternates coordinate descent and Newton steps until the former changes no gradient by more than tol, or for the
-// given number of rounds. A Newton step that ends at a kink is followed by another one at once, since the coordinates
-// of a nearly singular matrix reach their kinks one by one.
-inline void minimise_separable(GramQuadratic model, const SeparableCoordinates& penalty, int sweeps, double tol,
+// Alternates coordinate descent and Newton steps for the given number of rounds. Returns whether coordinate descent
+// changed no gradient by more than tol; its last turn has no Newton step. A step that ends at a kink of a separable
+// penalty is followed by another one at once, since the coordinates of a nearly singular matrix reach their kinks one
+// by one.
+inline bool minimise_separable(GramQuadratic model, const SeparableCoordinates& penalty, int sweeps, double tol,
                                int rounds, SupportSystem& system) {
     constexpr int max_steps = 30;
     for (int round = 0; round < rounds; ++round) {
-        if (model.descend(penalty, sweeps, tol) <= tol) return;
-        for (int k = 0; k < max_steps; ++k) {
+        if (model.descend(penalty, sweeps, tol) <= tol) return true;
+        for (int k = 0; k < max_steps && round + 1 < rounds; ++k) {
             const double length = newton_step(model, penalty, system);
             if (length == 1.0 || length == 0.0) break;
         }
     }
+    return false;
 }
-// Returns whether coordinate descent changed no gradient by more than tol; its last turn has no Newton step.
 inline bool minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol,
                              int rounds) {
     for (int round = 0; round < rounds; ++round) {

@@ -1,5 +1,7 @@
 """The penalty in a quadratic model of a vector of coefficients."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from ... import kernels
@@ -29,7 +31,7 @@ class GroupedPart:
 
     def minimise(self, curvature: MatrixCurvature, p: Array, r: Array, tol: float) -> None:
         """Update p to a minimiser of the model, and the gradient r of its smooth part."""
-        H, rounds = curvature.matrix, QUADRATIC.rounds_of_groups
+        H, rounds = curvature.matrix, QUADRATIC.rounds
         if len(p) > QUADRATIC.small_groups:
             rounds = 1  # sweeps
         if not kernels.minimise_grouped(H, self.coordinates, p, r, QUADRATIC.sweeps, tol, rounds):
@@ -45,15 +47,40 @@ class GroupedPart:
         return np.repeat(of_groups, np.diff(self.starts))
 
 
-class _GroupedQuadratic:
-    """A matrix with a penalty on groups, for proximal points."""
+class _VectorQuadratic(ABC):
+    """A matrix H with a penalty, for proximal points."""
 
-    def __init__(self, H: Array, penalty: GroupedPart) -> None:
-        self.H, self.penalty = H, penalty
-        self.mean_curvature = float(np.mean(H.diagonal()))
+    def __init__(self, H: Array) -> None:
+        self.H, self.mean_curvature = H, float(np.mean(H.diagonal()))
 
     def times(self, change: Array) -> Array:
         return product_of_symmetric(self.H, change)
+
+    @abstractmethod
+    def prox(self, V: Array, step: float) -> Array:
+        """See `PenalisedQuadratic.prox`."""
+
+    @abstractmethod
+    def support(self, Z: Array) -> Indices:
+        """The coordinates at no kink."""
+
+    @abstractmethod
+    def add_curvature(self, matrix: Array, Z: Array, support: Indices) -> None:
+        """Add the second derivatives of the penalty at Z to a matrix over the support."""
+
+    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
+        support = self.support(Z)
+        matrix, solution = self.H[np.ix_(support, support)], np.zeros_like(Z)
+        matrix.ravel()[:: len(support) + 1] += ridge
+        self.add_curvature(matrix, Z, support)
+        solution[support] = solution_of_positive(matrix, right[support], precise)
+        return solution, self.times(solution)
+
+
+class _GroupedQuadratic(_VectorQuadratic):
+    def __init__(self, H: Array, penalty: GroupedPart) -> None:
+        super().__init__(H)
+        self.penalty = penalty
 
     def prox(self, V: Array, step: float) -> Array:
         penalty, p = self.penalty, V.copy()
@@ -65,40 +92,65 @@ class _GroupedQuadratic:
         penalised *= penalty.of_coordinates(left / np.where(norms > 0.0, norms, 1.0))
         return p
 
-    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
-        penalty, norms = self.penalty, self.penalty.norms(Z)
-        inside = np.ones(len(Z), dtype=bool)
+    def support(self, Z: Array) -> Indices:
+        penalty, inside = self.penalty, np.ones(len(Z), dtype=bool)
         n_penalised = penalty.starts[-1]
-        inside[:n_penalised] = penalty.of_coordinates(norms) > 0.0
+        inside[:n_penalised] = penalty.of_coordinates(penalty.norms(Z)) > 0.0
         if penalty.l1 > 0.0:
             inside[:n_penalised] &= Z[:n_penalised] != 0.0
-        support = np.flatnonzero(inside)
-        matrix = self.H[np.ix_(support, support)]
-        diagonal = np.full(len(support), ridge)
-        ends = np.searchsorted(support, penalty.starts)
+        return np.flatnonzero(inside)
+
+    def add_curvature(self, matrix: Array, Z: Array, support: Indices) -> None:
+        penalty, norms = self.penalty, self.penalty.norms(Z)
+        ends, diagonal = np.searchsorted(support, penalty.starts), np.zeros(len(support))
         # the second derivative D (I - u u') of the norm of a group, with D = weight / ||z||
         for g in np.flatnonzero(norms):
             group = slice(ends[g], ends[g + 1])
             u, D = Z[support[group]] / norms[g], penalty.weights[g] / norms[g]
             matrix[group, group] -= D * np.outer(u, u)
-            diagonal[group] += D
+            diagonal[group] = D
         matrix.ravel()[:: len(support) + 1] += diagonal
-        solution = np.zeros_like(Z)
-        solution[support] = solution_of_positive(matrix, right[support], precise)
-        return solution, self.times(solution)
 
 
 class SeparablePart:
     """The penalty alpha R on the working set, R = sum_j l1 |w_j| + l2 w_j^2 / 2 within bounds."""
 
     def __init__(self, penalty: Penalty, alpha: float, columns: Indices) -> None:
-        self.columns = columns
-        self.coordinates = restricted(penalty, columns).kernel_terms(alpha, len(columns))
+        self.columns, self.penalty, self.alpha = columns, restricted(penalty, columns), alpha
+        self.coordinates = self.penalty.kernel_terms(alpha, len(columns))
 
     def minimise(self, curvature: MatrixCurvature, p: Array, r: Array, tol: float) -> None:
         """Update p to a minimiser of the model, and the gradient r of its smooth part."""
-        sweeps = QUADRATIC.sweeps + min(len(p) // 20, 20)
-        kernels.minimise_separable(
-            curvature.system, curvature.matrix, self.columns, self.coordinates, p, r, sweeps,
-            tol, QUADRATIC.most_rounds,
-        )  # fmt: skip
+        H, sweeps = curvature.matrix, QUADRATIC.sweeps + min(len(p) // 20, 20)
+        rounds = QUADRATIC.rounds
+        if len(p) <= QUADRATIC.few_coefficients:
+            rounds = QUADRATIC.most_rounds
+        if not kernels.minimise_separable(
+            curvature.system, H, self.columns, self.coordinates, p, r, sweeps, tol, rounds
+        ):
+            minimise_by_proximal_points(_SeparableQuadratic(H, self), p, r, tol)
+
+
+class _SeparableQuadratic(_VectorQuadratic):
+    def __init__(self, H: Array, part: SeparablePart) -> None:
+        super().__init__(H)
+        self.part, self.n_penalised = part, len(part.columns)
+        shape, terms = self.n_penalised, part.penalty.terms
+        self.l1, self.l2, self.lower, self.upper = (np.broadcast_to(term, shape) for term in terms)
+
+    def prox(self, V: Array, step: float) -> Array:
+        p, k = V.copy(), self.n_penalised
+        p[:k] = self.part.penalty.prox(V[:k], step * self.part.alpha)
+        return p
+
+    def support(self, Z: Array) -> Indices:
+        inside, coef = np.ones(len(Z), dtype=bool), Z[: self.n_penalised]
+        inside[: self.n_penalised] = (
+            ((coef != 0.0) | (self.l1 == 0.0)) & (self.lower < coef) & (coef < self.upper)
+        )
+        return np.flatnonzero(inside)
+
+    def add_curvature(self, matrix: Array, Z: Array, support: Indices) -> None:
+        penalised = support[: np.searchsorted(support, self.n_penalised)]
+        diagonal = matrix.ravel()[:: len(support) + 1]
+        diagonal[: len(penalised)] += self.part.alpha * self.l2[penalised]

@@ -64,14 +64,15 @@ def proximal_multipliers(context: SolverContext, *, budget: float = np.inf) -> N
 def _begin(context: SolverContext) -> "_Rounds":
     """The run at its start: from a model of larger alphas, or of a sample of the rows."""
     problem, run = context.problem, _Rounds(context)
-    # one Newton step on a quadratic loss takes all rows at once
-    if context.start is not None or problem.loss.constant_curvature:
+    if context.start is not None:
         return run
     is_wide = problem.rows.in_memory and problem.n_samples < problem.n_coefficients
     if is_wide and run.envelope.exact and run.working_set.selects:
         last = _model_of_larger_alphas(context)
         if last is not None:
             run.go_on_from(last)
+        return run
+    if problem.loss.constant_curvature:  # one Newton step takes all rows at once
         return run
     n = problem.rows.n_weighty
     size = max(int(SETTINGS.sample_share * n), SETTINGS.sample_rows * problem.n_variables)
@@ -97,6 +98,9 @@ def _model_of_larger_alphas(context: SolverContext) -> "_Rounds | None":
     problem, last = context.problem, None
     largest = problem.largest_alpha
     if not problem.alpha < largest < np.inf:
+        return None
+    # the curvature of a quadratic loss is the same: only the working set changes
+    if problem.loss.constant_curvature and problem.alpha > SETTINGS.small_alpha * largest:
         return None
     n_larger = int(np.log(largest / problem.alpha) / np.log(SETTINGS.alpha_ratio))
     for power in range(n_larger, 0, -1):

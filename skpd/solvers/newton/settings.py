@@ -128,6 +128,8 @@ class MultiplierSettings:
     # objectives decrease with alpha
     largest_gap: float = 0.1
     gap_per_alpha: float = 3.0
+    # Quadratic losses take larger alphas first below this share of the largest
+    small_alpha: float = 0.005
 
     # A sample of the rows for the first iterations, if there are many rows for each feature
 
@@ -149,9 +151,11 @@ class QuadraticSettings:
     most_rounds: int = 50
     # Sweeps of coordinate descent between Newton steps, for small problems
     sweeps: int = 5
-    # Turns of both for groups, after which proximal points take fewer steps, and the most
-    # coefficients for which these turns are faster at first
-    rounds_of_groups: int = 4
+    # Turns of both after which proximal points take fewer steps, as H may be singular; but for so
+    # few coefficients these turns are faster
+    rounds: int = 4
+    few_coefficients: int = 100
+    # The most coefficients in groups for which more than one turn is faster
     small_groups: int = 400
     # Factor of the diagonal of a system that makes it positive definite in spite of rounding
     diagonal_factor: float = 1.0 + 1e-14
