@@ -58,9 +58,9 @@ class MultiplierSettings:
     # The least number of features that may join at a time, for which a Gram matrix is cheap
     fewest: int = 50
     # The most features that may join at a time, as a multiple of the active ones; and for several
-    # outputs, whose systems cost most
+    # outputs, whose systems cost most, before whole groups join
     growth: float = 1.0
-    growth_of_outputs: float = 0.3
+    growth_of_outputs: float = 0.15
     # For a quadratic loss and sparse rows, the largest cost of a Gram matrix in products with the
     # data, if it suffices for half of the features: few steps on many features then cost least
     gram_products: float = 4.0

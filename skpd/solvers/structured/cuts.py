@@ -33,6 +33,8 @@ class Cuts:
         The mean losses e_k.
     slopes : ndarray of shape (n_cuts, n_variables)
         The slopes g_k - s_k m, followed by s_k if there is an intercept.
+    shares : ndarray of shape (n_cuts,)
+        Those of the last minimiser of the planes, 0 for later planes.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -46,6 +48,8 @@ class Cuts:
         self.losses = np.zeros(1)
         self._rows = np.zeros((16, self.n_variables))
         self._unused = np.zeros(1, dtype=np.int64)
+        self.shares = np.ones(1)
+        self._gram = np.zeros((1, 1))
 
     def __len__(self) -> int:
         return len(self.duals)
@@ -75,6 +79,17 @@ class Cuts:
         self.duals.append(combination)
         self.losses = np.append(self.losses, combination.mean_loss)
         self._unused = np.append(self._unused, 0)
+        self.shares = np.append(self.shares, 0.0)
+
+    @property
+    def gram(self) -> Array:
+        """The inner products of the slopes of the coefficients of all planes."""
+        slopes, known = self.slopes[:, : self.problem.n_coefficients], len(self._gram)
+        products = slopes @ slopes[known:].T
+        self._gram = np.block(
+            [[self._gram, products[:known]], [products[:known].T, products[known:]]]
+        )
+        return self._gram
 
     def forget(self, shares: Array, patience: int) -> None:
         """Drop planes without a share in ``patience`` successive dual points; keep the first."""
@@ -86,6 +101,7 @@ class Cuts:
         self._rows[: len(kept)] = self._rows[kept]
         self.duals = [self.duals[k] for k in kept]
         self.losses, self._unused = self.losses[kept], self._unused[kept]
+        self.shares, self._gram = self.shares[kept], self._gram[np.ix_(kept, kept)]
 
     def combined(self, shares: Array) -> Any:
         """The convex combination of the dual points of all planes with the given shares."""

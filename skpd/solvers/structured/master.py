@@ -3,9 +3,10 @@
     minimise over x = (w, b), t   t + alpha R(w) + rho ||x - centre||^2 / 2
     subject to                    e_k + g_k.w + s_k b <= t  for all k
 
-The interior-point method for problems (`skpd.solvers.interior`) solves it, with the planes as
-rows. The intercept of these rows is -t, and b is a coefficient that the penalty leaves free. The
-multipliers of the constraints are the shares of the labelings.
+Half the squared norm leaves a quadratic programme in the multipliers of the constraints, which are
+the shares of the labelings (`skpd.solvers.structured.ridge_master`). For other penalties, and near
+a centre, the interior-point method for problems (`skpd.solvers.interior`) has the planes as rows.
+The intercept of these rows is -t, and b is a coefficient that the penalty leaves free.
 """
 
 from math import inf
@@ -22,6 +23,7 @@ from ..interior.method import minimise
 from ..interior.programme import Programme
 from ..interior.terms import Intervals
 from .cuts import Cuts
+from .ridge_master import minimised_with_ridge
 from .settings import SETTINGS
 
 
@@ -72,21 +74,15 @@ def minimised(
         If rounding errors end the method before it has a solution.
     """
     problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_coefficients
-    reduced = problem.penalty.is_ridge and rho == 0.0 and len(cuts) < d
-    if reduced:
-        # half the squared norm does not depend on the orthonormal basis of the slopes
-        basis, coordinates = np.linalg.qr(slopes[:, :d].T)
-        slopes, d = np.hstack([coordinates.T, slopes[:, d:]]), len(cuts)
+    if problem.penalty.is_ridge and rho == 0.0:
+        return minimised_with_ridge(cuts, accuracy)
     penalty = _penalty_of_variables(problem, d).for_n_features(slopes.shape[1])
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:
         programme.stay_near(centre, rho)
     minimise(programme, accuracy)
     variables, shares = programme.point().coef, programme.losses[0].multipliers
-    shares = np.where(shares > SETTINGS.least_share, shares, 0.0)
-    if reduced:
-        variables = np.append(basis @ variables[:d], variables[d:])
-    return variables, shares
+    return variables, np.where(shares > SETTINGS.least_share, shares, 0.0)
 
 
 class _Planes:

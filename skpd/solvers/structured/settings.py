@@ -33,6 +33,11 @@ class BundleSettings:
     farther: float = 0.3
     nearer: float = 2.0
     release: float = 0.1
+    # With half the squared norm: the share of the squared slopes that keeps systems of planes that
+    # depend on each other from being singular, and the most changes of the active set
+    diagonal_rounding: float = 1e-12
+    active_set_steps: int = 1000
+
     # The number of master problems without a solution, because of rounding, after which a run ends
     failures: int = 10
 
