@@ -85,8 +85,10 @@ def _minimiser(H: Array, e: Array, constraints: Array, active: Indices) -> tuple
     solved, _ = dpotrs(factor, np.column_stack([e[active], rows.T]), lower=1)
     unconstrained, by_row = solved[:, 0], solved[:, 1:]
     goal = np.eye(len(used), 1)[:, 0]  # 1 and 0
-    of_rows = np.linalg.solve(rows @ by_row, rows @ unconstrained - goal)
-    shares = unconstrained - by_row @ of_rows
+    of_rows, shares = np.zeros(len(used)), unconstrained
+    for _ in range(2):  # again, as differences of large numbers have lost digits
+        change = np.linalg.solve(rows @ by_row, rows @ shares - goal)
+        of_rows, shares = of_rows + change, shares - by_row @ change
     if info != 0 or not np.isfinite(shares).all():
         raise LinAlgError("The system of the active planes is singular.")
     multipliers[used] = of_rows
