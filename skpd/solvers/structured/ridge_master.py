@@ -36,10 +36,11 @@ def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     ridge = problem.alpha * problem.penalty.without_ridge()[0]
     H, e, a = cuts.gram / ridge, cuts.losses, cuts.shares
     constraints = np.vstack([np.ones(len(e)), cuts.slopes[:, d:].T])  # of the sum, and of a.s
-    # The square of the sum, which is 1, makes the matrix of the plane 0 positive. It adds the same
-    # number to all gradients, and to the multiplier of the sum.
-    largest = float(np.max(H.diagonal()))
-    H += largest
+    # The squares of a.s and of the sum, which are 0 and 1, make the matrix of all planes that can
+    # be active positive. The latter adds the same number to all gradients and to a multiplier.
+    largest, sizes = float(np.max(H.diagonal())) or 1.0, np.max(np.abs(constraints), axis=1)
+    of_squares = constraints / np.where(sizes > 0.0, sizes, 1.0)[:, np.newaxis]
+    H += largest * (of_squares.T @ of_squares)
     H.ravel()[:: len(H) + 1] += SETTINGS.diagonal_rounding * largest
     with blas_threads_for(len(a)):
         multipliers = _move_shares(H, e, constraints, a, accuracy)
@@ -82,6 +83,8 @@ def _minimiser(H: Array, e: Array, constraints: Array, active: Indices) -> tuple
     rows, multipliers = rows[used], np.zeros(len(rows))
     matrix = H[active[:, np.newaxis], active]
     factor, info = dpotrf(matrix, lower=1, overwrite_a=1)
+    if info != 0:
+        raise LinAlgError("The matrix of the active planes is not positive definite.")
     solved, _ = dpotrs(factor, np.column_stack([e[active], rows.T]), lower=1)
     unconstrained, by_row = solved[:, 0], solved[:, 1:]
     goal = np.eye(len(used), 1)[:, 0]  # 1 and 0
@@ -89,7 +92,5 @@ def _minimiser(H: Array, e: Array, constraints: Array, active: Indices) -> tuple
     for _ in range(2):  # again, as differences of large numbers have lost digits
         change = np.linalg.solve(rows @ by_row, rows @ shares - goal)
         of_rows, shares = of_rows + change, shares - by_row @ change
-    if info != 0 or not np.isfinite(shares).all():
-        raise LinAlgError("The system of the active planes is singular.")
     multipliers[used] = of_rows
     return shares, multipliers
