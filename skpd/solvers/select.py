@@ -223,8 +223,10 @@ def _quantiles(problem: Problem, cost: float) -> list[Attempt]:
         trials.append(
             Attempt("output by output", "they may not cross anyway", options={"rounds": 1})
         )
-    has_many_rows = problem.n_samples >= SETTINGS.rows_for_quantiles * problem.n_variables
-    if has_many_rows and problem.penalty.structure.is_block_separable:
+    rows_per_variable = problem.n_samples / problem.n_variables
+    if SETTINGS.rows_of_cones[0] < rows_per_variable < SETTINGS.rows_of_cones[1] and cost < inf:
+        return trials
+    if problem.penalty.structure.is_block_separable:
         trials.append(Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost))
     return trials
 

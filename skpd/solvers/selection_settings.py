@@ -28,9 +28,10 @@ class SelectionSettings:
     # Several outputs: the largest cost of the method of multipliers, in runs of the interior-point
     # method. Its usual cost is that of one or two runs, unless it stalls.
     most_runs: float = 2.0
-    # Quantiles that may not cross: the rows for each feature from which the method of multipliers
-    # comes first, in whose Newton steps the few rows that cross are not exact
-    rows_for_quantiles: int = 8
+    # Quantiles that may not cross: the rows for each feature between which the interior-point
+    # method comes first, as Newton steps on the few rows that cross are not exact. With more rows,
+    # or fewer that hardly hold quantiles apart, the method of multipliers is faster.
+    rows_of_cones: tuple[float, float] = (0.5, 8.0)
 
     def trial_budget(self, cost: float, warm: bool) -> float:
         """The largest cost of a trial before an interior-point method of the given cost."""
