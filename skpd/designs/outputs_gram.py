@@ -111,7 +111,7 @@ class OutputsGram:
         nothing. So do conjugate gradients where only some outputs of the features are in the
         working set, as they would take many steps. Otherwise products are used where they have a
         Gram matrix of the features, and where a matrix would cost much more: for many dense rows,
-        and for sparse rows.
+        and for sparse rows whose curvature is not singular because of its rank.
         """
         if n_entries > LARGEST_MATRIX or not self.of_rows:
             return n_entries <= LARGEST_MATRIX
@@ -119,8 +119,9 @@ class OutputsGram:
         small = n_entries <= PASSES
         if whole and not small and ridge is None and self._has_gram(design, n_features, e):
             return False
-        if design.dense:
-            return bool(np.count_nonzero(self._curved(h, e)) * n_entries**2 <= LARGEST_FORMING)
+        n_curved = int(np.count_nonzero(self._curved(h, e)))
+        if design.dense or n_entries > n_curved * (self.n_outputs - 1):
+            return n_curved * n_entries**2 <= LARGEST_FORMING
         return not whole or small
 
     def _curved(self, d: Array, e: Array) -> Array:

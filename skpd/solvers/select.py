@@ -313,7 +313,8 @@ def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
     """The robust SVM: two methods for a share of the cost, cones, then the hybrid gradient.
 
     The interior-point method needs memory for a system of the smaller side of X. For many rows, or
-    norm 2 and sparse ones, it takes 4 to 20 times as long as the method of multipliers.
+    norm 2 and sparse ones, it takes 4 to 20 times as long as the method of multipliers; for fewer
+    rows than features, whose systems it has in place of larger ones, 1/100.
     """
     by_cones = Attempt("interior-point", BY_CONES)
     if len(problem.free_columns):
@@ -326,8 +327,10 @@ def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
         trials.append(
             Attempt("certain-labels", "certain labels often give the same model", budget)
         )
-    is_tall = problem.n_samples >= ROBUST.many_rows * (problem.n_variables - 1)
-    suits = is_large and (is_tall or (q == 2 and not problem.design.dense))
+    rows_per_feature = problem.n_samples / (problem.n_variables - 1)
+    is_tall = rows_per_feature >= ROBUST.many_rows
+    is_sparse = not problem.design.dense and (rows_per_feature >= 1.0 or not has_system)
+    suits = is_large and (is_tall or (q == 2 and is_sparse))
     if suits and problem.rows.shift_of_features(problem.penalty) is None:
         trials.append(
             Attempt("multipliers of the robust SVM", "the loss bends in few rows", budget)

@@ -77,8 +77,6 @@ class _Bundle:
             below = float(np.max(cuts.losses + cuts.slopes @ variables))
             below += self._penalty(variables)
             lower = cuts.bound(shares, self.value)
-            combined = cuts.combined(shares)
-            cuts.forget(shares, SETTINGS.patience)
             expected, before = self.value - below, self.value
             self.search(variables)
             self.lower = max(self.lower, lower)
@@ -86,9 +84,10 @@ class _Bundle:
             if rho > 0.0:
                 rho = self._next_rho(rho, expected, before - self.value, gap)
             if schedule.is_due(n_iter, self.value - lower, self.value):
-                monitor.check(n_iter, Point(*cuts.split(self.best), combined))
+                monitor.check(n_iter, Point(*cuts.split(self.best), cuts.combined(shares)))
             if schedule.is_over:
                 return
+            cuts.forget(shares, SETTINGS.patience)
 
     def _first_rho(self) -> float:
         """The weight for which a step along the first plane would decrease the loss to 0."""

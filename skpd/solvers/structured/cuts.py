@@ -92,20 +92,25 @@ class Cuts:
         return self._gram
 
     def forget(self, shares: Array, patience: int) -> None:
-        """Drop planes without a share in ``patience`` successive dual points; keep the first."""
-        self._unused = np.where(shares > 0.0, 0, self._unused + 1)
-        self._unused[0] = 0
+        """Drop planes without a share in ``patience`` successive dual points; keep the first.
+
+        The shares are those of the first planes; later ones are kept.
+        """
+        first = self._unused[: len(shares)]
+        first[:] = np.where(shares > 0.0, 0, first + 1)
+        first[0] = 0
         kept = np.flatnonzero(self._unused <= patience)
         if len(kept) == len(self):
             return
         self._rows[: len(kept)] = self._rows[kept]
         self.duals = [self.duals[k] for k in kept]
         self.losses, self._unused = self.losses[kept], self._unused[kept]
-        self.shares, self._gram = self.shares[kept], self._gram[np.ix_(kept, kept)]
+        self.shares, known = self.shares[kept], kept[kept < len(self._gram)]
+        self._gram = self._gram[np.ix_(known, known)]
 
     def combined(self, shares: Array) -> Any:
-        """The convex combination of the dual points of all planes with the given shares."""
-        return self.problem.loss.convex_combination(shares, self.duals)
+        """The convex combination of the dual points of the first planes, with these shares."""
+        return self.problem.loss.convex_combination(shares, self.duals[: len(shares)])
 
     def bound(self, shares: Array, upper: float) -> float:
         """The estimated lower bound of a convex combination of the planes, which proves nothing.
