@@ -8,6 +8,7 @@ Mahdavi, Jin and Zhu (2015), section 3, and the penalty of scikit-learn's `Multi
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 
 import numpy as np
@@ -56,7 +57,7 @@ class _Tabular(_Partitioned):
         table[self._entries] = w[partition.order]
         return table
 
-    @property
+    @cached_property
     def _entries(self) -> tuple[Indices, Indices]:
         """The row and the column in the table of each coefficient, in the order of the groups."""
         starts, sizes = self.partition.starts, np.diff(self.partition.starts)
@@ -103,9 +104,11 @@ class GroupLInf(_Tabular, _Weighted, Norm):
 
     def _prox_of_rows(self, table: Array, steps: Array) -> Array:
         """The prox: a group minus its projection onto an l1 ball, by Moreau's identity."""
-        thresholds = _l1_threshold(np.abs(table), steps * self._weights)
-        largest = np.maximum(thresholds, 0.0)[:, np.newaxis]
-        return np.clip(table, -largest, largest)
+        sizes, radii, minimiser = np.abs(table), steps * self._weights, np.zeros(table.shape)
+        outside = np.flatnonzero(sizes @ np.ones(table.shape[1]) > radii)  # others become 0
+        largest = np.maximum(_l1_threshold(sizes[outside], radii[outside]), 0.0)[:, np.newaxis]
+        minimiser[outside] = np.clip(table[outside], -largest, largest)
+        return minimiser
 
     def dual_norm(self, v: Array) -> float:
         bound = self._for_length_of(v)
