@@ -122,12 +122,12 @@ class SeparablePart:
     def minimise(self, curvature: MatrixCurvature, p: Array, r: Array, tol: float) -> None:
         """Update p to a minimiser of the model, and the gradient r of its smooth part."""
         H, sweeps = curvature.matrix, QUADRATIC.sweeps + min(len(p) // 20, 20)
-        rounds = QUADRATIC.rounds
-        if len(p) <= QUADRATIC.few_coefficients:
-            rounds = QUADRATIC.most_rounds
-        if not kernels.minimise_separable(
+        few = len(p) <= QUADRATIC.few_coefficients
+        rounds = QUADRATIC.most_rounds if few else QUADRATIC.rounds
+        settled = kernels.minimise_separable(
             curvature.system, H, self.columns, self.coordinates, p, r, sweeps, tol, rounds
-        ):
+        )
+        if not (settled or few):
             minimise_by_proximal_points(_SeparableQuadratic(H, self), p, r, tol)
 
 
