@@ -8,14 +8,13 @@ Mahdavi, Jin and Zhu (2015), section 3, and the penalty of scikit-learn's `Multi
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from math import sqrt
 
 import numpy as np
 
 from .. import kernels
 from .._immutable_base import number
-from .._typing import Array, Indices
+from .._typing import Array
 from .base import Norm, Penalty, Structure, _half_square, _product
 from .cones import PenaltyCones
 from .group_lasso import GroupL2, _Partitioned, _Weighted
@@ -54,21 +53,15 @@ class _Tabular(_Partitioned):
         """The table whose rows have the coefficients of a group each, followed by zeros."""
         partition = self.partition
         table = np.zeros((partition.n_groups, int(np.diff(partition.starts).max(initial=0))))
-        table[self._entries] = w[partition.order]
+        table[partition.places] = w[partition.order]
         return table
-
-    @cached_property
-    def _entries(self) -> tuple[Indices, Indices]:
-        """The row and the column in the table of each coefficient, in the order of the groups."""
-        starts, sizes = self.partition.starts, np.diff(self.partition.starts)
-        rows = np.repeat(np.arange(len(sizes)), sizes)
-        return rows, np.arange(len(rows)) - starts[rows]
 
     def prox(self, w: Array, step: Array | float) -> Array:
         bound = self._for_length_of(w)
         steps = np.broadcast_to(bound.partition.per_group(step), bound.partition.n_groups)
         x = np.empty(len(w))
-        x[bound.partition.order] = bound._prox_of_rows(bound._table(w), steps)[bound._entries]
+        rows = bound._prox_of_rows(bound._table(w), steps)
+        x[bound.partition.order] = rows[bound.partition.places]
         return x
 
     def _prox_of_rows(self, table: Array, steps: Array) -> Array:
@@ -105,7 +98,7 @@ class GroupLInf(_Tabular, _Weighted, Norm):
     def _prox_of_rows(self, table: Array, steps: Array) -> Array:
         """The prox: a group minus its projection onto an l1 ball, by Moreau's identity."""
         sizes, radii, minimiser = np.abs(table), steps * self._weights, np.zeros(table.shape)
-        outside = np.flatnonzero(sizes @ np.ones(table.shape[1]) > radii)  # others become 0
+        outside = np.flatnonzero(~(np.sum(sizes, axis=1) <= radii))  # others become 0
         largest = np.maximum(_l1_threshold(sizes[outside], radii[outside]), 0.0)[:, np.newaxis]
         minimiser[outside] = np.clip(table[outside], -largest, largest)
         return minimiser

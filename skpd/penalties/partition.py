@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import TypeGuard
 
@@ -92,6 +93,13 @@ class Partition:
     order: Indices
     starts: Indices  # one more than there are groups
     labels: Indices  # group of each feature
+
+    @cached_property
+    def places(self) -> tuple[Indices, Indices]:
+        """The group of each feature and its place in that group, in the order of the groups."""
+        sizes = np.diff(self.starts)
+        groups = np.repeat(np.arange(len(sizes)), sizes)
+        return groups, np.arange(len(groups)) - self.starts[groups]
 
     @classmethod
     def of(cls, groups: Groups, n_features: int) -> "Partition":

@@ -230,9 +230,13 @@ class SeparablePenalty(Penalty):
         return zeros_of_terms(self.terms, self.free_features.columns, slopes)
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
-        l1, l2, lower, upper = self.terms
-        inside = (lower < w) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
-        return of_coordinates(inside, l1 * np.sign(w) + l2 * w)
+        l1, l2, _, _ = self.terms
+        return of_coordinates(self.is_smooth_at(w), l1 * np.sign(w) + l2 * w)
+
+    def is_smooth_at(self, w: Array) -> Mask:
+        """A mask of the coefficients at no kink and no bound."""
+        l1, _, lower, upper = self.terms
+        return (lower < w) & (w < upper) & ((w != 0.0) | np.equal(l1, 0.0))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         l1, l2, lower, upper = self.terms

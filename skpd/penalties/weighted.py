@@ -156,7 +156,7 @@ def for_features(
     return separable
 
 
-def restricted(penalty: Penalty, columns: Indices) -> Penalty:
+def restricted(penalty: SeparablePenalty, columns: Indices) -> SeparablePenalty:
     """A sum over coefficients as a penalty of some of them, where the others are 0."""
     if not any(map(np.ndim, penalty.terms)):
         return penalty

@@ -7,7 +7,8 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array, Indices
 from ...designs.gram import MatrixCurvature, product_of_symmetric
-from ...penalties import GroupElasticNet, GroupL2, Penalty
+from ...penalties import GroupElasticNet, GroupL2
+from ...penalties.separable import SeparablePenalty
 from ...penalties.weighted import restricted
 from .proximal_points import minimise_by_proximal_points, solution_of_positive
 from .settings import QUADRATIC
@@ -115,7 +116,7 @@ class _GroupedQuadratic(_VectorQuadratic):
 class SeparablePart:
     """The penalty alpha R on the working set, R = sum_j l1 |w_j| + l2 w_j^2 / 2 within bounds."""
 
-    def __init__(self, penalty: Penalty, alpha: float, columns: Indices) -> None:
+    def __init__(self, penalty: SeparablePenalty, alpha: float, columns: Indices) -> None:
         self.columns, self.penalty, self.alpha = columns, restricted(penalty, columns), alpha
         self.coordinates = self.penalty.kernel_terms(alpha, len(columns))
 
@@ -135,8 +136,7 @@ class _SeparableQuadratic(_VectorQuadratic):
     def __init__(self, H: Array, part: SeparablePart) -> None:
         super().__init__(H)
         self.part, self.n_penalised = part, len(part.columns)
-        shape, terms = self.n_penalised, part.penalty.terms
-        self.l1, self.l2, self.lower, self.upper = (np.broadcast_to(term, shape) for term in terms)
+        self.l2 = np.broadcast_to(part.penalty.terms[1], self.n_penalised)
 
     def prox(self, V: Array, step: float) -> Array:
         p, k = V.copy(), self.n_penalised
@@ -144,10 +144,8 @@ class _SeparableQuadratic(_VectorQuadratic):
         return p
 
     def support(self, Z: Array) -> Indices:
-        inside, coef = np.ones(len(Z), dtype=bool), Z[: self.n_penalised]
-        inside[: self.n_penalised] = (
-            ((coef != 0.0) | (self.l1 == 0.0)) & (self.lower < coef) & (coef < self.upper)
-        )
+        inside, k = np.ones(len(Z), dtype=bool), self.n_penalised
+        inside[:k] = self.part.penalty.is_smooth_at(Z[:k])
         return np.flatnonzero(inside)
 
     def add_curvature(self, matrix: Array, Z: Array, support: Indices) -> None:

@@ -34,7 +34,8 @@ class Cuts:
     slopes : ndarray of shape (n_cuts, n_variables)
         The slopes g_k - s_k m, followed by s_k if there is an intercept.
     shares : ndarray of shape (n_cuts,)
-        Those of the last minimiser of the planes, 0 for later planes.
+        With half the squared norm, those of the last minimiser of the planes and 0 for later
+        planes, from which the next problem starts.
     """
 
     def __init__(self, problem: Problem) -> None:

@@ -14,8 +14,7 @@ section 16.5).
 """
 
 import numpy as np
-from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..._typing import Array, Indices
 from ...designs.threads import blas_threads_for
@@ -26,7 +25,8 @@ from .settings import SETTINGS
 def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     """The minimiser of the planes and half the squared norm, and the shares of the planes.
 
-    Parameters and results are those of `skpd.solvers.structured.master.minimised`.
+    Parameters and results are those of `skpd.solvers.structured.master.minimised`. The active set
+    is that of ``cuts.shares``, which are updated.
 
     Raises
     ------
@@ -82,15 +82,15 @@ def _minimiser(H: Array, e: Array, constraints: Array, active: Indices) -> tuple
     used = np.flatnonzero(np.max(np.abs(rows), axis=1) > SETTINGS.least_share)
     rows, multipliers = rows[used], np.zeros(len(rows))
     matrix = H[active[:, np.newaxis], active]
-    factor, info = dpotrf(matrix, lower=1, overwrite_a=1)
-    if info != 0:
-        raise LinAlgError("The matrix of the active planes is not positive definite.")
-    solved, _ = dpotrs(factor, np.column_stack([e[active], rows.T]), lower=1)
+    factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    solved = cho_solve(factor, np.column_stack([e[active], rows.T]), check_finite=False)
     unconstrained, by_row = solved[:, 0], solved[:, 1:]
     goal = np.eye(len(used), 1)[:, 0]  # 1 and 0
     of_rows, shares = np.zeros(len(used)), unconstrained
     for _ in range(2):  # again, as differences of large numbers have lost digits
         change = np.linalg.solve(rows @ by_row, rows @ shares - goal)
         of_rows, shares = of_rows + change, shares - by_row @ change
+    if not np.isfinite(shares).all():
+        raise LinAlgError("The system of the active planes is singular.")
     multipliers[used] = of_rows
     return shares, multipliers
