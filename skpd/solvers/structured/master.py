@@ -3,16 +3,20 @@
     minimise over x = (w, b), t   t + alpha R(w) + rho ||x - centre||^2 / 2
     subject to                    e_k + g_k.w + s_k b <= t  for all k
 
-Half the squared norm leaves a quadratic programme in the multipliers of the constraints, which are
-the shares of the labelings (`skpd.solvers.structured.ridge_master`). For other penalties, and near
-a centre, the interior-point method for problems (`skpd.solvers.interior`) has the planes as rows.
-The intercept of these rows is -t, and b is a coefficient that the penalty leaves free.
+With fewer planes than coefficients, half the squared norm leaves a quadratic programme in the
+multipliers of the constraints, which are the shares of the labelings
+(`skpd.solvers.structured.ridge_master`). For more planes, which depend on each other, for other
+penalties, near a centre, and where rounding errors end that method, the interior-point method for
+problems (`skpd.solvers.interior`) has the planes as rows. The intercept of these rows is -t, and b
+is a coefficient that the penalty leaves free.
 """
 
+from contextlib import suppress
 from math import inf
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from ..._typing import Array
 from ...designs import Design
@@ -74,8 +78,9 @@ def minimised(
         If rounding errors end the method before it has a solution.
     """
     problem, slopes, d = cuts.problem, cuts.slopes, cuts.problem.n_coefficients
-    if problem.penalty.is_ridge and rho == 0.0:
-        return minimised_with_ridge(cuts, accuracy)
+    if problem.penalty.is_ridge and rho == 0.0 and len(cuts) < d:
+        with suppress(LinAlgError):
+            return minimised_with_ridge(cuts, accuracy)
     penalty = _penalty_of_variables(problem, d).for_n_features(slopes.shape[1])
     programme = _CutsProgramme(_Planes(np.array(slopes), cuts.losses, penalty, problem))
     if rho > 0.0 and centre is not None:

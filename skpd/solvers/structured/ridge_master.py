@@ -31,6 +31,7 @@ def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     Raises
     ------
     LinAlgError
+        If the active set does not settle, because of rounding.
     """
     problem, d = cuts.problem, cuts.problem.n_coefficients
     ridge = problem.alpha * problem.penalty.without_ridge()[0]
@@ -50,7 +51,7 @@ def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
 
 def _move_shares(H: Array, e: Array, constraints: Array, a: Array, accuracy: float) -> Array:
     """Update the shares to those of the minimum; the multipliers of the constraints."""
-    active, multipliers = np.flatnonzero(a), np.zeros(len(constraints))
+    active = np.flatnonzero(a)
     for _ in range(SETTINGS.active_set_steps):
         best, multipliers = _minimiser(H, e, constraints, active)
         best[np.abs(best) <= SETTINGS.least_share] = 0.0
@@ -67,9 +68,9 @@ def _move_shares(H: Array, e: Array, constraints: Array, a: Array, accuracy: flo
         excess = e - H[:, active] @ a[active] - multipliers @ constraints
         excess[active] = 0.0
         if np.max(excess) <= accuracy:  # as shares sum to 1, the value is as near to the minimum
-            break
+            return multipliers
         active = np.append(active, np.argmax(excess))
-    return multipliers
+    raise LinAlgError("The active set does not settle.")
 
 
 def _minimiser(H: Array, e: Array, constraints: Array, active: Indices) -> tuple[Array, Array]:

@@ -34,9 +34,10 @@ class BundleSettings:
     nearer: float = 2.0
     release: float = 0.1
     # With half the squared norm: the share of the squared slopes that keeps systems of planes that
-    # depend on each other from being singular, and the most changes of the active set
+    # depend on each other from being singular; and the most changes of the active set, of which
+    # fits of 500 rows have taken up to about 50, and rounding errors may cause any number
     diagonal_rounding: float = 1e-12
-    active_set_steps: int = 1000
+    active_set_steps: int = 200
 
     # The number of master problems without a solution, because of rounding, after which a run ends
     failures: int = 10
