@@ -31,6 +31,8 @@ from .prediction_intervals import shrunk
 LARGEST_SHARE = 3e-3
 LARGEST_TABLE = 50_000  # entries of X that are held at once, 400 kB
 LARGEST_BLOCK = 200  # unknowns; selecting a block takes the square of these times the rows
+# Multiplications for each entry of X at which the bounds of single rows end: about ten products
+LARGEST_WORK = 50
 TINY = np.finfo(float).tiny
 ROUNDED = 1.0 + 1e-9  # above the rounding of dual variables, and of a few operations
 
@@ -79,8 +81,13 @@ def intervals_of_pinned_rows(
         x = problem.design.rows(rows).table(columns)
         return np.column_stack([x, np.ones(len(x))]) if problem.fit_intercept else x
 
-    norms = problem.design.row_norms()
-    error = error + norms * (float(np.linalg.norm(np.delete(reach, columns))) * ROUNDED)
+    def products(of_columns: Array) -> Array:
+        """The products |X| of_columns, which bound those with differences of coefficients."""
+        return problem.design.matrix.matvec_absolute(of_columns) * ROUNDED
+
+    is_small = np.ones(len(coef), dtype=bool)
+    is_small[columns] = False
+    error = error + products(np.where(is_small, reach, 0.0))
     distances = np.maximum(upper - z, z - lower) + error
     with np.errstate(divide="ignore", over="ignore"):
         is_near = np.isfinite(distances) & (distances * share <= gap / problem.weights)
@@ -89,14 +96,17 @@ def intervals_of_pinned_rows(
     block = _Block.of(table(rows), distances[rows], bounds)
     if block is None:
         return lower, upper, certain
-    differences = block.largest_differences
-    half_widths = norms * float(np.linalg.norm(differences[: len(columns)])) * ROUNDED + error
-    half_widths += float(np.sum(differences[len(columns) :]))
+    differences = np.zeros(len(coef))
+    differences[columns] = block.largest_differences[: len(columns)]
+    half_widths = products(differences) + error
+    half_widths += float(np.sum(block.largest_differences[len(columns) :]))
     ends = np.maximum(lower, z - half_widths), np.minimum(upper, z + half_widths)
     unsure = np.flatnonzero((ends[0] <= 0.0) & (ends[1] >= 0.0))  # whose decisions may differ
-    n_at_once = LARGEST_TABLE // max(problem.design.shape[1], size)
-    for first in range(0, len(unsure), max(n_at_once, 1)):
-        rows = unsure[first : first + max(n_at_once, 1)]
+    if len(unsure) * size**2 > LARGEST_WORK * problem.design.n_entries:
+        return *ends, certain
+    n_at_once = max(LARGEST_TABLE // max(problem.design.longest_row, size), 1)
+    for first in range(0, len(unsure), n_at_once):
+        rows = unsure[first : first + n_at_once]
         half_widths[rows] = block.half_widths(table(rows)) + error[rows]
     return np.maximum(lower, z - half_widths), np.minimum(upper, z + half_widths), certain
 
