@@ -149,6 +149,7 @@ class _Rounds:
         squares = problem.squares[: problem.design.shape[1]]
         self.squares = np.concatenate([squares, [1.0, self.rows.flips**2]])
         self.begun_at = n_iter  # the first step of the round
+        self.patience = StallDetector(SETTINGS.patience, n_iter)
         self.rows.move_to(x, self.rows.margins_of(x), sigma)
         self.evaluate()
 
@@ -175,10 +176,13 @@ class _Rounds:
 
     @property
     def is_over(self) -> bool:
-        """Whether w is 0, the cost is spent, or a method follows that costs less.
+        """Whether w is 0, the cost is spent, a method follows that costs less, or rounds stall.
 
-        This is so if most rows have curvature for a large sigma and the budget is limited.
+        A method costs less if most rows have curvature for a large sigma and the budget is
+        limited. Rounds stall if the part of the gap that each of them decreases does not.
         """
+        if self.patience.is_over(self.n_iter, self.distance):
+            return True
         narrow = self.sigma * self.problem.prediction_scale > 1.0 and self.budget < inf
         are_curved = self.rows.n_curved > SETTINGS.curved_share * len(self.rows.y)
         no_gap = not (self.norm > 0.0 and np.isfinite(self.gap))
@@ -190,9 +194,8 @@ class _Rounds:
         Returns whether that is reached.
         """
         goal = share * self.problem.objective_unit
-        patience = StallDetector(SCHEDULE.patience, self.n_iter)
         while self.gap > goal and self.n_iter < max_iter:
-            if self.is_over or patience.is_over(self.n_iter, self.gap):
+            if self.is_over:
                 return False
             self.go_on()
         return True

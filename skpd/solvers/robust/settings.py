@@ -34,6 +34,8 @@ class MultiplierSettings:
     many_steps: int = 12
     # Share of the residual in the gap at which a round ends, as the next sigma increases it
     residual_share: float = 0.8
+    # Steps without progress after which the method ends; a round takes 4 to 15
+    patience: int = 25
 
     # A sample is used if there are at least this times as many rows in total
     sample_worth: float = 3.0
@@ -107,7 +109,7 @@ class IncrementalSettings:
 
 # Certificates return to all rows, which takes as long as some Newton steps: with one in every 20
 # steps fits of 100,000 rows take a tenth longer.
-SCHEDULE = ScheduleSettings(every=40, patience=25)
+SCHEDULE = ScheduleSettings(every=40)
 SELECTION = SelectionSettings()
 SETTINGS = MultiplierSettings()
 INCREMENTAL = IncrementalSettings()
