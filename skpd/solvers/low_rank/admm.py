@@ -24,16 +24,19 @@ from .settings import SCHEDULE, SETTINGS
 def alternating_multipliers(context: SolverContext, *, patience: float = inf) -> None:
     """The alternating direction method of multipliers, with a linearised step for M.
 
-    sigma is the ratio of how far multipliers and variables have moved from the best constant, in
-    the metrics of the steps, which hardly changes after ten iterations. The method ends unfinished
-    after so many iterations without progress.
+    Whenever the number of iterations has doubled, sigma becomes the geometric mean of itself and
+    of the ratio of how far multipliers and variables have moved since then, in the metrics of the
+    steps, as with the primal weight of PDLP (Applegate et al., 2021). With distances from the
+    best constant in place of these, 100,000 ratings took 1,295 iterations, not 545. The method
+    ends unfinished after so many iterations without progress.
     """
     problem, model = context.problem, EntriesModel(context)
     schedule = EstimateSchedule(context, replace(SCHEDULE, patience=patience))
-    c, null = problem.weights, problem.null_point
+    c = problem.weights
     theta = problem.loss.project_dual(problem.y, context.first.dual_coef)
     M, free = model.start(context.first), context.first.intercept
     sigma, balanced_at = first_ratio(problem), SETTINGS.first_balance
+    last = M, free, theta  # where sigma changed
     change, (slopes, curvature) = 1.0, np.empty((2, problem.n_samples))
 
     def fitted() -> tuple[Array, tuple[Array, float]]:
@@ -62,10 +65,11 @@ def alternating_multipliers(context: SolverContext, *, patience: float = inf) ->
             move, theta = after - theta, after
             change = sqrt(float(c @ move**2))
             if schedule.n_iter - schedule.first == balanced_at:
-                beside = problem.rows.spread(free - null.intercept)
-                square = problem.rows.largest_weight * M.dot(M) + float(np.sum(c * beside**2))
-                far = float(c @ (theta - null.dual_coef) ** 2)
-                before, sigma = sigma, _root_of_ratio(far, square)
+                of_M, beside = M - last[0], problem.rows.spread(free - last[1])
+                square = problem.rows.largest_weight * of_M.dot(of_M)
+                square += float(np.sum(c * beside**2))
+                ratio = _root_of_ratio(float(c @ (theta - last[2]) ** 2), square, sigma)
+                before, sigma, last = sigma, sqrt(sigma * ratio), (M, free, theta)
                 move, balanced_at = sigma / before * move, 2 * balanced_at
             step = SETTINGS.linear_step / (sigma * problem.rows.largest_weight)
             slope = model.gradient(theta + move)
@@ -86,5 +90,5 @@ def first_ratio(problem: Problem) -> float:
     return _root_of_ratio(float(c @ null.dual_coef**2), float(c @ far**2))
 
 
-def _root_of_ratio(square: float, other: float) -> float:
-    return sqrt(square / other) if square > 0.0 and other > 0.0 else 1.0
+def _root_of_ratio(square: float, other: float, otherwise: float = 1.0) -> float:
+    return sqrt(square / other) if square > 0.0 and other > 0.0 else otherwise
