@@ -37,6 +37,8 @@ ARMIJO = 1e-4  # required share of the decrease that the slope predicts
 NEARER = 0.5  # a step that reduces the largest sum by this factor is also accepted
 RIDGE = 1e-12  # smallest ridge, relative to the weights of groups, against rounding errors
 SHORT = 0.1  # factor of the ridge in a Newton step, times the root of the relative error
+LEAST_LENGTH = 0.1  # shorter steps multiply that factor for the next step
+SHORTER = 100.0  # by this, and others divide it
 LONG = float(np.finfo(np.longdouble).eps)
 TINY = np.finfo(float).tiny
 
@@ -167,14 +169,15 @@ class FreeGroups:
         """
         here, largest_weight = at(free), float(np.max(self._of_weights))
         sums = self.sums(here.slopes)
-        largest = float(np.max(np.abs(sums)))
+        largest, short = float(np.max(np.abs(sums))), SHORT
         for _ in range(NEWTON_STEPS):
             relative = largest / largest_weight
             if not relative > target:
                 break
             # If many rows are at their bounds, some directions have no curvature. A ridge, which
-            # decreases with the error, keeps steps along them short.
-            ridge = max(RIDGE, SHORT * relative**0.5)
+            # decreases with the error and increases after a short step, keeps steps along them
+            # short.
+            ridge = max(RIDGE, short * relative**0.5)
             step = self._solve(here.curvature, sums, ridge, accuracy)
             slope, length = float(sums @ step), 1.0
             for _ in range(HALVINGS):
@@ -189,6 +192,7 @@ class FreeGroups:
             else:
                 break
             free, here, sums, largest = free - length * step, after, sums_after, largest_after
+            short = short * SHORTER if length < LEAST_LENGTH else max(short / SHORTER, SHORT)
         return free, here
 
     def projected(self, theta: Array, lower: Array, upper: Array) -> Array:
