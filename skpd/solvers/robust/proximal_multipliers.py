@@ -34,7 +34,7 @@ from ...designs.threads import one_blas_thread
 from ...losses.flipped_labels import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, first_multipliers, terms_of
-from ..certificate_schedule import CertificateSchedule, StallDetector
+from ..certificate_schedule import CERTIFY_AT, CertificateSchedule, StallDetector
 from ..interior.settings import SETTINGS as INTERIOR
 from ..solver_context import SolverContext
 from .cone_faces import Face, into_cone, next_face
@@ -68,7 +68,7 @@ def proximal_multipliers(context: SolverContext, *, budget: float = inf) -> None
                     monitor.check(rounds.n_iter, rounds.point())
                 if schedule.is_over or is_over:
                     return
-                rounds.go_on()
+                rounds.go_on(CERTIFY_AT * monitor.goal_at(rounds.primal, rounds.primal - rounds.gap))
         except (LinAlgError, KeyboardInterrupt) as end:
             if rounds is not None:
                 monitor.check(rounds.n_iter, rounds.point())
@@ -161,7 +161,7 @@ class _Rounds:
         # the part of the gap that is due to the envelopes, which remains at a zero gradient
         self.distance = loss - proved - float(gradient @ x)
         self.norm = float(np.linalg.norm(x[:-2]))
-        primal = self.terms.epsilon * x[-1] + 0.5 * self.terms.ridge * self.norm**2 + loss
+        self.primal = primal = self.terms.epsilon * x[-1] + 0.5 * self.terms.ridge * self.norm**2 + loss
         products = -np.delete(gradient, -2)
         epsilon = self.terms.epsilon
         proved -= problem.penalty.bounded_conjugate(products, epsilon, primal / epsilon)
@@ -197,13 +197,18 @@ class _Rounds:
         while self.gap > goal and self.n_iter < max_iter:
             if self.is_over:
                 return False
-            self.go_on()
+            self.go_on(goal)
         return True
 
-    def go_on(self) -> None:
-        """Take a Newton step, after one of the multipliers if most of the gap is due to these."""
+    def go_on(self, goal: float) -> None:
+        """Take a Newton step, after one of the multipliers if most of the gap is due to these.
+
+        The last round ends at the gap that is the goal.
+        """
         residual = self.gap - self.distance
-        if self.n_iter > self.begun_at and residual <= SETTINGS.residual_share * self.gap:
+        is_solved = residual <= SETTINGS.residual_share * self.gap
+        is_last = self.distance <= SETTINGS.last_share * goal
+        if self.n_iter > self.begun_at and is_solved and not is_last:
             self.end_round()
         self.step()
         self.evaluate()

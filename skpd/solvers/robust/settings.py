@@ -30,12 +30,14 @@ class MultiplierSettings:
     # quadratic pieces of the envelopes are wide enough for Newton steps from any start.
     sigma_growth: float = 4.0
     sigma_shrink: float = 2.0
-    few_steps: int = 6
+    few_steps: int = 9
     many_steps: int = 12
     # Share of the residual in the gap at which a round ends, as the next sigma increases it
     residual_share: float = 0.8
-    # Steps without progress after which the method ends; a round takes 4 to 15
-    patience: int = 25
+    # Share of the gap that is the goal below which the part due to the envelopes is sufficient
+    last_share: float = 0.8
+    # Steps without progress after which the method ends; a round takes 4 to 30
+    patience: int = 40
 
     # A sample is used if there are at least this times as many rows in total
     sample_worth: float = 3.0
