@@ -150,9 +150,10 @@ class Certificate:
 
     def without_arrays(self) -> "Certificate":
         """The certificate without what has the size of the coefficients or of the rows."""
-        return replace(
-            self, implied_bounds=None, row_bounds=replace(self.row_bounds, inactive=None)
-        )
+        of_rows = self.row_bounds
+        if of_rows.inactive is not None:
+            of_rows = replace(of_rows, inactive=None)
+        return replace(self, implied_bounds=None, row_bounds=of_rows)
 
     def __str__(self) -> str:
         return f"{self._reached}\n{self._interval}" if self.reference else self._interval

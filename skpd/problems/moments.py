@@ -1,5 +1,7 @@
 """Certificates of models of least squares from second moments of the data (`Moments`)."""
 
+from itertools import repeat
+
 import numpy as np
 
 from .._floats import EPSILON
@@ -8,7 +10,7 @@ from ..certificates import Certificate, bound_below, relative_gap
 from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import ImpliedBounds
 from ..certificates.relative_gaps import reference_of
-from ..certificates.row_bounds import row_bounds
+from ..certificates.row_bounds import RowBounds, row_bounds
 from ..penalties.implied_intervals import Slopes
 from .problem import Problem
 
@@ -61,11 +63,13 @@ class Moments:
         values = sums[:, -1] - losses - errors * (sizes + norms[-1])
         numbers = alphas, largest.tolist(), values.tolist()
         vectors = models[:, :d], -sums[:, :d], np.multiply.outer(errors, norms[:d])
-        return list(map(self._certificate, *numbers, *vectors))
+        of_rows = repeat(row_bounds(problem, 0.0, None, None))  # the same for every gap
+        return list(map(self._certificate, *numbers, *vectors, of_rows))
 
     def _certificate(
-        self, alpha: float, loss: float, value: float, w: Array, v: Array, error: Array
-    ) -> Certificate:
+        self, alpha: float, loss: float, value: float, w: Array, v: Array, error: Array,
+        of_rows: RowBounds,
+    ) -> Certificate:  # fmt: skip
         problem, penalty, shape = self.problem, self.problem.penalty, self.problem.table_shape
         primal = (loss + alpha * float(penalty.value(w))) * (1.0 + ROUNDING)
         upper = min(primal, problem.null_objective) * (1.0 + ROUNDING)
@@ -79,5 +83,5 @@ class Moments:
             primal, dual, gap, relative_gap(problem, primal, dual), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",
             ImpliedBounds(penalty, slopes, gap - lost, radius, distances, shape), shape,
-            row_bounds(problem, gap, None, None), reference=reference_of(problem, dual),
+            of_rows, reference=reference_of(problem, dual),
         )  # fmt: skip
