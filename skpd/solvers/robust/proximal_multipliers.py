@@ -68,7 +68,8 @@ def proximal_multipliers(context: SolverContext, *, budget: float = inf) -> None
                     monitor.check(rounds.n_iter, rounds.point())
                 if schedule.is_over or is_over:
                     return
-                rounds.go_on(CERTIFY_AT * monitor.goal_at(rounds.primal, rounds.primal - rounds.gap))
+                goal = monitor.goal_at(rounds.primal, rounds.primal - rounds.gap)
+                rounds.go_on(CERTIFY_AT * goal)
         except (LinAlgError, KeyboardInterrupt) as end:
             if rounds is not None:
                 monitor.check(rounds.n_iter, rounds.point())
@@ -161,7 +162,7 @@ class _Rounds:
         # the part of the gap that is due to the envelopes, which remains at a zero gradient
         self.distance = loss - proved - float(gradient @ x)
         self.norm = float(np.linalg.norm(x[:-2]))
-        self.primal = primal = self.terms.epsilon * x[-1] + 0.5 * self.terms.ridge * self.norm**2 + loss
+        primal = self.terms.epsilon * x[-1] + 0.5 * self.terms.ridge * self.norm**2 + loss
         products = -np.delete(gradient, -2)
         epsilon = self.terms.epsilon
         proved -= problem.penalty.bounded_conjugate(products, epsilon, primal / epsilon)
@@ -169,7 +170,7 @@ class _Rounds:
             proved -= abs(gradient[-2]) * (problem.prediction_scale + abs(x[-2]))
         else:
             gradient[-2] = 0.0
-        self.gap = primal - proved
+        self.primal, self.gap = primal, primal - proved
         gradient[:-2] += self.terms.ridge * x[:-2]
         gradient[-1] += self.terms.epsilon
         self.gradient = gradient
