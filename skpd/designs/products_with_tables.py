@@ -32,16 +32,18 @@ def product(X: Table, table: Array) -> Array:
     It is computed as (table' X')', with the narrow matrix first, which is faster in BLAS where X
     is tall.
     """
+    if sp.issparse(X):
+        return np.ascontiguousarray(X @ table)
     with blas_threads_for_product(X.shape[0] * table.size):
-        result = X @ table if sp.issparse(X) else (table.T @ X.T).T
-    return np.ascontiguousarray(result)
+        return np.ascontiguousarray((table.T @ X.T).T)
 
 
 def transposed_product(X: Table, table: Array) -> Array:
     """The product X' table."""
+    if sp.issparse(X):
+        return np.ascontiguousarray(X.T @ table)
     with blas_threads_for_product(X.shape[1] * table.size):
-        result = X.T @ table if sp.issparse(X) else (table.T @ X).T
-    return np.ascontiguousarray(result)
+        return np.ascontiguousarray((table.T @ X).T)
 
 
 def transposed_product_of(function: Callable[[Array], Array], X: Table, table: Array) -> Array:
