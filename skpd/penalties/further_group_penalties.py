@@ -22,18 +22,6 @@ from .partition import Partition
 from .separable import soft_threshold
 
 
-def _l1_threshold(sizes: Array, radius: Array) -> Array:
-    """The threshold t with sum_k max(s_k - t, 0) = radius, for each row s of non-negative numbers.
-
-    The threshold is negative where the row is inside the l1 ball of that radius.
-    """
-    ordered = -np.sort(-sizes, axis=1)
-    counts = np.arange(1, sizes.shape[1] + 1)
-    thresholds = (np.cumsum(ordered, axis=1) - radius[:, np.newaxis]) / counts
-    last = np.count_nonzero(ordered > thresholds, axis=1) - 1
-    return thresholds[np.arange(len(sizes)), np.maximum(last, 0)]
-
-
 def _threshold_of_square(sizes: Array, step: Array) -> Array:
     """The threshold t of the prox of step ||.||_1^2, for each row s of non-negative numbers.
 
@@ -95,13 +83,11 @@ class GroupLInf(_Tabular, _Weighted, Norm):
         bound = self._for_length_of(w)
         return float(np.sum(bound._weights * np.max(np.abs(bound._table(w)), axis=1)))
 
-    def _prox_of_rows(self, table: Array, steps: Array) -> Array:
-        """The prox: a group minus its projection onto an l1 ball, by Moreau's identity."""
-        sizes, radii, minimiser = np.abs(table), steps * self._weights, np.zeros(table.shape)
-        outside = np.flatnonzero(~(np.sum(sizes, axis=1) <= radii))  # others become 0
-        largest = np.maximum(_l1_threshold(sizes[outside], radii[outside]), 0.0)[:, np.newaxis]
-        minimiser[outside] = np.clip(table[outside], -largest, largest)
-        return minimiser
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._for_length_of(w)
+        order, starts = bound.partition.order, bound.partition.starts
+        radii = np.multiply(bound.partition.per_group(step), bound._weights, dtype=np.float64)
+        return kernels.prox_of_largest_entries(np.ascontiguousarray(w), order, starts, radii)
 
     def dual_norm(self, v: Array) -> float:
         bound = self._for_length_of(v)

@@ -78,8 +78,8 @@ def test_functions_of_groups():
 
 
 def test_a_penalty_that_was_used_adapts_to_other_features():
-    """The prox is 0 inside of the l1 ball, and a nan stays one."""
+    """The prox is 0 inside of the l1 ball, and a group with a nan stays as it is."""
     used = GroupLInf(2).for_n_features(4)
     assert_allclose(used.prox(np.array([3.0, 2.5, 0.1, 0.1]), 1.0), [2.25, 2.25, 0.0, 0.0])
     more = used.for_n_features(6).prox(np.array([0.1, 0.1, 3.0, 2.5, np.nan, 1.0]), 1.0)
-    assert_allclose(more, [0.0, 0.0, 2.25, 2.25, np.nan, 0.0])
+    assert_allclose(more, [0.0, 0.0, 2.25, 2.25, np.nan, 1.0])
