@@ -1,6 +1,6 @@
 """The rows of several outputs in memory, with the interface of the method of multipliers."""
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -14,6 +14,9 @@ class OutputRows(InMemory):
     """Rows of several outputs in memory, with an intercept for each output."""
 
     design: Any
+    # The square roots of the weights times e, at the last computed derivatives of coupled losses
+    factor: Array | None = None
+    couples: ClassVar[bool] = False
 
     def _sums(self, rows: Array) -> Any:
         if not self.gram.ones:
@@ -32,37 +35,26 @@ class OutputRows(InMemory):
         return product, self._sums(self._gradient)
 
     def cost(self, n_columns: int) -> float:
-        return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=False)
+        return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=self.couples)
 
     def may_hold(self, n_columns: int) -> bool:
         return bool(self.gram.may_hold(self.design, n_columns))
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         return self.gram.curvature(
-            self.design, self.h, None, columns, scale=scale, ridge=ridge, again=again
+            self.design, self.h, self.factor, columns, scale=scale, ridge=ridge, again=again
         )
 
 
 class CoupledRows(OutputRows):
     """Rows of a loss of `skpd.losses.coupled_outputs`, whose curvature has a rank-one term."""
 
-    @property
-    def factor(self) -> Array:
-        """The square roots of the weights times e, at the last computed derivatives."""
-        return self._factor
+    couples = True
 
     def _derivatives(self, sigma: float) -> tuple[float, float]:
-        self._factor = np.empty(len(self.y))
+        self.factor = np.empty(len(self.y))
         values: tuple[float, float] = self.evaluator.smoothed_derivatives(
             self.y, self.weights, self.theta, self.z, sigma,
-            self.derivative, self._gradient, self.h, self._factor,
+            self.derivative, self._gradient, self.h, self.factor,
         )  # fmt: skip
         return values
-
-    def cost(self, n_columns: int) -> float:
-        return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=True)
-
-    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        return self.gram.curvature(
-            self.design, self.h, self.factor, columns, scale=scale, ridge=ridge, again=again
-        )
