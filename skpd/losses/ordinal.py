@@ -55,9 +55,7 @@ class ThresholdDual(StructuredDual):
     loss: "OrdinalLoss" = field(default=cast("OrdinalLoss", None))
     table: Array | None = None
 
-    @property
-    def is_linear(self) -> bool:  # type: ignore[override]
-        return self.loss.inner.linear_conjugate
+    is_linear = attribute_of_part("loss.inner.linear_conjugate")
 
     def value(self, scale: float) -> Sum:
         if self.is_linear:
@@ -89,6 +87,7 @@ class OrdinalLoss(StructuredLossOfRows):
     has_thresholds: ClassVar[bool] = True
     averages_duals: ClassVar[bool] = False
     can_separate = attribute_of_part("inner.can_separate")
+    has_kinks = attribute_of_part("inner.has_kinks")
 
     def __init__(
         self, labels: Indices, sample_weight: Array, offset: Array | None, inner: MarginLoss
@@ -118,10 +117,6 @@ class OrdinalLoss(StructuredLossOfRows):
         at_null = np.array([-inner._best_constant(*masses) for masses in self.masses])
         self._last = np.empty(0), at_null
         self._expanded: tuple[Array, Array | None, list] = self._last[0], None, []
-
-    @property
-    def has_kinks(self) -> bool:
-        return self.inner.has_kinks
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"

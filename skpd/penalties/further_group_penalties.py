@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 
 from .. import kernels
-from .._immutable_base import number
+from .._immutable_base import attribute_of_part, number
 from .._typing import Array
 from .base import Norm, Penalty, Structure, _half_square, _product
 from .cones import PenaltyCones
@@ -224,9 +224,7 @@ class GroupElasticNet(_Weighted, Penalty):
             )
         return bound
 
-    @property
-    def strong_convexity(self) -> float:
-        return self.group_ridge
+    strong_convexity = attribute_of_part("group_ridge")
 
     @property
     def group_terms(self) -> tuple[float, Array]:

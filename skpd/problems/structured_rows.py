@@ -67,6 +67,8 @@ class RowsOfScores(Rows):
     of_scores = True
     largest_target = attribute_of_part("loss.largest_target")
     weights = attribute_of_part("loss.weights")
+    n_weighty = attribute_of_part("loss.n_exchangeable")
+    absorbs_shifts = attribute_of_part("loss.ignores_constants")
 
     def __post_init__(self) -> None:
         if self.fit_intercept and not self.loss.points_of_both_signs:
@@ -79,18 +81,10 @@ class RowsOfScores(Rows):
     def n_samples(self) -> int:
         return self.loss.n_scores if self.n_labels is None else self.n_labels
 
-    @property
-    def n_weighty(self) -> int:
-        return self.loss.n_exchangeable
-
     def random_sample(self, size: int) -> Self:
         uniforms = uniform_by_index(np.arange(self.loss.n_scores))
         rows, loss = self.loss.sample(np.flatnonzero(uniforms < size / self.n_weighty))
         return replace(self, design=self.design.rows(rows), loss=loss)
-
-    @property
-    def absorbs_shifts(self) -> bool:
-        return bool(self.loss.ignores_constants)
 
     def shift_of_features(self, penalty: Penalty) -> Array | None:
         return cast(Array | None, self.design.shift_of_columns(self.loss.weights))

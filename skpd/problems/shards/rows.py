@@ -15,7 +15,6 @@ from ...designs import Design
 from ...designs.far_columns import FAR
 from ...designs.row_blocks import stacked
 from ...losses import Loss
-from ...losses.jensen_groups import RowGroup
 from ...penalties import Penalty
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..interfaces import Free, ProblemParts, Rows
@@ -61,6 +60,8 @@ class RowsInShards(Rows):
     name: str = ""
     in_memory = False
     n_weighty = attribute_of_part("targets.n_weighted")
+    row_groups = attribute_of_part("targets.row_groups")
+    null_gradient = attribute_of_part("design.gradient")
 
     @property
     def n_samples(self) -> int:
@@ -96,10 +97,6 @@ class RowsInShards(Rows):
         return NullModel(point, sums.objective, sums.rounding, unit, scale, sums.lower)
 
     @property
-    def null_gradient(self) -> Array:
-        return self.design.gradient
-
-    @property
     def null_slope(self) -> float:
         """The derivative of the mean loss in the intercept at the best constant."""
         return self.null_sums.slope_of_dual
@@ -115,10 +112,6 @@ class RowsInShards(Rows):
     def squares(self) -> Array:
         squares = self.design.squares
         return np.append(squares, 1.0) if self.fit_intercept else squares
-
-    @property
-    def row_groups(self) -> list[RowGroup]:
-        return self.targets.row_groups
 
     @property
     def mean_rows(self) -> list[tuple[Array, Array]]:
