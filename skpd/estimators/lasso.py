@@ -1,20 +1,19 @@
 """The lasso with the objective of scikit-learn, for one alpha and with cross-validation."""
 
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import Interval, StrOptions
+from .._compat import StrOptions
 from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerFeature, PerRow
 from ..certificates import Certificate
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
 from .base import PrimalDualEstimator
-from .parameters import FitParameters, WithOptions, declared
+from .parameters import FitParameters, FitsWithoutPenalty, WithOptions, declared
 from .regressor import PrimalDualRegressor
 
 SOLVERS = [StrOptions({"auto", "cd", "approx"})]
@@ -121,12 +120,10 @@ class LassoAttributes(PrimalDualEstimator):
         return arrays
 
 
-class LassoLike(LassoAttributes, PrimalDualRegressor):
+class LassoLike(FitsWithoutPenalty, LassoAttributes, PrimalDualRegressor):
     """Base class of least squares with penalised coefficients, for each of several targets."""
 
     _takes_outputs: ClassVar[bool] = True
-    _fits_alpha_0: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, np.inf, closed="left")]}
 
     def fit(  # type: ignore[override]
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, check_input: bool = True,
