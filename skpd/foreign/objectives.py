@@ -58,6 +58,7 @@ from .outputs import (
     has_intercept,
     multi_task,
     of_classes,
+    require_known,
     ties_outputs,
 )
 from .survival import COX
@@ -338,12 +339,8 @@ def by_hand(
     """The fits of any estimator with coef_ and intercept_ for an objective that the user gives."""
     if ties_outputs(loss, penalty):
         return [by_hand_of_outputs(estimator, data, loss, penalty, alpha, fit_intercept)]
-    if isinstance(loss, str) and loss not in LOSSES:
-        known = sorted({*LOSSES, *COUPLED_LOSSES})
-        raise ValueError(f"loss must be a Loss or one of {known}, got {loss!r}.")
-    if isinstance(penalty, str) and penalty not in PENALTIES:
-        known = sorted({*PENALTIES, *OUTPUT_PENALTIES})
-        raise ValueError(f"penalty must be a Penalty or one of {known}, got {penalty!r}.")
+    require_known("loss", loss, {*LOSSES, *COUPLED_LOSSES})
+    require_known("penalty", penalty, {*PENALTIES, *OUTPUT_PENALTIES})
     loss = cast(Loss, chosen("loss", loss, LOSSES))
     penalty = cast(Penalty, chosen("penalty", penalty, PENALTIES))
     free = has_intercept(estimator, fit_intercept)

@@ -1,6 +1,6 @@
 """The objectives of estimators of several outputs or classes, as problems of all outputs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 from sklearn import linear_model
@@ -116,6 +116,13 @@ def ties_outputs(loss: str | Loss, penalty: str | Penalty) -> bool:
     return coupled or (isinstance(penalty, str) and penalty in {*OUTPUT_PENALTIES} - ALONE)
 
 
+def require_known(parameter: str, value: object, names: Collection[str], where: str = "") -> None:
+    """Raise a ValueError for a name of a loss or penalty that is none of the given ones."""
+    if isinstance(value, str) and value not in names:
+        kind, known = parameter.capitalize(), sorted(names)
+        raise ValueError(f"{parameter} must be a {kind} or one of {known}{where}, got {value!r}.")
+
+
 def has_intercept(estimator: BaseEstimator, fit_intercept: bool | None) -> bool:
     """Whether the intercept is free: as given, or by the attributes of the estimator."""
     if fit_intercept is not None:
@@ -141,16 +148,11 @@ def by_hand_of_outputs(
     n_features, n_outputs = data.X.shape[1], Y.shape[1]
     if isinstance(loss, str):
         names = {**OUTPUT_LOSSES, **COUPLED_LOSSES}
-        if loss not in names:
-            raise ValueError(f"loss must be a Loss or one of {sorted(names)}, got {loss!r}.")
+        require_known("loss", loss, names)
         loss = names[loss](n_outputs)
     if not takes_classes:
         loss = checked_loss(loss, n_outputs)
-    if isinstance(penalty, str) and penalty not in OUTPUT_PENALTIES:
-        raise ValueError(
-            f"penalty must be a Penalty or one of {sorted(OUTPUT_PENALTIES)} beside this loss, "
-            f"got {penalty!r}."
-        )
+    require_known("penalty", penalty, OUTPUT_PENALTIES, " beside this loss")
     penalty = output_penalty(penalty, 1.0, n_features, n_outputs)
     free = has_intercept(estimator, fit_intercept)
     return _joint(estimator, data, Y, loss, penalty, lambda total: alpha, free=free)
