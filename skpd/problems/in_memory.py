@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices, Numbers
-from ..certificates import dual_estimate
 from ..certificates.interface import DualPoint
 from ..designs import Design, DualProducts, DualProductsOfPath, WeightedGram
 from ..designs.outputs_gram import OutputsGram
@@ -26,7 +25,7 @@ from .interfaces import Free, ProblemParts, Rows
 from .null_model import NullModel, null_model
 from .pinned_rows import intervals_of_pinned_rows
 from .prediction_intervals import prediction_intervals
-from .problem import Problem
+from .problem import Problem, gap_between
 from .regularisation import Regularisation
 from .robust_points import FreeWithRadius
 from .solution import Point
@@ -295,12 +294,10 @@ class RowsInMemory(Rows):
         gradient = self.null_gradient if at_null else self.design.rmatvec(self.weights * theta)
         z = self.design.matvec(np.ascontiguousarray(point.coef))
         z = z + self.spread(point.intercept) if self.fit_intercept else z
-        upper = float(np.sum(self.weights * self.loss.value(self.y, z)))
-        upper += problem.alpha * problem.penalty.value(point.coef)
+        loss = float(np.sum(self.weights * self.loss.value(self.y, z)))
         value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
         slope = kernels.dot(self.weights, theta)
-        value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
-        return upper - dual_estimate(problem, value, gradient, upper)
+        return gap_between(problem, point.coef, loss, value, gradient, slope)
 
     def sum_of_means(self, problem: ProblemParts, coef: Array, free: Numbers) -> float | None:
         if self.of_outputs or self.loss.weights_of_means(self.y[:0], np.empty(0)) is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, cast
 import numpy as np
 
 from .._typing import Array, Indices, Mask, Numbers
+from ..certificates.bounds import dual_estimate
 from ..certificates.interface import DualPoint, DualVector, Interval
 from ..certificates.relative_gaps import bound_on_constants
 from ..certificates.rigorous import rigorous_primal
@@ -376,3 +377,12 @@ class Problem(ProblemParts):
             of_both = cast(ConstrainedPoint, point)
             return of_both.with_rows(self.free.balanced(self, of_both.inner, None))
         return self.free.balanced(self, point, near)
+
+
+def gap_between(
+    problem: ProblemParts, coef: Array, loss: float, value: float, gradient: Array, slope: float
+) -> float:
+    """An estimate of the gap of coefficients with a mean loss and of a dual point with a value."""
+    upper = loss + problem.alpha * problem.penalty.value(coef)
+    value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
+    return upper - dual_estimate(problem, value, gradient, upper)

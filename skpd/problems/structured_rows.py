@@ -24,7 +24,6 @@ import numpy as np
 from .. import kernels
 from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
-from ..certificates import dual_estimate
 from ..certificates.interface import DualPoint, Sum
 from ..designs import Design, WeightedGram
 from ..designs.sampling import uniform_by_index
@@ -32,7 +31,7 @@ from ..losses.structured import StructuredDual, StructuredLoss
 from ..penalties import Penalty
 from .interfaces import MARGIN, Free, ProblemParts, Rows
 from .null_model import NullModel
-from .problem import Problem
+from .problem import Problem, gap_between
 from .regularisation import Regularisation
 from .solution import Point
 from .structured_points import FreeConstant, StructuredPoint
@@ -210,11 +209,9 @@ class RowsOfScores(Rows):
         combination, gradient = point.dual_coef, self.null_gradient
         if combination is not self.null_point.dual_coef:
             gradient = self.design.rmatvec(self.loss.weights * combination.theta)
-        upper = self.loss.value(self.scores(point.coef, point.intercept))[0]
-        upper += problem.alpha * problem.penalty.value(point.coef)
+        loss = self.loss.value(self.scores(point.coef, point.intercept))[0]
         value = combination.value(1.0)[0]
-        value -= problem.free.likely_cost(gradient, 0.0, problem.alpha, upper)
-        return upper - dual_estimate(problem, value, gradient, upper)
+        return gap_between(problem, point.coef, loss, value, gradient, 0.0)
 
     def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         distances = self.distances_of_columns

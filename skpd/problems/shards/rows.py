@@ -10,7 +10,6 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._immutable_base import attribute_of_part
 from ..._typing import Array, Numbers
-from ...certificates import dual_estimate
 from ...designs import Design
 from ...designs.far_columns import FAR
 from ...designs.row_blocks import stacked
@@ -19,7 +18,7 @@ from ...penalties import Penalty
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..interfaces import Free, ProblemParts, Rows
 from ..null_model import NullModel, scale_of
-from ..problem import Problem
+from ..problem import Problem, gap_between
 from ..solution import Point
 from .balance import SharedFreeDirections
 from .bounds import keep_gradient, keep_repaired, point_sums
@@ -205,14 +204,11 @@ class RowsInShards(Rows):
         dual = self.feasible_point(problem, point.dual_coef)
         if dual is None:
             return inf
-        upper = self.mean_loss(problem, point.coef, point.intercept, inf)
-        upper += problem.alpha * problem.penalty.value(point.coef)
+        loss = self.mean_loss(problem, point.coef, point.intercept, inf)
         gradient, _ = dual.products(False)
         slope = dual.sums_without_products()[0][0]
-        value = dual.value(1.0)[0] - problem.free.likely_cost(
-            gradient, slope, problem.alpha, upper
-        )
-        return upper - dual_estimate(problem, value, gradient, upper)
+        value = dual.value(1.0)[0]
+        return gap_between(problem, point.coef, loss, value, gradient, slope)
 
     def dual_point_of(self, coef: Array, intercept: Numbers) -> RemoteVector:
         owner = self.shards.new_key()
