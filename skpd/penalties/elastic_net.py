@@ -72,13 +72,11 @@ class SquaredL2(SeparablePenalty):
     terms = (0.0, 1.0, -inf, inf)
     is_quadratic = True
     largest_alpha = Penalty.largest_alpha  # nan, as no alpha is large enough
+    bounded_conjugate = Penalty.bounded_conjugate  # the conjugate itself
     symmetric = True
 
     def conjugate(self, v: Array, alpha: float) -> float:
         return _half_square(kernels.euclidean_norm(v), alpha)
-
-    def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
-        return self.conjugate(v, alpha)
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         return 1.0, None, 0.0
