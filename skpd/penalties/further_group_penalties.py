@@ -44,18 +44,6 @@ class _Tabular(_Partitioned):
         table[partition.places] = w[partition.order]
         return table
 
-    def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._for_length_of(w)
-        steps = np.broadcast_to(bound.partition.per_group(step), bound.partition.n_groups)
-        x = np.empty(len(w))
-        rows = bound._prox_of_rows(bound._table(w), steps)
-        x[bound.partition.order] = rows[bound.partition.places]
-        return x
-
-    def _prox_of_rows(self, table: Array, steps: Array) -> Array:
-        """The prox of the penalty of each row, with a step for each."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True, eq=False)
 class GroupLInf(_Tabular, _Weighted, Norm):
@@ -141,8 +129,11 @@ class GroupL1Squared(_Square):
     def value(self, w: Array) -> float:
         return float(np.sum(np.sum(np.abs(self._for_length_of(w)._table(w)), axis=1) ** 2))
 
-    def _prox_of_rows(self, table: Array, steps: Array) -> Array:
-        return soft_threshold(table, _threshold_of_square(np.abs(table), steps)[:, np.newaxis])
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._for_length_of(w)
+        steps = np.broadcast_to(bound.partition.per_group(step), bound.partition.n_groups)
+        thresholds = _threshold_of_square(np.abs(bound._table(w)), steps)
+        return soft_threshold(w, thresholds[bound.labels])
 
     def _dual_size(self, v: Array) -> float:
         largest = np.max(np.abs(self._for_length_of(v)._table(v)), axis=1, initial=0.0)
