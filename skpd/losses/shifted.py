@@ -87,12 +87,13 @@ class Shifted(Loss):
     is_log_likelihood = attribute_of_part("inner.is_log_likelihood")
     has_decisions = attribute_of_part("inner.has_decisions")
     has_cones = attribute_of_part("inner.has_cones")
-    require_targets = attribute_of_part("inner.require_targets")
-    distant_constant = attribute_of_part("inner.distant_constant")
 
     @property
     def evaluator(self) -> "ShiftedEvaluator":
         return ShiftedEvaluator(self.inner.evaluator)
+
+    def require_targets(self, min_target: float) -> None:
+        self.inner.require_targets(min_target)
 
     def targets_of(self, y: Array) -> Array:
         return np.ascontiguousarray(y[:, 0])
@@ -177,6 +178,9 @@ class Shifted(Loss):
     def best_constant(self, y: Array, weights: Array) -> float:
         y, offset = _columns(y)
         return self.inner.constant_with_offsets(y, weights, offset)
+
+    def distant_constant(self, best: Numbers) -> Numbers:
+        return self.inner.distant_constant(best)
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         y, offset = _columns(y)

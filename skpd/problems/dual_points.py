@@ -134,7 +134,8 @@ class BalancedPoint(DualPoint):
         of_columns = zip(sums[n_others:], balanced.tolist(), strict=True)
         return [NOTHING] * n_others + [NOTHING if done else value for value, done in of_columns]
 
-    errors_by_precision = attribute_of_part("_point.errors_by_precision")
+    def errors_by_precision(self) -> Array | float:
+        return self._point.errors_by_precision()
 
     def largest_scale(self) -> float:
         return min(self._point.largest_scale(), self._endpoint.largest_scale())

@@ -49,7 +49,6 @@ class RowsOfOutputs(RowsInMemory):
     keeps_predictions = False
     of_outputs = True
     n_outputs = attribute_of_part("design.n_outputs")
-    rows_of = attribute_of_part("design.rows_of")
 
     @property
     def intercept_shape(self) -> tuple[int, ...]:
@@ -88,6 +87,9 @@ class RowsOfOutputs(RowsInMemory):
             weights=weights * (total / float(np.sum(weights))), total_weight=float(len(rows)),
             original=None,
         )  # fmt: skip
+
+    def rows_of(self, samples: Indices) -> Indices:
+        return self.design.rows_of(samples)
 
     def by_columns(self, penalty: Penalty) -> Self:
         if self.loss.linear_tails or not penalty.structure.is_block_separable:

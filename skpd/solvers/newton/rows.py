@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._immutable_base import attribute_of_part
 from ..._typing import Array, Indices
 from ...kernels import dot
 from ...problems import Problem
@@ -168,10 +167,18 @@ class ShrunkRows(RowSide):
         linear = self.coef_linear if columns is None else self.coef_linear[columns]
         return coef + linear, slope + self.slope_linear
 
-    curvature = attribute_of_part("rows.curvature")
-    n_curved = attribute_of_part("rows.n_curved")
-    may_hold = attribute_of_part("rows.may_hold")
-    cost = attribute_of_part("rows.cost")
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+        return self.rows.curvature(columns, scale, ridge, again)
+
+    @property
+    def n_curved(self) -> int:
+        return self.rows.n_curved
+
+    def may_hold(self, n_columns: int) -> bool:
+        return self.rows.may_hold(n_columns)
+
+    def cost(self, n_columns: int) -> float:
+        return self.rows.cost(n_columns)
 
     def go_along(self, direction: Array) -> None:
         self._before, self._along = self.moved, direction
