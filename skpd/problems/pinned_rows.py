@@ -11,7 +11,9 @@ and every row x ::
     x.d = (x K) (A d) + (x - x K A) d,    |x.d| <= |x K| t + |x - x K A| b
 
 with K the inverse of A up to rounding, which the second term covers. This holds for any choice of
-A. Where the optimum is degenerate, the smallest t are large, and the intervals wide.
+A. Where the optimum is degenerate, the smallest t are large, and the intervals wide. With units in
+place of x this bounds the |d_j|, and so |x.d| for all rows by one product with |X|, which decides
+nearly all rows of sparse data. Other rows are bounded one by one if that takes little time.
 """
 
 from collections.abc import Callable
