@@ -68,15 +68,10 @@ def intervals_of_pinned_rows(
     coef, free = model
     (lower, upper), (z, error) = intervals, problem.predictions(coef, free)
     certain = shrunk(z, error)
-    reach = np.max(np.abs(of_coefficients - coef[:, np.newaxis]), axis=1) * ROUNDED
-    columns = np.flatnonzero(~(reach <= share * float(np.max(np.abs(coef), initial=0.0))))
-    size = len(columns) + bool(problem.fit_intercept)
+    columns, bounds, small = _unknowns(problem, model, of_coefficients, share)
+    size = len(bounds)
     if not 0 < size <= LARGEST_BLOCK:
         return lower, upper, certain
-    lowest, highest = problem.free_intervals(problem.null_objective)[0]
-    bounds = reach[columns]
-    if problem.fit_intercept:
-        bounds = np.append(bounds, max(highest - float(free), float(free) - lowest) * ROUNDED)
 
     def table(rows: Indices) -> Array:
         """The chosen columns of some rows, and ones for the intercept."""
@@ -87,9 +82,7 @@ def intervals_of_pinned_rows(
         """The products |X| of_columns, which bound those with differences of coefficients."""
         return problem.design.matrix.matvec_absolute(of_columns) * ROUNDED
 
-    is_small = np.ones(len(coef), dtype=bool)
-    is_small[columns] = False
-    error = error + products(np.where(is_small, reach, 0.0))
+    error = error + products(small)
     distances = np.maximum(upper - z, z - lower) + error
     with np.errstate(divide="ignore", over="ignore"):
         is_near = np.isfinite(distances) & (distances * share <= gap / problem.weights)
@@ -111,6 +104,21 @@ def intervals_of_pinned_rows(
         rows = unsure[first : first + n_at_once]
         half_widths[rows] = block.half_widths(table(rows)) + error[rows]
     return np.maximum(lower, z - half_widths), np.minimum(upper, z + half_widths), certain
+
+
+def _unknowns(
+    problem: ProblemParts, model: tuple[Array, Numbers], of_coefficients: Array, share: float
+) -> tuple[Indices, Array, Array]:
+    """The columns whose b_j is not small, bounds on the |d|, and the b_j of other columns."""
+    coef, free = model
+    reach = np.max(np.abs(of_coefficients - coef[:, np.newaxis]), axis=1) * ROUNDED
+    columns = np.flatnonzero(~(reach <= share * float(np.max(np.abs(coef), initial=0.0))))
+    bounds, small = reach[columns], reach.copy()
+    small[columns] = 0.0
+    if problem.fit_intercept:
+        lowest, highest = problem.free_intervals(problem.null_objective)[0]
+        bounds = np.append(bounds, max(highest - float(free), float(free) - lowest) * ROUNDED)
+    return columns, bounds, small
 
 
 def _of_single_rows(problem: ProblemParts, gap: float, theta: Array) -> tuple[Array, Array] | None:
