@@ -1,7 +1,5 @@
 """Certificates of models of least squares from second moments of the data (`Moments`)."""
 
-from itertools import repeat
-
 import numpy as np
 
 from .._floats import EPSILON
@@ -10,7 +8,7 @@ from ..certificates import Certificate, bound_below, relative_gap
 from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import ImpliedBounds
 from ..certificates.relative_gaps import reference_of
-from ..certificates.row_bounds import RowBounds, row_bounds
+from ..certificates.row_bounds import row_bounds
 from ..penalties.implied_intervals import Slopes
 from .problem import Problem
 
@@ -45,6 +43,7 @@ class Moments:
         self.norms = np.sqrt(np.diagonal(self.matrix)) + TINY**2
         # a relative bound on the errors of M, of M u and of a sum over u, at least twice these
         self.rounding = (problem.n_samples + len(gram) + 8) * EPSILON
+        self.row_bounds = row_bounds(problem, 0.0, None, None)  # the same for every gap
         self.in_range = bool(np.max(self.norms) < 1.0 / TINY and np.min(h[h > 0.0]) > TINY)
 
     def certificates(self, alphas: list[float], models: Array) -> list[Certificate]:
@@ -63,13 +62,11 @@ class Moments:
         values = sums[:, -1] - losses - errors * (sizes + norms[-1])
         numbers = alphas, largest.tolist(), values.tolist()
         vectors = models[:, :d], -sums[:, :d], np.multiply.outer(errors, norms[:d])
-        of_rows = repeat(row_bounds(problem, 0.0, None, None))  # the same for every gap
-        return list(map(self._certificate, *numbers, *vectors, of_rows))
+        return list(map(self._certificate, *numbers, *vectors))
 
     def _certificate(
-        self, alpha: float, loss: float, value: float, w: Array, v: Array, error: Array,
-        of_rows: RowBounds,
-    ) -> Certificate:  # fmt: skip
+        self, alpha: float, loss: float, value: float, w: Array, v: Array, error: Array
+    ) -> Certificate:
         problem, penalty, shape = self.problem, self.problem.penalty, self.problem.table_shape
         primal = (loss + alpha * float(penalty.value(w))) * (1.0 + ROUNDING)
         upper = min(primal, problem.null_objective) * (1.0 + ROUNDING)
@@ -83,5 +80,5 @@ class Moments:
             primal, dual, gap, relative_gap(problem, primal, dual), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",
             ImpliedBounds(penalty, slopes, gap - lost, radius, distances, shape), shape,
-            of_rows, reference=reference_of(problem, dual),
+            self.row_bounds, reference=reference_of(problem, dual),
         )  # fmt: skip
