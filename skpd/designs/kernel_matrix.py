@@ -16,7 +16,8 @@ from .design import Design
 # The number of columns of K multiplied at a time: few, so that sums have small rounding errors,
 # and enough for a product to run at the speed of the memory.
 BLOCK = 256
-KEPT = 4  # products that are kept
+# The products that are kept: plain and precise ones of a model and of a dual point
+KEPT = 4
 # The number of pivots chosen at a time: larger blocks make products faster, smaller ones choose
 # better pivots.
 PIVOTS = 64
@@ -130,6 +131,8 @@ class KernelMatrix:
             product = self._design.matvec_compensated(np.ascontiguousarray(x), 0.0)
         else:
             product = self._plain_product(x)
+        for part in product:  # which several callers have
+            part.flags.writeable = False
         self._products = (*self._products[1 - KEPT :], (x.copy(), precise, product))
         return product
 

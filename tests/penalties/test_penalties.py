@@ -210,22 +210,28 @@ def test_a_square_that_overflows_is_infinite():
     assert R.SquaredGroupL2(groups=2).for_n_features(4).value(np.full(4, 1e200)) == np.inf
 
 
+def level_of(sizes, radius):
+    """The level t with sum_j max(s_j - t, 0) = radius, by SciPy."""
+
+    def excess(level):
+        return np.sum(np.maximum(sizes - level, 0.0)) - radius
+
+    largest = np.max(sizes)
+    if radius <= 1e-15 * largest or excess(0.0) <= 0.0:
+        return largest if radius <= 1e-15 * largest else 0.0
+    return brentq(excess, 0.0, largest, xtol=1e-16 * largest, rtol=1e-14)
+
+
 @pytest.mark.parametrize("size", [1e-150, 1e-3, 1.0, 1e150])
 @pytest.mark.parametrize("share", [1e-17, 1e-3, 0.3, 2.0])
-def test_prox_of_largest_entries_solves_its_equation(share, size, rng):
-    """Entries are clipped at the level t with sum_j max(|v_j| - t, 0) = radius, found by SciPy."""
+def test_prox_of_largest_entries_clips_at_a_level(share, size, rng):
     labels, weights = np.array([1, 0, 2, 1, 1, 0, 1, 2, 0]), np.array([0.7, 0.0, 1.9])
     v = size * rng.normal(size=9)
     v[[0, 3]] = v[0]  # two entries that are equal
     step = share * float(np.max(np.abs(v)))
     z = R.GroupLInf(labels, weights=weights).prox(v, step)
     for group, weight in zip((1, 0, 2), weights, strict=True):  # in order of appearance
-        entries, radius = np.abs(v[labels == group]), step * weight
-        level = np.max(entries)
-        if np.sum(entries) <= radius:
-            level = 0.0
-        elif radius > 1e-15 * level:
-            excess = lambda t: np.sum(np.maximum(entries - t, 0.0)) - radius  # noqa: B023, E731
-            level = brentq(excess, 0.0, level, xtol=1e-16 * level, rtol=1e-14)
-        expected = np.clip(v[labels == group], -level, level)
-        np.testing.assert_allclose(z[labels == group], expected, rtol=1e-12, atol=1e-13 * size)
+        of_group = labels == group
+        level = level_of(np.abs(v[of_group]), step * weight)
+        expected = np.clip(v[of_group], -level, level)
+        assert_allclose(z[of_group], expected, rtol=1e-12, atol=1e-13 * size)

@@ -46,8 +46,13 @@ def intervals(problem, tol):
 @pytest.mark.parametrize("tol", [1e-2, 1e-5, 1e-9])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("levels", [2, 3, 0])
-def test_all_optima_are_within(levels, fit_intercept, tol, rng, monkeypatch):
-    """With few levels of the features there are many optima; HiGHS looks for the furthest."""
+@pytest.mark.parametrize("work", [0, 50])
+def test_all_optima_are_within(work, levels, fit_intercept, tol, rng, monkeypatch):
+    """With few levels of the features there are many optima; HiGHS looks for the furthest.
+
+    Without work, rows are bounded by the products of |X| alone.
+    """
+    monkeypatch.setattr("skpd.problems.pinned_rows.LARGEST_WORK", work)
     monkeypatch.setattr("skpd.problems.pinned_rows.LARGEST_SHARE", 1.0)
     n_pinned = 0
     for _ in range(6):

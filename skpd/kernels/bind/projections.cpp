@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,25 @@ void bind_projections(nb::module_& m) {
             return as_numpy(std::move(out));
         },
         "point"_a, "radius"_a, "Returns the projection of point (n) onto {||x||_1 <= radius}.");
+    m.def(
+        "prox_of_largest_entries",
+        [](In x, Indices order, Indices starts, In radii) {
+            const std::size_t n_groups = radii.shape(0);
+            require_starts(starts, n_groups, order.shape(0));
+            require_within(order, x.shape(0), "order must hold indices of x");
+            std::vector<double> out(x.shape(0)), group, work;
+            const std::int64_t* index = order.data();
+            for (std::size_t g = 0; g < n_groups; ++g) {
+                const std::int64_t first = starts.data()[g], end = starts.data()[g + 1];
+                group.resize(end - first);
+                for (std::int64_t a = first; a < end; ++a) group[a - first] = x.data()[index[a]];
+                prox_of_largest(group.data(), group.size(), radii.data()[g], work);
+                for (std::int64_t a = first; a < end; ++a) out[index[a]] = group[a - first];
+            }
+            return as_numpy(std::move(out));
+        },
+        "x"_a, "order"_a, "starts"_a, "radii"_a,
+        "Returns argmin over z of ||z - x||^2 / 2 + sum_g radii_g max_j |z_gj| over groups of order; x (n).");
     m.def(
         "prox_total_variation",
         [](In y, double weight) { return as_numpy(prox_total_variation(y.data(), weight, y.shape(0))); }, "y"_a,

@@ -112,25 +112,6 @@ void bind_vectors(nb::module_& m) {
     m.def("euclidean_norm", [](In x) { return euclidean_norm(x.data(), x.shape(0)); }, "x"_a,
           "Returns ||x||_2 for x (n), which neither underflows nor overflows on the way.");
     m.def(
-        "prox_of_largest_entries",
-        [](In x, Indices order, Indices starts, In radii) {
-            const std::size_t n_groups = radii.shape(0);
-            require_starts(starts, n_groups, order.shape(0));
-            require_within(order, x.shape(0), "order must hold indices of x");
-            std::vector<double> out(x.shape(0)), group, work;
-            const std::int64_t* index = order.data();
-            for (std::size_t g = 0; g < n_groups; ++g) {
-                const std::int64_t first = starts.data()[g], end = starts.data()[g + 1];
-                group.resize(end - first);
-                for (std::int64_t a = first; a < end; ++a) group[a - first] = x.data()[index[a]];
-                prox_of_largest(group.data(), group.size(), radii.data()[g], work);
-                for (std::int64_t a = first; a < end; ++a) out[index[a]] = group[a - first];
-            }
-            return as_numpy(std::move(out));
-        },
-        "x"_a, "order"_a, "starts"_a, "radii"_a,
-        "Returns argmin over z of ||z - x||^2 / 2 + sum_g radii_g max_j |z_gj| over groups of order; x (n).");
-    m.def(
         "group_norms",
         [](In x, Indices order, Indices starts) {
             const std::size_t n_groups = std::max<std::size_t>(starts.shape(0), 1) - 1;

@@ -74,6 +74,15 @@ struct L1Epigraph {
     }
 };
 
+// The minimiser of ||x - v||^2 / 2 + radius max_j |x_j|: v clipped at the level t >= 0 with
+// sum_j max(|v_j| - t, 0) = radius, or 0 inside the l1 ball of that radius. v (n), which becomes x.
+inline void prox_of_largest(double* v, std::size_t n, double radius, std::vector<double>& work) {
+    const double norm = l1_norm(v, n);
+    if (radius == 0.0 || !std::isfinite(norm)) return;
+    const double level = norm > radius ? soft_threshold_root(v, n, radius, 0.0, work) : 0.0;
+    for (std::size_t j = 0; j < n; ++j) v[j] = std::clamp(v[j], -level, level);
+}
+
 struct L2Epigraph {
     // w = factor x and lam, which depend on x through its norm only; returns (factor, lam).
     static std::pair<double, double> scales(double norm, double s, double aperture) {

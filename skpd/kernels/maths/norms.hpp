@@ -7,8 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <vector>
 
 #include "data/compensated.hpp"
@@ -86,24 +84,6 @@ SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double to
         tau = next;
     }
     return tau;
-}
-
-// The minimiser of ||x - v||^2 / 2 + radius max_j |x_j|: v clipped at the level t >= 0 with
-// sum_j max(|v_j| - t, 0) = radius, or 0 inside the l1 ball of that radius. v (n), which becomes x; work has its sizes.
-inline void prox_of_largest(double* v, std::size_t n, double radius, std::vector<double>& work) {
-    work.resize(n);
-    for (std::size_t j = 0; j < n; ++j) work[j] = std::fabs(v[j]);
-    const double total = std::accumulate(work.begin(), work.end(), 0.0);
-    if (!std::isfinite(total)) return;
-    std::sort(work.begin(), work.end(), std::greater<>());
-    double level = 0.0, sum = 0.0;
-    for (std::size_t k = 0; k < n && total > radius; ++k) {
-        sum += work[k];
-        const double next = (sum - radius) / static_cast<double>(k + 1);
-        if (k > 0 && work[k] <= next) break;
-        level = std::max(next, 0.0);
-    }
-    for (std::size_t j = 0; j < n; ++j) v[j] = clip(v[j], -level, level);
 }
 
 // sign(v) max(|v| - tau, 0)
