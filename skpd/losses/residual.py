@@ -98,7 +98,9 @@ class ResidualLoss(ScalarLoss):
         used = y[weights > 0.0]
         ends = np.array([np.min(used), np.max(used)])  # the minimiser is between them
         root = root_of_slope(
-            lambda points: np.array([weights @ self._phi_derivative(b - y) for b in points]), ends
+            lambda points: np.array([weights @ self._phi_derivative(b - y) for b in points]),
+            ends,
+            n_parts=2,
         )
         return min(root, float(ends[1]))
 
