@@ -1,6 +1,7 @@
 """Losses and penalties that have a name, and the parameters that belong to the names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from inspect import signature
 from typing import Literal, TypeVar
 
@@ -87,6 +88,11 @@ PENALTIES: dict[str, Callable[..., Penalty]] = {
 }
 
 
+@cache
+def _parameters_of(kind: Callable[..., Named]) -> Collection[str]:
+    return signature(kind).parameters
+
+
 def chosen(
     kind: str, value: str | Named, table: Mapping[str, Callable[..., Named]],
     **parameters: Groups | float,
@@ -114,10 +120,10 @@ def chosen(
         parameters of its own; if one that the name needs is missing; or if a class is given.
     """
     values = {key: each for key, each in parameters.items() if each is not None}
-    wanted = signature(table[value]).parameters if isinstance(value, str) else {}
+    wanted = _parameters_of(table[value]) if isinstance(value, str) else {}
     for key, parameter in values.items():
         if key not in wanted:
-            users = [name for name in sorted(table) if key in signature(table[name]).parameters]
+            users = [name for name in sorted(table) if key in _parameters_of(table[name])]
             raise ValueError(
                 f"{key} belongs to {kind}={' or '.join(map(repr, users))}, got {key}="
                 f"{parameter!r} with {kind}={value!r}."

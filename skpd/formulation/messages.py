@@ -13,7 +13,7 @@ from .._typing import Indices
 from .._warn import warn
 from ..certificates import Certificate
 from ..problems import Problem, Solution
-from .separation import MOST_NAMES, separating_features
+from .separation import MOST_NAMES
 
 SMALLER = 0.1  # the ratio of an alpha to try to the one from which on 0 is optimal
 # the share of the objective of the best constant above which a model is no better: unpenalised
@@ -98,11 +98,9 @@ def warn_of_gap(
 
 
 def warn_of_separation(
-    description: Description, problems: Sequence[Problem], solutions: Sequence[Solution],
-    labels: list[str] | None,
-) -> bool:  # fmt: skip
-    """Warn of unpenalised features without optimal coefficients; whether there are any."""
-    separated = list(map(separating_features, problems, solutions))
+    description: Description, separated: Sequence[list[Indices]], labels: list[str] | None
+) -> None:
+    """Warn of unpenalised features without optimal coefficients, in sets for each problem."""
     for label, sets in zip(labels or [""], separated, strict=True):
         if sets:
             features = "; ".join(description.names_of(features) for features in sets)
@@ -114,7 +112,6 @@ def warn_of_separation(
                 "are all of one class, or whose counts are all 0, may be joined with another.",
                 ConvergenceWarning,
             )
-    return any(separated)
 
 
 def _shortfall(certificate: Certificate, tol: float) -> str:

@@ -11,7 +11,7 @@ from .. import kernels
 from .._compat import available_if
 from .._floats import EPSILON
 from .._typing import Array, Mask, Numbers
-from .base import FreeFeatures, Penalty, Structure, cached_attribute
+from .base import NO_FEATURES, FreeFeatures, Penalty, Structure, cached_attribute
 from .cones import PenaltyCones
 from .implied_intervals import Slopes, intervals_of_terms, zeros_of_terms
 from .smooth_directions import SmoothDirections, of_coordinates
@@ -70,6 +70,8 @@ class SeparablePenalty(Penalty):
 
     @cached_attribute
     def free_features(self) -> FreeFeatures:
+        if not np.any(self._is_free):
+            return NO_FEATURES
         _, _, *bounds = self.terms
         free = np.flatnonzero(np.broadcast_to(self._is_free, self.n_features))
         lower, upper = (np.broadcast_to(bound, self.n_features)[free] for bound in bounds)

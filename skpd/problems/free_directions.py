@@ -95,6 +95,8 @@ class FreeDirections(Free):
     def _ends(self) -> tuple[Array, Array]:
         """The bounds on the free coefficients, which are 0 for those that are left out."""
         _, lower, upper = self.penalty.free_features
+        if not len(lower):
+            return lower, upper
         fixed = np.isin(self.columns, self.left_out)
         return np.where(fixed, 0.0, lower), np.where(fixed, 0.0, upper)
 
