@@ -24,6 +24,7 @@ from ..formulation.solve_problems import map_in_threads
 from ..problems import Problem, Solution
 
 RISE = 0.01  # the change of the mean at an end, in its standard errors, that calls for a warning
+LEAST_RISE = 1e-9  # and as a share of its range, since standard errors may be rounding errors
 
 Fold = tuple[Indices, Indices]  # the samples to train on and those to test on
 # a number of folds, a splitter, or the folds themselves
@@ -256,7 +257,8 @@ def warn_of_end(
     if last == 0 or not at_end:
         return
     mean, errors = scores.mean(axis=0), scores.std(axis=0) / np.sqrt(len(scores))
-    if not abs(mean[index] - mean[abs(index - 1)]) > RISE * errors[index]:
+    change = abs(mean[index] - mean[abs(index - 1)])
+    if not change > max(RISE * errors[index], LEAST_RISE * np.ptp(mean)):
         return
     end, other = ("smallest", "smaller") if index else ("largest", "larger")
     advice = "Decrease eps." if of_number else f"Add {other} values to alphas."
