@@ -53,7 +53,7 @@ from .bounds import (
 )
 from .certificate import Certificate, DualBound
 from .digits import proven_digits
-from .relative_gaps import largest_gap, relative_gap
+from .relative_gaps import largest_gap, negligible, relative_gap
 from .several import Certificates
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "dual_bound",
     "dual_estimate",
     "largest_gap",
+    "negligible",
     "primal_objective",
     "proven_digits",
     "relative_gap",

@@ -88,6 +88,8 @@ class LossProperties:
         The largest relative error of the targets of a loss of residuals, which bounds include.
     is_compiled : bool
         Whether methods that update one row after the other are compiled for the loss.
+    has_newton_steps : bool
+        Whether the evaluator takes all Newton steps on a small table in one call.
 
     Examples
     --------
@@ -117,6 +119,7 @@ class LossProperties:
     has_offset: ClassVar[bool] = False
     has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
+    has_newton_steps: ClassVar[bool] = False
     n_outputs: int = 1
     target_error = 0.0
 

@@ -20,6 +20,7 @@ from .interior import (
 from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients, soft_impute
 from .low_rank.admm import alternating_multipliers
 from .low_rank.restarted_hybrid_gradient import pdprox_restarted_for_completion
+from .newton.on_small_table import is_small_table, newton_on_small_table
 from .newton.proximal_multipliers import proximal_multipliers
 from .proximal.restarted import pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
@@ -100,6 +101,11 @@ ENGINES: dict[str, Method] = {
     "multipliers": Method(
         "multipliers", proximal_multipliers, lambda p: p.penalty.structure.is_block_separable,
         "a penalty of single features or of groups",
+    ),
+    "multipliers on a small table": Method(
+        "multipliers", newton_on_small_table,
+        lambda p: has_single_values(p) and is_small_table(p),
+        "a small table, a smooth loss and a penalty of single features",
     ),
     "dual-descent": Method(
         "dual-descent", dual_descent, lambda p: p.loss.is_compiled and has_square(p.penalty),

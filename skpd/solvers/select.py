@@ -118,6 +118,12 @@ def _parts(problem: Problem, warm: bool) -> list[Attempt]:
     return [*trials, *_cones(problem, cost, again)]
 
 
+def _small_table(problem: Problem, warm: bool) -> list[Attempt]:
+    """Smooth losses of small tables: Newton steps in one call before other methods."""
+    first = Attempt("multipliers on a small table", "all Newton steps in one call")
+    return [first, *_parts(problem, True)]
+
+
 def _whole_penalty(problem: Problem, warm: bool) -> list[Attempt]:
     """Other penalties: what is faster for one of them, then cones or the hybrid gradient."""
     structure, cost = problem.penalty.structure, expected_cost(problem)
@@ -353,6 +359,7 @@ RULES = [
     Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
     Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
     Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
+    Rule(ENGINES["multipliers on a small table"].supports, _small_table, "calls take longer"),
     Rule(lambda p: p.penalty.structure.is_block_separable, _parts, "a working set of features"),
     Rule(lambda p: True, _whole_penalty, "a penalty of all features together"),
 ]  # fmt: skip
@@ -360,15 +367,14 @@ RULES = [
 
 def auto(context: SolverContext) -> None:
     """Run the methods that `select` returns one after the other until the problem is solved."""
-    monitor_of_caller, equivalent = context.monitor, centred_problem(context.problem)
+    equivalent = centred_problem(context.problem)
     if equivalent is not None:
         context = centred(context, *equivalent)
-    monitor = context.monitor
-    attempts = _cached(context.problem, context.start is not None)
+    monitor, attempts = context.monitor, _cached(context.problem, context.start is not None)
     for n_later, attempt in zip(range(len(attempts) - 1, -1, -1), attempts, strict=True):
         if context.is_over(monitor.n_iter):
             return
-        monitor_of_caller.method = attempt.name
+        monitor.method = attempt.name
         # a trial may have many cheap iterations: half of them are left to later methods
         max_iter = monitor.n_iter + (context.left + 1) // 2 if n_later else context.max_iter
         with suppress(np.linalg.LinAlgError):  # the next method is tried

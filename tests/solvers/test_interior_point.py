@@ -395,7 +395,8 @@ def test_the_order_of_the_methods(rng):
     last = ["multipliers", "hybrid-gradient"]
     assert names(Hinge(), L1()) == [*twice, *last]
     assert names(Hinge(), L1(), warm=True) == ["multipliers", *twice, *last]
-    assert names(Logistic(), L1()) == ["multipliers", *twice, *last]
+    in_one_call = ["multipliers", "multipliers"]  # that of small tables first
+    assert names(Logistic(), L1()) == [*in_one_call, *twice, *last]
     assert names(Logistic(), LInf()) == [*twice, "hybrid-gradient"]
     assert names(Hinge(), SquaredL2()) == ["dual-descent", *twice, *last]
 
@@ -456,7 +457,7 @@ def test_an_elastic_net_ball_takes_no_more_steps_than_others(loss, scale, rng):
         X = scale * rng.normal(size=(30, 6)) * 10.0 ** rng.integers(-4, 5, 6)
         y = np.where(X @ rng.normal(size=6) + rng.normal(size=30) > 0.0, 1.0, -1.0)
         found = reached(posed(X, y, loss, ElasticNetBall(0.7, 0.4), 1.0), tol=1e-7)
-        assert found.converged and found.n_iter <= 30
+        assert found.converged and found.n_iter <= 35  # 31 on some processors
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

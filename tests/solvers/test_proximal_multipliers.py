@@ -527,7 +527,9 @@ def test_what_a_path_tells_of_the_next_alpha(rng):
     first, start = first.in_workspace(), None
     for alpha in (0.2, 0.19, 0.185):
         problem = first.with_alpha(alpha)
-        found = solve(problem, tol=1e-10, max_iter=100, random_state=None, start=start)
+        found = solve(
+            problem, "multipliers", tol=1e-10, max_iter=100, random_state=None, start=start
+        )
         start = Point(found.coef, 0.0, found.dual_coef)
     solved = first.workspace.solved
     assert solved.alpha == 0.185 and solved.before.alpha == 0.19 and solved.before.before is None

@@ -1,21 +1,46 @@
 // The Python bindings of the losses (maths/losses.hpp, deviances.hpp and softmax.hpp have the formulas).
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "bind/arrays.hpp"
+#include "bind/matrix.hpp"
 #include "maths/deviances.hpp"
 #include "maths/losses.hpp"
 #include "maths/softmax.hpp"
+#include "methods/newton_on_table.hpp"
 
 using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
+
+// Binds all Newton steps on a small table, for a loss that has a curvature wherever it has a slope.
+template <class Loss>
+void bind_newton_steps(nb::class_<Loss>& bound) {
+    bound.def(
+        "newton_steps",
+        [](const Loss& loss, const Matrix& matrix, In y, In weights, const SeparableCoordinates& penalty,
+           std::tuple<double, double, double, double, double> goal, int max_steps, Out variables, Out derivative) {
+            const std::size_t n = matrix.n_rows(), d = matrix.n_columns(), m = variables.shape(0);
+            require(have_length(n, y, weights, derivative) && (m == d || m == d + 1) && penalty.n_penalised() == d,
+                    "y, weights, penalty, variables and derivative do not fit the matrix");
+            nb::gil_scoped_release release;
+            const TableWithOnes table{matrix.layout(), matrix.by_row(), n, d, m > d};
+            const auto [constant, tol, least, likely, accuracy] = goal;
+            return NewtonOnTable<Loss>(loss, table, y.data(), weights.data(), penalty,
+                                       {constant, tol, least, likely, accuracy}, variables.data(), derivative.data())
+                .minimise(max_steps);
+        },
+        "matrix"_a, "y"_a, "weights"_a, "penalty"_a, "goal"_a, "max_steps"_a, "variables"_a, "derivative"_a,
+        "Minimises over the variables (m), from their values, and writes the derivatives of the losses (n).\n\n"
+        "The goal has the members of NewtonGoal. Returns the number of steps.");
+}
 
 // Binds the functions of the loss as a smooth function of the predictions, which is the loss itself or its Moreau
 // envelope.
@@ -111,6 +136,7 @@ void bind_deviance(nb::module_& m, const char* name) {
         "Half the unit deviance of a Tweedie distribution with a log link.");
     deviance.def(nb::init<double>(), "power"_a);
     bind_loss(deviance);
+    bind_newton_steps(deviance);
     deviance.def("values", of_rows<Loss, &Loss::value>, "s"_a, "r"_a,
         "Returns s_i phi(r_i), or e^(a r_i) / a if s_i = 0; s and r (n).");
     deviance.def("derivatives", of_rows<Loss, &Loss::derivative>, "s"_a, "r"_a,
@@ -127,6 +153,7 @@ void bind_deviances(nb::module_& m) {
                                               "Half the unit deviance of the negative binomial with a log link.");
     binomial.def(nb::init<double>(), "k"_a);
     bind_loss(binomial);
+    bind_newton_steps(binomial);
 }
 
 }  // namespace
@@ -136,6 +163,7 @@ void bind_losses(nb::module_& m) {
         "The hinge losses have phi*(u) = u + curvature u^2 / 2 on [lower, 0].");
     hinge.def(nb::init<double, double>(), "lower"_a, "curvature"_a);
     bind_loss(hinge);
+    bind_newton_steps(hinge);
     nb::class_<GeneralizedHingeLoss> generalized(m, "GeneralizedHingeLoss",
         "The generalised hinge loss has phi*(u) = max(u, -1) on [-slope, 0].");
     generalized.def(nb::init<double>(), "slope"_a);
@@ -143,6 +171,7 @@ void bind_losses(nb::module_& m) {
     nb::class_<LogisticLoss> logistic(m, "LogisticLoss", "The logistic loss is phi(t) = log(1 + exp(-t)).");
     logistic.def(nb::init<>());
     bind_loss(logistic);
+    bind_newton_steps(logistic);
     logistic.def("values", [](const LogisticLoss&, In t) { return mapped(t, values<LogisticLoss>); }, "t"_a,
         "Returns phi(t_i) for t (n).");
     logistic.def("conjugates", [](const LogisticLoss&, In u) { return mapped(u, conjugates<LogisticLoss>); }, "u"_a,
@@ -151,6 +180,7 @@ void bind_losses(nb::module_& m) {
                                       "Losses of residuals: phi*(u) = tube |u| + curvature u^2 / 2.");
     residual.def(nb::init<double, double, double, double>(), "lower"_a, "upper"_a, "tube"_a, "curvature"_a);
     bind_loss(residual);
+    bind_newton_steps(residual);
     nb::class_<PiecewiseLinearLoss> linear(m, "PiecewiseLinearLoss",
         "The function phi is linear between breakpoints (m), where it has the values (m), with slopes (m + 1).");
     linear.def("__init__",

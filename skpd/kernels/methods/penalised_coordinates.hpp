@@ -33,6 +33,15 @@ struct SeparableTerm {
     bool is_smooth_at(double p) const { return p > lower && p < upper && (p != 0.0 || l1 == 0.0); }
     // R'(p)
     double derivative(double p) const { return l2 * p + (p > 0.0 ? l1 : p < 0.0 ? -l1 : 0.0); }
+    // sup of v x - R(x) over the x with R(x) <= upper
+    double conjugate(double v, double upper_value) const {
+        const double shrunk = v - clip(v, -l1, l1);
+        if (shrunk == 0.0) return 0.0;
+        double x = shrunk > 0.0 ? upper : lower;
+        if (l2 > 0.0) x = clip(shrunk / l2, lower, upper);
+        if (l1 > 0.0) x = clip(x, -upper_value / l1, upper_value / l1);
+        return v * x - rise(0.0, x);
+    }
     // Where a step between two points ends: at the first kink or bound that it would cross.
     double held(double from, double to) const {
         return clip(l1 > 0.0 && to * from < 0.0 ? 0.0 : to, lower, upper);

@@ -75,6 +75,13 @@ class MultiplierSettings:
     # coefficients keep their sign
     small_step: float = 1e-2
 
+    # Tables on which all steps are taken in one call: the most entries and features, with which
+    # the calls of Python take 0.1 to 0.5 of a fit otherwise
+    small_table: int = 100_000
+    small_features: int = 100
+    # The accuracy of their quadratic models: a step on a quadratic loss solves the problem
+    accuracy_on_small_tables: Accuracy = Accuracy(1e-9, 1e-3, 1e-3)
+
     # Newton steps
 
     # Accuracy of quadratic models: with a Gram matrix, where a step on a quadratic loss solves the

@@ -1,0 +1,189 @@
+// Proximal Newton steps on a small table X (n, d), all of them in one call:
+//
+//   minimise over w (d) and b    sum_i weights_i l(y_i, x_i.w + b) + R(w),
+//
+// with a loss that has a curvature wherever it has a slope. The variables (m) are w, followed by b if there is one. A
+// step minimises the penalised quadratic model at the variables, and a line search follows it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "data/products.hpp"
+#include "data/tall_gram.hpp"
+#include "methods/penalised_quadratic.hpp"
+#include "methods/quadratic.hpp"
+
+namespace skpd {
+
+// A table with a column of ones after its own if there is an intercept
+struct TableWithOnes {
+    const AnyLayout& layout;
+    bool by_row;
+    std::size_t n_rows, n_columns;
+    bool ones;
+
+    std::size_t n_variables() const { return n_columns + ones; }
+    // z <- [X 1] v; v (m), z (n)
+    void times(const double* v, double* z) const {
+        std::fill_n(z, n_rows, 0.0);
+        std::visit([&](const auto& x) { by_row ? gather<Identity>(x, v, z) : scatter<Identity>(x, v, z); }, layout);
+        if (ones) for (std::size_t i = 0; i < n_rows; ++i) z[i] += v[n_columns];
+    }
+    // g <- [X 1]'u; u (n), g (m)
+    void transposed(const double* u, double* g) const {
+        std::fill_n(g, n_columns, 0.0);
+        std::visit([&](const auto& x) { by_row ? scatter<Identity>(x, u, g) : gather<Identity>(x, u, g); }, layout);
+        if (ones) g[n_columns] = std::accumulate(u, u + n_rows, 0.0);
+    }
+    // H <- [X_W 1]' diag(h) [X_W 1] over the columns W; h (n), H (|W| + ones, |W| + ones)
+    void gram(const double* h, const std::vector<std::int64_t>& columns, double* H) const {
+        std::visit(
+            [&](const auto& x) {
+                if constexpr (is_dense<std::remove_cvref_t<decltype(x)>>)
+                    tall_gram(x, by_row, n_rows, h, columns.data(), columns.size(), ones, H, 1);
+                else skpd::gram(x, by_row, n_rows, n_columns, h, columns.data(), columns.size(), ones, H);
+            },
+            layout);
+    }
+};
+
+// The steps end at an estimated gap of at most max(least, tol min(constant - dual, 100 primal)), where the objective
+// value of the best constant is `constant`. An intercept is at most `likely` in size, where it is smaller. A model is
+// minimised to an accuracy that is a share of the largest violation of optimality.
+struct NewtonGoal {
+    double constant, tol, least, likely, accuracy;
+};
+
+template <class Loss>
+class NewtonOnTable {
+   public:
+    // y and weights (n), variables (m) and derivative (n), which are l'(y_i, z_i) at the end, are borrowed
+    NewtonOnTable(const Loss& loss, const TableWithOnes& table, const double* y, const double* weights,
+                  const SeparableCoordinates& penalty, const NewtonGoal& goal, double* variables, double* derivative)
+        : loss_{loss, std::numeric_limits<double>::infinity()}, table_(table), y_(y), weights_(weights),
+          penalty_(penalty), goal_(goal), w_(variables), derivative_(derivative), upper_(goal.constant),
+          z_(table.n_rows), along_(table.n_rows), before_(table.n_rows), slopes_(table.n_rows), h_(table.n_rows),
+          g_(table.n_variables()) {}
+
+    // Returns the number of steps.
+    int minimise(int max_steps) {
+        table_.times(w_, z_.data());
+        evaluate();
+        for (int step = 0;; ++step) {
+            table_.transposed(slopes_.data(), g_.data());
+            if (step == max_steps || solved() || !take()) return step;
+        }
+    }
+
+   private:
+    // The losses at z, with their derivatives
+    void evaluate() {
+        std::tie(loss_sum_, dual_sum_) =
+            smoothed_derivatives(loss_, z_.size(), y_, weights_, y_, z_.data(), derivative_, slopes_.data(), h_.data());
+    }
+
+    // The gap is an estimate without bounds on rounding, with the dual point of the derivatives.
+    bool solved() {
+        double primal = loss_sum_, dual = dual_sum_;
+        for (std::size_t j = 0; j < penalty_.n_penalised(); ++j) primal += penalty_[j].rise(0.0, w_[j]);
+        upper_ = std::min(upper_, primal);
+        for (std::size_t j = 0; j < penalty_.n_penalised(); ++j) dual -= penalty_[j].conjugate(-g_[j], upper_);
+        if (table_.ones) dual -= std::fabs(g_.back()) * std::max(std::fabs(w_[g_.size() - 1]), goal_.likely);
+        return upper_ - dual <= std::max(goal_.least, goal_.tol * std::min(goal_.constant - dual, 100.0 * upper_));
+    }
+
+    // The columns whose coefficient is not 0, or is moved by a proximal gradient step
+    std::vector<std::int64_t> working_set() const {
+        std::vector<std::int64_t> columns;
+        for (std::size_t j = 0; j < penalty_.n_penalised(); ++j)
+            if (w_[j] != 0.0 || penalty_[j].prox(-g_[j], 1.0) != 0.0) columns.push_back(static_cast<std::int64_t>(j));
+        return columns;
+    }
+
+    // Takes a step on the working set; returns false if none of any length decreases the objective.
+    bool take() {
+        constexpr int rounds = 50;
+        const std::vector<std::int64_t> columns = working_set();
+        const std::size_t k = columns.size(), m = k + table_.ones;
+        std::vector<std::size_t> place(columns.begin(), columns.end());
+        if (table_.ones) place.push_back(table_.n_columns);
+        std::vector<double> H(m * m), p(m), gradient(m), direction(g_.size(), 0.0);
+        std::vector<SeparableTerm> terms;
+        for (std::size_t a = 0; a < m; ++a) {
+            p[a] = w_[place[a]];
+            gradient[a] = g_[place[a]];
+            if (a < k) terms.push_back(penalty_[place[a]]);
+        }
+        table_.gram(h_.data(), columns, H.data());
+        double violation = table_.ones ? std::fabs(gradient.back()) : 0.0;
+        for (std::size_t a = 0; a < k; ++a)
+            if (const double c = H[a * m + a]; c > 0.0)
+                violation = std::max(violation, c * std::fabs(p[a] - terms[a].prox(p[a] - gradient[a] / c, 1.0 / c)));
+        SupportSystem system;
+        system.name(columns.data(), k, m);
+        const SeparableCoordinates penalty(terms.empty() ? std::vector{penalty_[0]} : std::move(terms), k);
+        const int sweeps = 5 + static_cast<int>(std::min<std::size_t>(m / 20, 20));
+        minimise_separable({H.data(), m, p.data(), gradient.data()}, penalty, sweeps, goal_.accuracy * violation, rounds,
+                           system);
+        double slope = 0.0, rise = 0.0;
+        for (std::size_t a = 0; a < m; ++a) {
+            const std::size_t j = place[a];
+            direction[j] = p[a] - w_[j];
+            slope += g_[j] * direction[j];
+            if (a < k) rise += penalty[a].rise(0.0, p[a]) - penalty[a].rise(0.0, w_[j]);
+        }
+        table_.times(direction.data(), along_.data());
+        before_ = z_;
+        const double length = step_length(slope, rise);
+        for (std::size_t a = 0; a < m; ++a)
+            w_[place[a]] = length == 1.0 ? p[a] : w_[place[a]] + length * direction[place[a]];
+        return length > 0.0;
+    }
+
+    // The slope of the losses along the step, after moving z to a length of it
+    double slope_at(double length) {
+        for (std::size_t i = 0; i < z_.size(); ++i) z_[i] = before_[i] + length * along_[i];
+        evaluate();
+        return dense_dot(slopes_.data(), along_.data(), z_.size());
+    }
+
+    // The length t, from 1 downwards, at which sum_i weights_i l + t rise, a convex bound on the objective, is nearly
+    // least; z is moved by it.
+    double step_length(double slope, double rise) {
+        constexpr int halvings = 40;
+        const double beginning = std::fabs(slope + rise), noise = 1e-13 * (std::fabs(rise) + upper_);
+        if (slope_at(1.0) + rise <= std::max(0.5 * beginning, noise)) return 1.0;
+        double low = 0.0, high = 1.0, at_low = beginning;
+        for (int k = 0; k < halvings && !(low > 0.0 && at_low <= 0.1 * beginning); ++k) {
+            const double middle = 0.5 * (low + high), value = slope_at(middle) + rise;
+            if (value <= 0.0) {
+                low = middle;
+                at_low = -value;
+            } else high = middle;
+        }
+        slope_at(low);
+        return low;
+    }
+
+    const Smoothed<Loss> loss_;
+    const TableWithOnes table_;
+    const double *y_, *weights_;
+    const SeparableCoordinates& penalty_;
+    const NewtonGoal goal_;
+    double *w_, *derivative_;
+    double upper_, loss_sum_ = 0.0, dual_sum_ = 0.0;  // sums of weights_i l(y_i, z_i) and -weights_i l*(y_i, l')
+    std::vector<double> z_, along_, before_, slopes_, h_;  // slopes and h are weights_i l' and weights_i l''
+    std::vector<double> g_;
+};
+
+}  // namespace skpd
