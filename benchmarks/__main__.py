@@ -21,6 +21,7 @@ NAMES = {
     "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up;"
     " with --newer of all newer models, objectives recomputed exactly",
     "first_fit": "time of import, of the first fit in a process and of the second",
+    "small_fits": "time of fits and grid searches of small tables over that of scikit-learn",
     "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",
     "generalized": "counts, costs, times and orders beside other packages",
     "gap_proofs": "what a gap says of predictions, decisions, rows and paths, beside optima",
