@@ -7,7 +7,7 @@ import numpy as np
 
 from .._typing import Array
 from ..problems import Point, Problem, Solution
-from ..solvers.newton.path_by_moments import path_by_moments
+from ..solvers.newton.by_moments import path_by_moments
 from .alphas import at_alpha
 
 MANY_ALPHAS = 5  # the number of alphas from which on a copy of X by columns saves time

@@ -19,7 +19,6 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Numbers
 from ..certificates.dual_corrections import least_linear
 from ..certificates.interface import NOTHING, DualPoint, Interval
-from ..losses.jensen_groups import RowGroup
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
 from .free_features import Dependence, dependence, project_onto_free
@@ -168,9 +167,14 @@ class FreeDirections(Free):
 
     def intercept(self, upper: float, radius: float) -> Interval:
         """The interval of the intercept by Jensen's inequality."""
-        groups, supports = self._mean_rows
+        return self.intercept_with(upper, radius, self._supports_of_means)
+
+    def intercept_with(
+        self, upper: float, radius: float, supports: list[list[Support]]
+    ) -> Interval:
+        """The interval of the intercept with the `supports` of mean rows."""
         bounds = [max([support(radius) for support in both]) for both in supports]
-        return proven(*self.rows.loss.constant_interval(groups, upper, bounds))
+        return proven(*self.rows.loss.constant_interval(self.rows.row_groups, upper, bounds))
 
     def intervals_of_constants(self, upper: float) -> list[Interval]:
         return [self.interval_of_constants(upper)] if self.rows.fit_intercept else [NOTHING]
@@ -181,17 +185,15 @@ class FreeDirections(Free):
         return proven(*self.rows.loss.constant_interval(groups, upper, [0.0] * len(groups)))
 
     @cached_property
-    def _mean_rows(self) -> tuple[list[RowGroup], list[list[Support]]]:
-        """The groups of rows, and bounds on x.w and -x.w for the mean row x of each.
+    def _supports_of_means(self) -> list[list[Support]]:
+        """The `supports` of the mean rows of the groups of rows."""
+        return self.supports(self.rows.mean_rows)
 
-        The bounds are functions of the radius, and include the rounding error of the mean row.
-        """
-        return self.rows.row_groups, self._supports(self.rows.mean_rows)
+    def supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
+        """Bounds on x.w and -x.w for mean rows x, which are given with bounds on their errors.
 
-    def _supports(self, means: list[tuple[Array, Array]]) -> list[list[Support]]:
-        """The `_support` of mean rows and of their negatives, given with errors.
-
-        For penalties with R(-w) = R(w) both are equal, and only one is computed.
+        The bounds are functions of the radius. For penalties with R(-w) = R(w) both are equal,
+        and only one is computed.
         """
         supports = []
         for mean, error in means:

@@ -7,9 +7,11 @@ from .._typing import Array
 from ..certificates import Certificate, bound_below, relative_gap
 from ..certificates.bounds import ROUNDING
 from ..certificates.coefficients import ImpliedBounds
+from ..certificates.interface import NOTHING
 from ..certificates.relative_gaps import reference_of
 from ..certificates.row_bounds import row_bounds
 from ..penalties.implied_intervals import Slopes
+from .interfaces import MARGIN
 from .problem import Problem
 
 # With norms of columns below 1 / TINY and positive weights above TINY no product overflows, and
@@ -44,6 +46,9 @@ class Moments:
         # a relative bound on the errors of M, of M u and of a sum over u, at least twice these
         self.rounding = (problem.n_samples + len(gram) + 8) * EPSILON
         self.row_bounds = row_bounds(problem, 0.0, None, None)  # the same for every gap
+        if problem.fit_intercept:
+            mean_row = self.matrix[-2, :-2], self.rounding * self.norms[-2] * self.norms[:-2]
+            self.supports = problem.free.supports([mean_row])
         self.in_range = bool(np.max(self.norms) < 1.0 / TINY and np.min(h[h > 0.0]) > TINY)
 
     def certificates(self, alphas: list[float], models: Array) -> list[Certificate]:
@@ -73,9 +78,13 @@ class Moments:
         radius = upper / alpha
         lost = penalty.bounded_conjugate(penalty.worst_case(v, error), alpha, radius)
         dual = bound_below(problem, value - lost - ROUNDING * (abs(value) + lost + upper), primal)
-        lowest, highest = problem.free.intervals(alpha, upper)[0]
+        lowest, highest = NOTHING
+        if problem.fit_intercept:
+            lowest, highest = problem.free.intercept_with(upper, radius, self.supports)
         gap, slopes = primal - dual, Slopes(v, error, alpha)
-        distances = problem.distances_of_products(gap)
+        # as `Rows.distances_of_products`, for a loss of smoothness 1
+        sizes = (1.0 + MARGIN + self.rounding) * self.norms[: problem.n_coefficients]
+        distances = np.sqrt(2.0 * max(gap, 0.0)) * sizes
         return Certificate(
             primal, dual, gap, relative_gap(problem, primal, dual), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",

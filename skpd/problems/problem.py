@@ -135,6 +135,17 @@ class Problem(ProblemParts):
         return *others, last - self.lift.n_more
 
     @property
+    def has_values(self) -> bool:
+        """Whether X is in memory and each row has predictions of its own."""
+        rows = self.rows
+        return rows.in_memory and not (rows.of_entries or rows.of_scores or self.loss.has_radius)
+
+    @property
+    def has_single_values(self) -> bool:
+        """Whether X is in memory and each row has one prediction."""
+        return self.has_values and not self.rows.of_outputs
+
+    @property
     def n_variables(self) -> int:
         """The number of primal variables: the coefficients, followed by the free numbers."""
         return self.n_coefficients + int(self.rows.n_free)

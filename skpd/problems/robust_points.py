@@ -16,7 +16,6 @@ from .._typing import Array, Indices
 from ..certificates.interface import NOTHING, DualPoint, Sum
 from ..losses import Hinge
 from ..losses.flipped_labels import GRID
-from ..losses.jensen_groups import RowGroup
 from .dual_points import PointOf
 from .free_directions import FreeDirections, Support
 from .interfaces import ProblemParts
@@ -90,10 +89,10 @@ class FreeWithRadius(FreeDirections):
     _last_hinge: Problem | None = None
 
     @cached_property
-    def _mean_rows(self) -> tuple[list[RowGroup], list[list[Support]]]:
+    def _supports_of_means(self) -> list[list[Support]]:
         mean_rows = self.rows.mean_rows
         means = [(np.append(mean, 0.0), np.append(error, 0.0)) for mean, error in mean_rows]
-        return self.rows.row_groups, self._supports(means)
+        return self.supports(means)
 
     @property
     def _is_hinge(self) -> bool:

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
 
 from .._typing import Array
+from ..certificates import Certificate
 from ..problems import Point, Problem
 from ..problems.lifts import IN_COEFFICIENTS
 from .monitor import Monitor
@@ -57,6 +58,10 @@ class EquivalentMonitor:
 
     def check(self, n_iter: int, point: Point) -> float:
         return self.original.check(n_iter, self.back(point))
+
+    def accept(self, n_iter: int, point: Point, _: Certificate) -> None:
+        """Check a point, whose certificate is that of the equivalent problem."""
+        self.check(n_iter, point)
 
     def consider(self, point: Point) -> None:
         self.original.consider(self.back(point))

@@ -20,6 +20,7 @@ from .interior import (
 from .low_rank.accelerated_soft_impute import has_trace_norm, singular_gradients, soft_impute
 from .low_rank.admm import alternating_multipliers
 from .low_rank.restarted_hybrid_gradient import pdprox_restarted_for_completion
+from .newton.by_moments import by_moments, is_tall_table
 from .newton.on_small_table import is_small_table, newton_on_small_table
 from .newton.proximal_multipliers import proximal_multipliers
 from .proximal.restarted import pdprox_restarted
@@ -57,17 +58,6 @@ class Method(NamedTuple):
     is_published: bool = False
 
 
-def has_values(problem: Problem) -> bool:
-    """Whether X is in memory and each row has predictions of its own."""
-    rows = problem.rows
-    return rows.in_memory and not (rows.of_entries or rows.of_scores or problem.loss.has_radius)
-
-
-def has_single_values(problem: Problem) -> bool:
-    """Whether X is in memory and each row has one prediction."""
-    return has_values(problem) and not problem.rows.of_outputs
-
-
 def has_trace_norm_ball(problem: Problem) -> bool:
     """Whether all outputs have one X, and the penalty is a ridge on a ball of the trace norm."""
     penalty, rows = problem.penalty, problem.rows
@@ -80,7 +70,7 @@ def has_trace_norm_ball(problem: Problem) -> bool:
 
 # What several methods support, and the words for it
 Supported = tuple[Callable[[Problem], bool], str]
-VALUES: Supported = has_values, "X in memory, with a prediction for each y"
+VALUES: Supported = (lambda p: p.has_values), "X in memory, with a prediction for each y"
 BALL: Supported = (lambda p: p.penalty.structure is Structure.BALL), "an l1 ball"
 CONES: Supported = (lambda p: expected_cost(p) < inf), "a loss and a penalty with cones"
 ENTRIES: Supported = (lambda p: p.rows.of_entries), "entries of a matrix"
@@ -102,9 +92,12 @@ ENGINES: dict[str, Method] = {
         "multipliers", proximal_multipliers, lambda p: p.penalty.structure.is_block_separable,
         "a penalty of single features or of groups",
     ),
+    "moments": Method(
+        "moments", by_moments, is_tall_table, "least squares, and many rows for each feature"
+    ),
     "multipliers on a small table": Method(
         "multipliers", newton_on_small_table,
-        lambda p: has_single_values(p) and is_small_table(p),
+        lambda p: p.has_single_values and is_small_table(p),
         "a small table, a smooth loss and a penalty of single features",
     ),
     "dual-descent": Method(
@@ -157,7 +150,7 @@ ENGINES: dict[str, Method] = {
     "cutting-planes": Method("cutting-planes", bundle, *SCORES),
     "l-bfgs": Method(
         "l-bfgs", quasi_newton,
-        lambda p: has_values(p) and not p.loss.has_kinks and p.penalty.is_ridge,
+        lambda p: p.has_values and not p.loss.has_kinks and p.penalty.is_ridge,
         "a loss without kinks and a squared l2 penalty",
     ),
     "smooth": Method("smooth", smooth, *SCORES),

@@ -76,6 +76,7 @@ class Monitor:
         self._theta: Any = None
         self._bound: Any = None
         self._bound_given = np.nan  # the objective value that the bound assumes
+        self._certificate: Certificate | None = None  # of both points, where it came with them
         self._history: list[tuple] = []
         self._start = time.perf_counter()
 
@@ -169,6 +170,13 @@ class Monitor:
         self._bound_given = np.nan
         return self.best
 
+    def accept(self, n_iter: int, point: Point, certificate: Certificate) -> None:
+        """Record a point with its certificate, which ends the run."""
+        self._coef, self._intercept, self._theta = point.coef, point.intercept, point.dual_coef
+        self.primal, self.dual = certificate.primal, certificate.dual
+        self._certificate = certificate
+        self._record(n_iter, self.primal, self.dual)
+
     def consider(self, point: Point) -> None:
         """Keep a primal and a dual point if they are better, without an entry in the history."""
         self._interval(point)
@@ -225,7 +233,9 @@ class Monitor:
             self._round()
         model: Any = np.float64(self._coef), np.float64(self._intercept)
         own = self.problem, self.primal, self._bound, model
-        if self._bound_given == self.primal:  # both points are unchanged
+        if self._certificate is not None and not rounds:
+            certificate, theta = self._certificate, self._theta
+        elif self._bound_given == self.primal:  # both points are unchanged
             certificate, theta = certificate_of(*own)
         else:
             given = self.problem, *model, self._theta

@@ -118,6 +118,11 @@ def _parts(problem: Problem, warm: bool) -> list[Attempt]:
     return [*trials, *_cones(problem, cost, again)]
 
 
+def _tall_table(problem: Problem, warm: bool) -> list[Attempt]:
+    """Least squares on many rows: moments of the features before other methods."""
+    return [Attempt("moments", "one pass over the rows"), *_parts(problem, warm)]
+
+
 def _small_table(problem: Problem, warm: bool) -> list[Attempt]:
     """Smooth losses of small tables: Newton steps in one call before other methods."""
     first = Attempt("multipliers on a small table", "all Newton steps in one call")
@@ -359,6 +364,7 @@ RULES = [
     Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
     Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
     Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
+    Rule(ENGINES["moments"].supports, _tall_table, "passes over the rows cost most"),
     Rule(ENGINES["multipliers on a small table"].supports, _small_table, "calls take longer"),
     Rule(lambda p: p.penalty.structure.is_block_separable, _parts, "a working set of features"),
     Rule(lambda p: True, _whole_penalty, "a penalty of all features together"),

@@ -15,9 +15,7 @@ from ..methods import (
     VALUES,
     Method,
     Supported,
-    has_single_values,
     has_trace_norm_ball,
-    has_values,
 )
 from .agm import agm
 from .incremental import hybrid, ippa, isg
@@ -39,12 +37,15 @@ def _is_smooth_over_trace_norm(problem: Problem) -> bool:
 def _has_smoothed_loss(problem: Problem) -> bool:
     """Whether losses of single predictions are smooth, or dual variables are bounded."""
     loss = problem.loss
-    if not has_values(problem) or loss.couples_outputs:
+    if not problem.has_values or loss.couples_outputs:
         return False
     return isfinite(loss.smoothness) or bool(np.isfinite(loss.dual_bounds(problem.y)).all())
 
 
-_SINGLE_VALUES: Supported = has_single_values, "X in memory and a single output"
+_SINGLE_VALUES: Supported = (
+    lambda p: p.has_single_values,
+    "X in memory and a single output",
+)
 _COORDINATES: Supported = (
     has_coordinates,
     "a smooth loss of skpd.losses (squared, Huber, logistic, squared or smoothed hinge) with a "

@@ -36,7 +36,6 @@ from ...penalties import Structure
 from ...penalties.separable import soft_threshold
 from ...problems import Point, Problem
 from ..certificate_schedule import OF_PASSES, PAUSE_ENTRIES, CertificateSchedule
-from ..methods import has_single_values
 from ..options import Count, Flag
 from ..solver_context import SolverContext
 
@@ -145,7 +144,7 @@ def _has_dual_coordinates(problem: Problem) -> bool:
 
 def has_coordinates(problem: Problem) -> bool:
     """Whether the methods apply to the coefficients or to the dual variables."""
-    if not has_single_values(problem):
+    if not problem.has_single_values:
         return False
     return _has_primal_coordinates(problem) or _has_dual_coordinates(problem)
 

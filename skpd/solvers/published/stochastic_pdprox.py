@@ -26,7 +26,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..._typing import Array, Indices
-from ..methods import has_single_values
 from .pdprox_spaces import Vectors
 
 Block = tuple[Indices, Vectors]
@@ -41,7 +40,7 @@ def blocks_of_rows(space: Vectors, rows_per_step: int) -> list[Block]:
         If rows have several predictions, or a noise budget for all of them.
     """
     problem, context = space.problem, space.context
-    if problem.loss.couples_rows or not has_single_values(problem):
+    if problem.loss.couples_rows or not problem.has_single_values:
         raise ValueError(
             "rows_per_step of solver 'pdprox-primal' must be None for several outputs or a noise "
             f"budget, got {rows_per_step}."

@@ -1,17 +1,23 @@
-"""The models of least squares for all alphas of a path, from the moments of a few features."""
+"""Models of least squares, one or for all alphas of a path, from the moments of a few features."""
 
 import numpy as np
 
 from ..._typing import Array
 from ...certificates import Certificate, largest_gap
 from ...designs.gram import MatrixCurvature
-from ...problems import Problem, Solution
+from ...kernels import dot
+from ...problems import Point, Problem, Solution
 from ...problems.moments import Moments
-from ..methods import has_single_values
 from ..monitor import HISTORY_DTYPE
+from ..solver_context import SolverContext
 from .quadratic import quadratic_model
+from .settings import SETTINGS
 
 MAX_FEATURES = 150  # with 200 and fewer rows a working set may take less time
+# For a single model at least so many rows for each feature; with more features than that a working
+# set of a penalty that selects some takes half the time
+ROWS_PER_FEATURE = 20
+MAX_SELECTED_FROM = 50
 # share of the tolerance for errors of gradients, which add to a gap in proportion to a radius
 SHARE = 0.1
 NO_HISTORY = np.empty(0, HISTORY_DTYPE)
@@ -21,7 +27,7 @@ def _has_moments(problem: Problem) -> bool:
     """Whether a problem has few features, and moments that certify its models."""
     loss = problem.loss
     return (
-        problem.penalty.structure.is_block_separable and has_single_values(problem)
+        problem.penalty.structure.is_block_separable and problem.has_single_values
         and loss.constant_curvature and loss.conjugate_curvature == 1.0
         and problem.n_coefficients <= MAX_FEATURES and not problem.design.leaves_features_out
         and problem.constraints is None and not len(problem.free_columns)
@@ -63,3 +69,32 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
         else None
         for u, n_iter, certificate in zip(models, n_steps, certificates, strict=True)
     ]  # fmt: skip
+
+
+def is_tall_table(problem: Problem) -> bool:
+    """Whether moments take fewer passes over the rows than steps and their certificate do."""
+    n, d = problem.design.shape
+    is_tall = n * d > SETTINGS.small_table and n >= ROWS_PER_FEATURE * d
+    takes_all = problem.penalty.is_quadratic or d <= MAX_SELECTED_FROM
+    return problem.design.dense and is_tall and takes_all and _has_moments(problem)
+
+
+def by_moments(context: SolverContext) -> None:
+    """The model of least squares of a tall table, and its certificate, from moments of the data.
+
+    The method ends unfinished if bounds on the rounding errors of moments are too large.
+
+    Parameters
+    ----------
+    context : SolverContext
+        An iteration is the whole method.
+    """
+    problem, monitor = context.problem, context.monitor
+    (solution,) = path_by_moments(problem, np.array([problem.alpha]), monitor.tol)
+    if solution is None:
+        return
+    theta = problem.matvec(problem.join(solution.coef, solution.intercept)) - problem.y
+    if problem.fit_intercept:
+        theta -= dot(problem.weights, theta)
+    point = Point(solution.coef, solution.intercept, theta)
+    monitor.accept(monitor.n_iter + 1, point, solution.certificate)

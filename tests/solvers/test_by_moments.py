@@ -1,4 +1,4 @@
-"""Paths from moments: certificates in exact arithmetic, models against scikit-learn's."""
+"""Models from moments: certificates in exact arithmetic, models against scikit-learn's."""
 
 from fractions import Fraction
 from operator import ge
@@ -17,7 +17,7 @@ from skpd.penalties import ElasticNet as ElasticNetPenalty
 from skpd.problems import linear_problem
 from skpd.problems.moments import Moments
 from skpd.solvers import solve
-from skpd.solvers.newton.path_by_moments import MAX_FEATURES, path_by_moments
+from skpd.solvers.newton.by_moments import MAX_FEATURES, path_by_moments
 
 ALPHAS = np.geomspace(1.0, 1e-3, 12)
 # l1 and l2 of a sum of l1 |w| + l2 w^2 / 2
@@ -120,3 +120,57 @@ def test_what_is_left_to_a_solver(rng):
         path = skpd.regularization_path(model, X, y, alphas=ALPHAS)
         single = model.set_params(alpha=ALPHAS[-1]).fit(X, y)
         assert_allclose(path.coefs[-1], single.coef_, atol=1e-5)
+
+
+def tall(rng, n=3000, d=40):
+    X = rng.normal(size=(n, d)) * rng.uniform(0.5, 2.0, size=d) + rng.normal(size=d)
+    y = X[:, :3] @ np.array([2.0, -1.0, 0.5]) + 3.0 + rng.normal(size=n)
+    return X, y, rng.integers(0, 4, size=n).astype(float)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_ridge_on_many_rows(order, fit_intercept, rng):
+    """Its model solves the normal equations, and its dual solution are the residuals."""
+    X, y, s = tall(rng)
+    model = skpd.PdproxRegressor(
+        0.3, loss="squared", penalty="l2", fit_intercept=fit_intercept, tol=1e-9
+    )
+    model.fit(np.asarray(X, order=order), y, s)
+    assert model.solver_ == "moments" and model.converged_ and model.n_iter_ == 1
+    c = s / s.sum()
+    centre = (c @ X, c @ y) if fit_intercept else (0.0, 0.0)
+    Z, t = X - centre[0], y - centre[1]
+    w = np.linalg.solve(Z.T @ (c[:, np.newaxis] * Z) + 0.3 * np.eye(40), Z.T @ (c * t))
+    assert_allclose(model.coef_, w, rtol=1e-9)
+    residuals = Z @ w - t
+    assert_allclose(model.dual_coef_, residuals, atol=1e-9)
+    best = c @ residuals**2 / 2.0 + 0.15 * w @ w
+    certificate = model.certificate_
+    assert certificate.dual <= best * (1.0 + 1e-13) and best <= certificate.primal * (1.0 + 1e-13)
+    assert certificate.gap <= 1e-9 * best
+    assert np.all(certificate.coefficient_bounds[:, 0] <= w + 1e-12)
+    assert np.all(certificate.coefficient_bounds[:, 1] >= w - 1e-12)
+
+
+def test_lasso_on_many_rows(rng):
+    """Far features and single precision are left to steps whose bounds are tighter."""
+    X, y, s = tall(rng)
+    peer = Lasso(alpha=0.2, tol=1e-14, max_iter=100_000).fit(X, y, s)
+    model = skpd.LassoPDCertified(alpha=0.2, tol=1e-9).fit(X, y, s)
+    assert model.solver_ == "moments"
+    assert_allclose(model.coef_, peer.coef_, atol=1e-7)
+    assert_allclose(model.intercept_, peer.intercept_, atol=1e-6)
+    steps = solve(
+        problem_of(X, y, weights=s).with_alpha(0.2), "multipliers", tol=1e-9, max_iter=100,
+        random_state=None,
+    )  # fmt: skip
+    assert_allclose(model.coef_, steps.coef, atol=1e-7)
+    radius = steps.certificate.intercept_radius
+    assert_allclose(model.certificate_.intercept_radius, radius, rtol=1e-7)
+    far = skpd.LassoPDCertified(alpha=0.2, tol=1e-6).fit(X + 1e6, y, s)
+    assert far.converged_
+    assert_allclose(far.coef_, peer.coef_, atol=1e-3)
+    single = skpd.LassoPDCertified(alpha=0.2).fit(X.astype(np.float32), y, s)
+    assert single.converged_ and single.coef_.dtype == np.float32
+    assert_allclose(single.coef_, peer.coef_, atol=1e-2)
