@@ -117,8 +117,8 @@ class LossFolds(FoldPaths):
         require_unit(part)
 
         def mean_loss(alpha, solutions):
-            z, _ = held_out.predictions(solutions[0].coef, solutions[0].intercept)
-            values = held_out.loss.value(held_out.y, z)
+            model = held_out.join(solutions[0].coef, solutions[0].intercept)
+            values = held_out.loss.value(held_out.y, held_out.matvec(model))
             return kernels.dot(held_out.weights, values)
 
         return FoldPath(self.estimator, [part], self.grids[index], mean_loss)

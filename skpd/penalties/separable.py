@@ -54,8 +54,13 @@ class SeparablePenalty(Penalty):
         """The number of coefficients, 1 where all terms are numbers."""
         return max(np.size(term) for term in self.terms)
 
+    @cached_attribute
+    def treats_alike(self) -> bool:
+        """Whether the terms of all coefficients are the same numbers."""
+        return not any(map(np.ndim, self.terms))
+
     def for_n_features(self, n_features: int) -> Self:
-        if any(map(np.ndim, self.terms)) and n_features != self.n_features:
+        if not self.treats_alike and n_features != self.n_features:
             raise ValueError(
                 f"penalty_weights, bounds and the arrays of {type(self).__name__} must hold a "
                 f"number for each of the {n_features} features, got {self.n_features}."

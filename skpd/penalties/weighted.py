@@ -158,7 +158,7 @@ def for_features(
 
 def restricted(penalty: SeparablePenalty, columns: Indices) -> SeparablePenalty:
     """A sum over coefficients as a penalty of some of them, where the others are 0."""
-    if not any(map(np.ndim, penalty.terms)):
+    if penalty.treats_alike:
         return penalty
     terms = (term[columns] if isinstance(term, np.ndarray) else term for term in penalty.terms)
     return Separable(*terms)

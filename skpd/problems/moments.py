@@ -1,5 +1,7 @@
 """Certificates of models of least squares from second moments of the data (`Moments`)."""
 
+from math import sqrt
+
 import numpy as np
 
 from .._floats import EPSILON
@@ -49,6 +51,9 @@ class Moments:
         if problem.fit_intercept:
             mean_row = self.matrix[-2, :-2], self.rounding * self.norms[-2] * self.norms[:-2]
             self.supports = problem.free.supports([mean_row])
+        # as in `Rows.distances_of_products`, for a loss of smoothness 1
+        self.sizes = (1.0 + MARGIN + self.rounding) * self.norms[: problem.n_coefficients]
+        self.shape = problem.table_shape
         self.in_range = bool(np.max(self.norms) < 1.0 / TINY and np.min(h[h > 0.0]) > TINY)
 
     def certificates(self, alphas: list[float], models: Array) -> list[Certificate]:
@@ -72,7 +77,7 @@ class Moments:
     def _certificate(
         self, alpha: float, loss: float, value: float, w: Array, v: Array, error: Array
     ) -> Certificate:
-        problem, penalty, shape = self.problem, self.problem.penalty, self.problem.table_shape
+        problem, penalty, shape = self.problem, self.problem.penalty, self.shape
         primal = (loss + alpha * float(penalty.value(w))) * (1.0 + ROUNDING)
         upper = min(primal, problem.null_objective) * (1.0 + ROUNDING)
         radius = upper / alpha
@@ -82,9 +87,7 @@ class Moments:
         if problem.fit_intercept:
             lowest, highest = problem.free.intercept_with(upper, radius, self.supports)
         gap, slopes = primal - dual, Slopes(v, error, alpha)
-        # as `Rows.distances_of_products`, for a loss of smoothness 1
-        sizes = (1.0 + MARGIN + self.rounding) * self.norms[: problem.n_coefficients]
-        distances = np.sqrt(2.0 * max(gap, 0.0)) * sizes
+        distances = sqrt(2.0 * max(gap, 0.0)) * self.sizes
         return Certificate(
             primal, dual, gap, relative_gap(problem, primal, dual), "lipschitz", radius,
             0.5 * (highest - lowest), "monotone" if primal < problem.null_objective else "initial",
