@@ -32,7 +32,8 @@ def primal_objective(
     """
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     value = objective.mean_loss(coef, intercept, accuracy)
-    value += objective.alpha * float(objective.penalty.value(coef))
+    alpha = objective.alpha
+    value += alpha * float(objective.penalty.value_within(coef, accuracy / alpha))
     return inf if isnan(value) else value * (1.0 + ROUNDING)
 
 

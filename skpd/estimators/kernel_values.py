@@ -59,10 +59,14 @@ class Kernel:
             return replace(self, centre=None).between(X, Y)
         if not isinstance(self.metric, str):
             return self._of_function(X, X if Y is None else Y)
-        if Y is None and X.shape[0] > BLOCK:
+        if Y is None and self._is_symmetric_by_block(X):
             return self._between_rows(X)
         values = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.parameters)
         return np.asarray(values, dtype=np.float64)
+
+    def _is_symmetric_by_block(self, X: Matrix) -> bool:
+        """Whether values of all pairs in different blocks of rows are computed once."""
+        return isinstance(self.metric, str) and X.shape[0] > BLOCK
 
     def _of_function(self, X: Matrix, Y: Matrix) -> Array:
         values = cast(Callable[..., Matrix], self.metric)(X, Y, **self.parameters)
@@ -99,7 +103,9 @@ class Kernel:
         ValueError
             If the matrix is not finite or not positive semidefinite.
         """
-        return checked_matrix(self.between(X), f"kernel={self.metric!r}", self.is_definite(X))
+        block = BLOCK if self._is_symmetric_by_block(X) else X.shape[0]
+        name, is_definite = f"kernel={self.metric!r}", self.is_definite(X)
+        return checked_matrix(self.between(X), name, is_definite, block)
 
     def is_definite(self, X: Matrix) -> bool:
         """Whether the kernel matrix is positive semidefinite, up to small rounding errors.
@@ -167,7 +173,9 @@ def gamma_of(gamma: float | str, X: Matrix, weights: Array) -> float:
     return 1.0 if is_constant else float(1.0 / (n_features * variance))
 
 
-def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> KernelMatrix:
+def checked_matrix(
+    matrix: Array, name: str, is_definite: bool = False, block: int | None = None
+) -> KernelMatrix:
     """A kernel matrix K + S with a diagonal S >= 0, so that K + S / 2 is positive definite.
 
     Parameters
@@ -178,6 +186,8 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
         Name of the matrix in messages of errors.
     is_definite : bool, default=False
         Whether the matrix is certain to be positive semidefinite.
+    block : int, default=None
+        The size of blocks on the diagonal outside of which the matrix is certain to be symmetric.
 
     Raises
     ------
@@ -186,7 +196,7 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
     """
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name} must have finite values, got inf or NaN.")
-    difference = _symmetrise(matrix)
+    difference = _symmetrise(matrix, block or len(matrix))
     if difference > ASYMMETRY:
         raise ValueError(
             f"{name} must make a symmetric matrix, got values K_ij and K_ji that differ by up to "
@@ -211,15 +221,15 @@ def checked_matrix(matrix: Array, name: str, is_definite: bool = False) -> Kerne
     )
 
 
-def _symmetrise(matrix: Array) -> float:
-    """Replace entries by their mean values across the diagonal, in place.
+def _symmetrise(matrix: Array, block: int) -> float:
+    """Replace entries of blocks on the diagonal by their means across it, in place.
 
     Returns the largest difference between such entries, in units of the root of K_ii K_jj.
     """
     n, largest = len(matrix), 0.0
     sizes = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
     for i in range(0, n, TILE):
-        for j in range(0, i + 1, TILE):
+        for j in range(i - i % block, i + 1, TILE):
             rows, columns = slice(i, i + TILE), slice(j, j + TILE)
             lower, upper = matrix[rows, columns], matrix[columns, rows].T
             if np.array_equal(lower, upper):

@@ -173,6 +173,10 @@ class Penalty(Value, ABC):
     def value(self, w: Array) -> float:
         """The value R(w); inf outside the domain of R."""
 
+    def value_within(self, w: Array, accuracy: float) -> float:
+        """The value, which may be larger by this accuracy where that takes less time."""
+        return self.value(w)
+
     @abstractmethod
     def prox(self, w: Array, step: Array | float) -> Array:
         """The proximal point, argmin over x of sum_j (x_j - w_j)^2 / (2 step_j) + R(x).

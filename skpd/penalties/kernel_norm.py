@@ -40,8 +40,11 @@ class SquaredKernelNorm(Penalty):
 
     def value(self, w: Array) -> float:
         """The value, rounded up."""
+        return self.value_within(w, 0.0)
+
+    def value_within(self, w: Array, accuracy: float) -> float:
         value, error = self.kernel.squared_norm(w)
-        if error > ACCURATE * value:
+        if error > max(ACCURATE * value, accuracy):
             value, error = self.kernel.squared_norm(w, precise=True)
         return 0.5 * max(value + error, 0.0) * (1.0 + EPSILON)
 
