@@ -23,7 +23,8 @@ def interior_on_working_sets(context: SolverContext) -> None:
 
     The multipliers of a solution determine the coefficients at the height t that would decrease.
     The worst of them join the working set, and free coefficients that have reached the height
-    leave it. The method ends unfinished if the system of a working set does not fit in memory.
+    leave it. The method ends unfinished if the system of a working set does not fit in memory, or
+    if the lower bound no longer increases.
 
     Parameters
     ----------
@@ -35,7 +36,9 @@ def interior_on_working_sets(context: SolverContext) -> None:
     signs = np.where(gradient > 0.0, -1.0, 1.0)
     free: Indices = np.sort(np.argsort(np.abs(gradient))[: WORKING_SETS.first_size])
     height, accuracy = 0.0, WORKING_SETS.first_share * problem.objective_unit
+    n_stalled = 0
     while not context.is_over(monitor.n_iter) and len(free) <= SETTINGS.largest_system:
+        last_dual = monitor.dual
         programme, sides = _programme(problem, free, signs, height)
         max_iter = min(SETTINGS.inner_iterations, context.left)
         n_iter = monitor.n_iter + minimise(programme, accuracy, max_iter)
@@ -43,6 +46,10 @@ def interior_on_working_sets(context: SolverContext) -> None:
         coef = height * signs
         coef[free] = point.coef
         monitor.check(n_iter, Point(coef, point.intercept, point.dual_coef))
+        rise = WORKING_SETS.least_rise * (monitor.primal - monitor.dual)
+        n_stalled = n_stalled + 1 if monitor.dual < last_dual + rise else 0
+        if n_stalled >= WORKING_SETS.patience:
+            return
         gradient = problem.design.rmatvec(problem.weights * point.dual_coef)
         signs[free] = np.where(point.coef < 0.0, -1.0, 1.0)
         violation = signs * gradient  # at most 0 for coefficients that stay at the height
@@ -55,7 +62,8 @@ def interior_on_working_sets(context: SolverContext) -> None:
         n_violating = int(np.count_nonzero(violation > 0.0))
         if n_violating == 0 and accuracy <= WORKING_SETS.least_share * monitor.goal:
             return
-        size = min(n_violating, max(WORKING_SETS.first_size, len(free)))
+        joining = int(WORKING_SETS.growth * len(free))
+        size = min(n_violating, max(WORKING_SETS.first_size, joining))
         worst = np.argpartition(-violation, max(size - 1, 0))[:size]
         free = np.union1d(free[~leaving], worst)
         accuracy = WORKING_SETS.next_accuracy(monitor, accuracy)
