@@ -314,9 +314,12 @@ def _maxima(problem: Problem, _: bool) -> list[Attempt]:
     last = [Attempt("cutting-planes", "a maximum over labelings")]
     if not has_threshold_rows(problem):
         return last
-    first = Attempt("threshold-rows", "a sum of margin losses of thresholds")
-    # the dual points of planes are not balanced beside free coefficients
-    return [first] if len(problem.free_columns) else [first, *last]
+    rows = Attempt("threshold-rows", "a sum of margin losses of thresholds")
+    if len(problem.free_columns):  # the dual points of planes are not balanced beside these
+        return [rows]
+    n, d = problem.design.shape
+    few_planes = n < d and problem.penalty.is_ridge
+    return [*last, rows] if few_planes else [rows, *last]
 
 
 def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:

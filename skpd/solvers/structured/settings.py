@@ -52,6 +52,8 @@ class ThresholdRowsSettings:
 
     # The most entries of X in all rows, 800 MB; cutting planes need no copies
     most_entries: float = 1e8
+    # The method gives up after a round, with a finer tolerance, that leaves this share of the gap
+    round_progress: float = 0.5
 
 
 ROWS = ThresholdRowsSettings()

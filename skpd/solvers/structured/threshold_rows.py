@@ -54,6 +54,7 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         margins = loss.signs * np.reshape(point.dual_coef, loss.signs.shape)
         return Point(coef, 0.0, loss.balanced_dual(margins, keep_table=loss.has_kinks))
 
+    gap = np.inf
     for _ in range(ROUNDS):
         try:
             limited = context._replace(start=start, max_iter=context.left)
@@ -64,6 +65,9 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
             raise
         monitor.check(monitor.n_iter + solution.n_iter, best())
         # the bound of the balanced dual point may be lower than that of the rows of thresholds
-        if not solution.done or context.is_over(monitor.n_iter):
+        last_gap, gap = gap, monitor.primal - monitor.dual
+        # cutting planes, which come next, are fast for half a squared norm alone
+        stalls = problem.penalty.is_ridge and gap > ROWS.round_progress * last_gap
+        if not solution.done or stalls or context.is_over(monitor.n_iter):
             return
         start, tol = solution.best, FINER * tol
