@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
+from benchmarks.helpers import cliff_data
 from skpd import CoxPD, LogisticPD, PathCV, certify, coef_table, regularization_path
 from skpd.estimators.concordance_index import concordance
 from skpd.losses.survival import PartialLikelihood
@@ -332,3 +333,10 @@ def test_offsets_of_mean_0(rng):
     turns = np.tile([1.0, -1.0], 10)
     near, moved = (CoxPD(tol=1e-9).fit(X, y, offset=turns + far) for far in (0.0, 0.3))
     assert_allclose(near.coef_, moved.coef_, atol=1e-6)
+
+
+def test_directions_without_curvature_do_not_end_the_steps():
+    """On a text with a small alpha few rows of large scores decide; damped steps go on."""
+    X, by_target = cliff_data.targets("text", 0)
+    model = CoxPD(alpha=6e-6).fit(X, by_target["times"])
+    assert model.converged_ and model.solver_ == "multipliers" and model.n_iter_ <= 30

@@ -100,6 +100,13 @@ class MultiplierSettings:
     full_step_slope: float = 0.5
     line_search_slope: float = 0.1
     line_search_halvings: int = 40
+    # Damping of losses of all scores, in curvatures of the losses: after shorter steps it
+    # increases from the least, and decreases after whole ones. A run may have so many short ones.
+    short_step: float = 0.1
+    most_short_steps: int = 10
+    least_damping: float = 1e-4
+    damping_increase: float = 10.0
+    damping_decrease: float = 0.3
     # Rounding error of a slope along a line, as a share of the objective
     slope_rounding: float = 1e-13
 

@@ -1,5 +1,7 @@
 """Proximal Newton steps on a working set."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ..._typing import Array, Indices
@@ -37,6 +39,8 @@ class NewtonSteps:
         self.problem, self.envelope, self.monitor = problem, envelope, monitor
         self.keeps_curvature = False
         self.sample: RowSide | None = None
+        self.damping = 0.0  # the ridge of models, in mean squares of the features
+        self.n_short = 0  # the number of short steps
         self._last_gap = np.inf
 
     def expect_simplified(self, gap: float, goal: float) -> None:
@@ -63,9 +67,11 @@ class NewtonSteps:
         inside: Indices = np.append(
             columns, np.arange(problem.n_coefficients, problem.n_variables)
         )
-        ridge = envelope.ridge(inside)
+        scale, ridge = envelope.ridge(inside)
+        if self.damping > 0.0:
+            ridge = self.damping * self._mean_squares[inside]
         curved = self.sample if self.sample is not None and envelope.exact else rows
-        model = quadratic_model(curved.curvature(columns, *ridge, self.keeps_curvature))
+        model = quadratic_model(curved.curvature(columns, scale, ridge, self.keeps_curvature))
         self.sample = None
         iterate.near_solution = envelope.exact and (self.keeps_curvature or quadratic)
         self.keeps_curvature = False
@@ -86,7 +92,28 @@ class NewtonSteps:
             p = w + length * (p - w)
             rows.go_back(length)
         iterate.w[inside] = p
-        return length > 0.0
+        return self._damp(length)
+
+    @cached_property
+    def _mean_squares(self) -> Array:
+        squares: Array = self.problem.design.column_norms(self.problem.weights) ** 2
+        return squares
+
+    def _damp(self, length: float) -> bool:
+        """Set the damping after a step of this length; whether steps can go on.
+
+        Models of losses of all scores may have directions without curvature, as where a few rows
+        of large scores decide: steps along these are endless.
+        """
+        if not (self.problem.rows.of_scores and self.envelope.exact):
+            return length > 0.0
+        if length >= SETTINGS.short_step:
+            self.damping *= SETTINGS.damping_decrease if length == 1.0 else 1.0
+            self.damping *= self.damping >= SETTINGS.least_damping
+            return True
+        self.damping = max(SETTINGS.damping_increase * self.damping, SETTINGS.least_damping)
+        self.n_short += 1
+        return self.n_short <= SETTINGS.most_short_steps
 
     def _accuracy(self, model: QuadraticModel, chosen: Chosen, iterate: Iterate) -> float:
         """The largest change of a gradient at which to stop minimising a model."""

@@ -53,7 +53,10 @@ class ScoreRows(InMemory):
                 return super().curvature(columns, scale, ridge, again)
             self._cached = columns.copy(), hessian
         H = hessian.copy()
-        H.ravel()[:: len(H) + 1] *= 1.0 + ROUNDING
+        diagonal = H.ravel()[:: len(H) + 1]
+        diagonal *= 1.0 + ROUNDING
+        if ridge is not None:
+            diagonal += ridge
         return MatrixCurvature(H)
 
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
