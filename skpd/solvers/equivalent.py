@@ -67,7 +67,9 @@ class EquivalentMonitor:
         self.original.consider(self.back(point))
 
 
-def _on(context: SolverContext, problem: Problem, there: Map, back: Map) -> SolverContext:
+def equivalent_context(
+    context: SolverContext, problem: Problem, there: Map, back: Map
+) -> SolverContext:
     """The run of a method on an equivalent problem."""
     start = None if context.start is None else there(context.start)
     view = EquivalentMonitor(context.monitor, problem, there, back)
@@ -109,7 +111,7 @@ def centred(context: SolverContext, other: Problem, shift: Array) -> SolverConte
         intercept = other.rows.shifted_intercept(intercept, -shift, coef)
         return Point(coef, intercept, point.dual_coef)
 
-    return _on(context, other, there, back)
+    return equivalent_context(context, other, there, back)
 
 
 def in_model(
@@ -122,7 +124,7 @@ def in_model(
         problem, lift = context.problem, context.problem.lift
         in_model = cast(Problem | None, lift.problem_of_model(problem))
         if in_model is not None:
-            context = _on(
+            context = equivalent_context(
                 context, in_model,
                 lambda point: replace(point, coef=lift.project(point.coef)),
                 lambda point: replace(

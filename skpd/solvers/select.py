@@ -223,7 +223,14 @@ def _outputs_in_parts(
         attempts[:2] = others[0], newton
     is_slow = problem.fit_intercept and problem.n_coefficients <= NEWTON.largest_working_set
     if ENGINES["dual-descent of classes"].supports(problem) and not is_slow:
-        attempts.insert(0, Attempt("dual-descent of classes", "its own dual steps"))
+        options = {}
+        if ENGINES["interior-point in the row space"].supports(problem):
+            attempts.insert(0, Attempt("interior-point in the row space", BY_CONES))
+            of_pass = problem.design.n_entries * problem.n_outputs
+            options["most_passes"] = SETTINGS.passes_per_system * problem.n_samples**3 / of_pass
+        attempts.insert(
+            0, Attempt("dual-descent of classes", "its own dual steps", options=options)
+        )
     return attempts
 
 

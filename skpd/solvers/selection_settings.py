@@ -21,6 +21,9 @@ class SelectionSettings:
     # steps on all rows and features, about that of the method of multipliers, so that both
     # together take at most twice as long.
     descent_steps: float = 6.0
+    # The passes of dual descent for classes before the interior-point method in the row space, for
+    # each time that a pass fits into the cube of its system: about the time of that method
+    passes_per_system: float = 1.0
     # Problems that the interior-point method leaves unsolved are mostly limited by rounding
     # errors. The last method may take this many times its cost, plus a second for small problems.
     last_share: float = 4.0

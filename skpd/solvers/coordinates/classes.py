@@ -29,7 +29,7 @@ def has_class_descent(problem: Problem) -> bool:
     )
 
 
-def class_descent(context: SolverContext) -> None:
+def class_descent(context: SolverContext, *, most_passes: float = np.inf) -> None:
     """Sequential dual descent with shrinking (Keerthi et al., 2008).
 
     The method ends unfinished, and treats free intercepts, as `dual_descent` does.
@@ -38,9 +38,12 @@ def class_descent(context: SolverContext) -> None:
     ----------
     context : SolverContext
         An iteration is an epoch, a pass over the rows not left out, in a random order.
+    most_passes : float, default=inf
+        The passes over all rows after which the method ends unfinished.
     """
     method = _ClassDescent(context, context.problem.design.parts[0].by_rows)
     method.leave_to_newton_after(DUAL.most_class_passes)
+    method.limit_passes(most_passes)
     solve_in_rounds(method, context)
 
 
