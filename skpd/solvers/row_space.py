@@ -1,7 +1,7 @@
 """Several outputs with fewer rows than features, in coordinates of the span of the rows.
 
 With a squared l2 penalty, the coefficients of each output lie in the span of the rows of X. For
-X = Z Q' with Q'Q = I, they are Q V, with ||Q V|| = ||V|| and X Q V = Z V. So the problem in V, with
+X = Z Q' with Q'Q = I they are Q V, with ||Q V|| = ||V|| and X Q V = Z V. The problem in V, with
 as many features as rows, has the same objective, and systems of its coefficients fit in memory.
 """
 
