@@ -34,6 +34,8 @@ class Workspace:
         The last Gram matrix of weighted rows, over some columns and the intercept.
     centred : Problem, Array or None
         The problem with features shifted to mean 0 and the shift, after they are first asked for.
+    row_space : Problem, object or None
+        The problem in coordinates of the span of the rows, and these (`skpd.solvers.row_space`).
     attempts : dict
         The methods selected, by the type of the penalty and whether there is a start. They are
         selected for the first alpha of a path; for another alpha they apply as well, even if
@@ -50,6 +52,7 @@ class Workspace:
         self.products = rows.new_products(of_path)
         self.gram = rows.new_gram(penalty)
         self.centred: Any = None
+        self.row_space: Any = None
         self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
         self.sums: Any = None

@@ -27,7 +27,6 @@ from .proximal.restarted import pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
 from .robust.certain_labels import certain_labels
 from .robust.proximal_multipliers import proximal_multipliers as robust_multipliers
-from .row_space import has_row_space, in_row_space
 from .separate_outputs import has_separate_outputs
 from .structured.bundle import bundle
 from .structured.smooth import quasi_newton, smooth
@@ -113,10 +112,6 @@ ENGINES: dict[str, Method] = {
         "interior-point-faces", interior_on_working_sets,
         lambda p: p.penalty.structure is Structure.MAXIMUM and p.loss.has_cones,
         "the l-infinity norm and a loss with cones",
-    ),
-    "interior-point in the row space": Method(
-        "interior-point", in_row_space, has_row_space,
-        "several outputs, a squared l2 penalty and fewer rows than features",
     ),
     "hybrid-gradient": Method("hybrid-gradient", pdprox_restarted, *VALUES),
     "dual-descent of classes": Method(

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..designs import newton_cost
+from ..designs.gram import BLAS
 from ..penalties import Structure
 from ..problems import Problem
 from .coordinates.dual import takes_few_passes
 from .equivalent import centred, centred_problem
 from .frank_wolfe.multiplier_search import is_well_conditioned, search_for_multiplier
-from .interior import cost_of_run, expected_cost, has_decompositions
+from .interior import cost_of_run, expected_cost, has_decompositions, interior_point
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
 from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, THRESHOLDS, Method
@@ -28,6 +29,7 @@ from .norms import by_slopes
 from .options import Value
 from .published.methods import PUBLISHED
 from .robust.settings import SELECTION as ROBUST
+from .row_space import has_cones_in_row_space, has_smooth_row_space, in_row_space
 from .selection_settings import SETTINGS
 from .separate_outputs import has_separate_outputs, output_by_output
 from .solver_context import SolverContext
@@ -129,6 +131,17 @@ def _small_table(problem: Problem, warm: bool) -> list[Attempt]:
     return [first, *_parts(problem, True)]
 
 
+def _row_space(problem: Problem, warm: bool) -> list[Attempt]:
+    """Squared l2 penalties on wide tables: few passes of dual descent, then the row space."""
+    (n, d), outputs = problem.design.shape, problem.rows.of_outputs
+    trials = []
+    if not outputs and ENGINES["dual-descent"].supports(problem):
+        budget = SETTINGS.share_of_gram * n * n * d / BLAS
+        trials.append(Attempt("dual-descent", "a few passes may suffice", budget))
+    usual = (_several_outputs if outputs else _parts)(problem, warm)
+    return [*trials, Attempt("row space", "an n x n table in place of X"), *usual]
+
+
 def _whole_penalty(problem: Problem, warm: bool) -> list[Attempt]:
     """Other penalties: what is faster for one of them, then cones or the hybrid gradient."""
     structure, cost = problem.penalty.structure, expected_cost(problem)
@@ -224,7 +237,7 @@ def _outputs_in_parts(
     is_slow = problem.fit_intercept and problem.n_coefficients <= NEWTON.largest_working_set
     if ENGINES["dual-descent of classes"].supports(problem) and not is_slow:
         options = {}
-        if ENGINES["interior-point in the row space"].supports(problem):
+        if has_cones_in_row_space(problem):
             attempts.insert(0, Attempt("interior-point in the row space", BY_CONES))
             of_pass = problem.design.n_entries * problem.n_outputs
             options["most_passes"] = SETTINGS.passes_per_system * problem.n_samples**3 / of_pass
@@ -373,6 +386,7 @@ RULES = [
     Rule(lambda p: p.rows.of_entries, _entries, "coefficients are factors"),
     Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
     Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
+    Rule(has_smooth_row_space, _row_space, "an n x n table is much smaller than X"),
     Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
     Rule(ENGINES["moments"].supports, _tall_table, "passes over the rows cost most"),
     Rule(ENGINES["multipliers on a small table"].supports, _small_table, "calls take longer"),
@@ -419,4 +433,12 @@ REDUCTIONS = {
     )
 }
 METHODS = ENGINES | REDUCTIONS | PUBLISHED
+ROW_SPACE = "a squared l2 penalty and fewer rows than features"
+METHODS["row space"] = Method(
+    "row-space", partial(in_row_space, method=auto), has_smooth_row_space, ROW_SPACE
+)
+METHODS["interior-point in the row space"] = Method(
+    "interior-point", partial(in_row_space, method=interior_point), has_cones_in_row_space,
+    ROW_SPACE,
+)  # fmt: skip
 METHODS["auto"] = Method("auto", auto, lambda problem: True, "any problem")
