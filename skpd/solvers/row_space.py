@@ -112,7 +112,7 @@ def _coordinates(X: Array) -> Coordinates:
     """
     X = np.asarray(X, dtype=np.float64)
     try:
-        L = np.linalg.cholesky(X @ X.T)
+        L: Array = np.asarray(np.linalg.cholesky(X @ X.T), dtype=np.float64)
     except np.linalg.LinAlgError:
         L = np.zeros((1, 1))
     sizes = np.diagonal(L)
