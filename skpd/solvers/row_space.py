@@ -52,7 +52,7 @@ def has_smooth_row_space(problem: Problem) -> bool:
         return False
     n, d = _base(problem).shape
     is_small = n <= SETTINGS.most_rows_of_gram and d >= SETTINGS.features_per_row * n
-    return is_small and _base(problem).dense
+    return is_small and n * d >= SETTINGS.least_wide_table and _base(problem).dense
 
 
 def has_cones_in_row_space(problem: Problem) -> bool:

@@ -27,6 +27,8 @@ class SelectionSettings:
     # relative to the largest
     features_per_row: float = 2.0
     most_rows_of_gram: int = 2000
+    # and the least entries of X, below which the calls of Python take longer
+    least_wide_table: int = 15_000
     share_of_gram: float = 1.0
     least_pivot: float = 1e-5
     # The passes of dual descent for classes before the interior-point method in the row space, for
