@@ -1,6 +1,7 @@
 """The methods, each with its name and the problems that it supports."""
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from .proximal.restarted import pdprox_restarted
 from .proximal.robust_saddle import hybrid_gradient
 from .robust.certain_labels import certain_labels
 from .robust.proximal_multipliers import proximal_multipliers as robust_multipliers
+from .row_space import has_cones_in_row_space, has_smooth_row_space, in_row_space
 from .separate_outputs import has_separate_outputs
 from .structured.bundle import bundle
 from .structured.smooth import quasi_newton, smooth
@@ -82,6 +84,7 @@ THRESHOLDS: Supported = (
     "ordered classes, a penalty that extends to free coefficients and memory for a copy of X for "
     "each threshold",
 )
+WIDE: Supported = has_smooth_row_space, "a squared l2 penalty and a wide dense table"
 # with epsilon = 0 it is an ordinary problem of labels
 ROBUST: Supported = (lambda p: p.loss.of_labels), "a robust SVM"
 
@@ -112,6 +115,10 @@ ENGINES: dict[str, Method] = {
         "interior-point-faces", interior_on_working_sets,
         lambda p: p.penalty.structure is Structure.MAXIMUM and p.loss.has_cones,
         "the l-infinity norm and a loss with cones",
+    ),
+    "interior-point in the row space": Method(
+        "interior-point", partial(in_row_space, method=interior_point), has_cones_in_row_space,
+        "several outputs, a squared l2 penalty and fewer rows than features",
     ),
     "hybrid-gradient": Method("hybrid-gradient", pdprox_restarted, *VALUES),
     "dual-descent of classes": Method(

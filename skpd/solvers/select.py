@@ -20,16 +20,16 @@ from ..problems import Problem
 from .coordinates.dual import takes_few_passes
 from .equivalent import centred, centred_problem
 from .frank_wolfe.multiplier_search import is_well_conditioned, search_for_multiplier
-from .interior import cost_of_run, expected_cost, has_decompositions, interior_point
+from .interior import cost_of_run, expected_cost, has_decompositions
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
-from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, THRESHOLDS, Method
+from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, THRESHOLDS, WIDE, Method
 from .newton.settings import SETTINGS as NEWTON
 from .norms import by_slopes
 from .options import Value
 from .published.methods import PUBLISHED
 from .robust.settings import SELECTION as ROBUST
-from .row_space import has_cones_in_row_space, has_smooth_row_space, in_row_space
+from .row_space import in_row_space
 from .selection_settings import SETTINGS
 from .separate_outputs import has_separate_outputs, output_by_output
 from .solver_context import SolverContext
@@ -237,7 +237,7 @@ def _outputs_in_parts(
     is_slow = problem.fit_intercept and problem.n_coefficients <= NEWTON.largest_working_set
     if ENGINES["dual-descent of classes"].supports(problem) and not is_slow:
         options = {}
-        if has_cones_in_row_space(problem):
+        if ENGINES["interior-point in the row space"].supports(problem):
             attempts.insert(0, Attempt("interior-point in the row space", BY_CONES))
             of_pass = problem.design.n_entries * problem.n_outputs
             options["most_passes"] = SETTINGS.passes_per_system * problem.n_samples**3 / of_pass
@@ -386,7 +386,7 @@ RULES = [
     Rule(lambda p: p.rows.of_entries, _entries, "coefficients are factors"),
     Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
     Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
-    Rule(has_smooth_row_space, _row_space, "an n x n table is much smaller than X"),
+    Rule(WIDE[0], _row_space, "an n x n table is much smaller than X"),
     Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
     Rule(ENGINES["moments"].supports, _tall_table, "passes over the rows cost most"),
     Rule(ENGINES["multipliers on a small table"].supports, _small_table, "calls take longer"),
@@ -430,15 +430,8 @@ REDUCTIONS = {
         ("slopes-of-norm", by_slopes, NORMS),
         ("output by output", output_by_output, SEPARATE_OUTPUTS),
         ("threshold-rows", by_threshold_rows, THRESHOLDS),
+        ("row space", in_row_space, WIDE),
     )
 }
 METHODS = ENGINES | REDUCTIONS | PUBLISHED
-ROW_SPACE = "a squared l2 penalty and fewer rows than features"
-METHODS["row space"] = Method(
-    "row-space", partial(in_row_space, method=auto), has_smooth_row_space, ROW_SPACE
-)
-METHODS["interior-point in the row space"] = Method(
-    "interior-point", partial(in_row_space, method=interior_point), has_cones_in_row_space,
-    ROW_SPACE,
-)  # fmt: skip
 METHODS["auto"] = Method("auto", auto, lambda problem: True, "any problem")
