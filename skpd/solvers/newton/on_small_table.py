@@ -43,7 +43,7 @@ def newton_on_small_table(context: SolverContext) -> None:
     accuracy = accuracies.quadratic if problem.loss.constant_curvature else accuracies.smooth
     goal = problem.null_objective, 0.5 * monitor.tol, negligible(problem), likely, accuracy
     n_steps = problem.loss.evaluator.newton_steps(
-        problem.design.matrix, rows.y, rows.weights, terms, goal, context.left, variables,
-        derivative,
+        problem.design.matrix, rows.y, rows.weights, terms, goal,
+        min(context.left, SETTINGS.small_steps), variables, derivative,
     )  # fmt: skip
     monitor.check(monitor.n_iter + n_steps, Point(*problem.split(variables), derivative))

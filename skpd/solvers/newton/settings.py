@@ -79,6 +79,9 @@ class MultiplierSettings:
     # the calls of Python take 0.1 to 0.5 of a fit otherwise
     small_table: int = 100_000
     small_features: int = 100
+    # The steps after which rounding errors keep such a fit from its tolerance, or another method
+    # is needed
+    small_steps: int = 50
     # The accuracy of their quadratic models: a step on a quadratic loss solves the problem
     accuracy_on_small_tables: Accuracy = Accuracy(1e-9, 1e-3, 1e-3)
 
