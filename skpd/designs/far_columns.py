@@ -30,8 +30,8 @@ def columns_that_seem_far(X: Table, far: float) -> tuple[Indices, Array]:
         columns, part = np.arange(d), X[:: max(1, n // SAMPLE)][:SAMPLE]
     if part.size == 0:
         return columns[:0], np.empty(0)
-    mean = part.sum(axis=0, dtype=np.float64) / len(part)
-    spread = np.sqrt(((part - mean) ** 2).sum(axis=0) / len(part))
+    mean = np.asarray(np.mean(part, axis=0, dtype=np.float64))
+    spread = np.std(part, axis=0)
     seems_far = (np.abs(mean) > far * spread) & (spread > 0.0)
     return columns[seems_far], mean[seems_far]
 

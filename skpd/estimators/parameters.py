@@ -111,7 +111,7 @@ class ParameterValidation(PickledWithVersion):
     _own_constraints: ClassVar[dict] = {}
     _fits_alpha_0: ClassVar[bool] = False  # whether an alpha of 0 is a model without a penalty
     _parameter_constraints: ClassVar[dict]
-    _defaults: ClassVar[dict]  # of the parameters that have one
+    _defaults: ClassVar[dict]  # by the names of parameters; `Signature.empty` where there is none
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

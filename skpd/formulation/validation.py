@@ -146,8 +146,7 @@ def finite_targets(y: ArrayLike, estimator_name: str) -> Array:
     _require_plain("y", y)
     require_numbers("y", y)
     y = np.require(y, np.float64, ["C", "A"])
-    if not np.isfinite(np.sum(y)):
-        assert_all_finite(y, estimator_name=estimator_name, input_name="y")
+    assert_all_finite(y, estimator_name=estimator_name, input_name="y")
     return y
 
 

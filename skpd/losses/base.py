@@ -362,10 +362,6 @@ class ScalarLoss(Loss):
     def is_compiled(self) -> bool:  # type: ignore[override]
         return type(self).evaluator is not ScalarLoss.evaluator
 
-    @property
-    def has_newton_steps(self) -> bool:  # type: ignore[override]
-        return self.is_compiled and not self.linear_tails
-
     @abstractmethod
     def _argument(self, y: Array, z: Array, z_low: Numbers) -> tuple[Array, Numbers]:
         """The argument t of phi for the prediction z + z_low, rounded, and its rounding error."""

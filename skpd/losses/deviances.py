@@ -33,7 +33,7 @@ class Deviance(Loss):
     groups_have_weights: ClassVar[bool] = False
     has_kinks: ClassVar[bool] = False
     linear_tails: ClassVar[bool] = False
-    has_newton_steps: ClassVar[bool] = True
+    has_newton_steps: ClassVar[bool] = True  # of the losses derived from this one
     has_cones: ClassVar[bool] = True
     can_separate: ClassVar[bool] = True
     power: float  # of the distribution by whose deviance predictions are scored

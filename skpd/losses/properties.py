@@ -119,7 +119,6 @@ class LossProperties:
     has_offset: ClassVar[bool] = False
     has_radius: ClassVar[bool] = False
     is_compiled: ClassVar[bool] = False
-    has_newton_steps: ClassVar[bool] = False
     n_outputs: int = 1
     target_error = 0.0
 
@@ -130,3 +129,7 @@ class LossProperties:
     @property
     def has_cones(self) -> bool:
         return False
+
+    @property
+    def has_newton_steps(self) -> bool:
+        return self.is_compiled and not self.linear_tails

@@ -86,7 +86,7 @@ class Separable(SeparablePenalty):
 
     def for_n_features(self, n_features: int) -> "Separable":
         l1, *others = self.terms
-        if not any(map(np.ndim, self.terms)):
+        if self.treats_alike:
             return Separable(np.full(n_features, l1), *others)
         return super().for_n_features(n_features)
 

@@ -233,8 +233,9 @@ class Monitor:
             self._round()
         model: Any = np.float64(self._coef), np.float64(self._intercept)
         own = self.problem, self.primal, self._bound, model
-        if self._certificate is not None and not rounds:
-            certificate, theta = self._certificate, self._theta
+        accepted = self._certificate
+        if accepted is not None and (accepted.primal, accepted.dual) == (self.primal, self.dual):
+            certificate, theta = accepted, self._theta
         elif self._bound_given == self.primal:  # both points are unchanged
             certificate, theta = certificate_of(*own)
         else:

@@ -29,7 +29,7 @@ from .norms import by_slopes
 from .options import Value
 from .published.methods import PUBLISHED
 from .robust.settings import SELECTION as ROBUST
-from .row_space import in_row_space
+from .row_space import has_smooth_row_space, in_row_space
 from .selection_settings import SETTINGS
 from .separate_outputs import has_separate_outputs, output_by_output
 from .solver_context import SolverContext
@@ -386,7 +386,7 @@ RULES = [
     Rule(lambda p: p.rows.of_entries, _entries, "coefficients are factors"),
     Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
     Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
-    Rule(WIDE[0], _row_space, "an n x n table is much smaller than X"),
+    Rule(has_smooth_row_space, _row_space, "an n x n table is much smaller than X"),
     Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
     Rule(ENGINES["moments"].supports, _tall_table, "passes over the rows cost most"),
     Rule(ENGINES["multipliers on a small table"].supports, _small_table, "calls take longer"),

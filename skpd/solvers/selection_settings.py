@@ -21,14 +21,13 @@ class SelectionSettings:
     # steps on all rows and features, about that of the method of multipliers, so that both
     # together take at most twice as long.
     descent_steps: float = 6.0
-    # Squared l2 penalties on wide tables: the features for each row from which on, and the most
-    # rows up to which, a table of the row space is worth its time; the cost of dual descent before
-    # it, as a share of that of the Gram matrix of the rows; and the least pivot of this matrix,
-    # relative to the largest
+    # Squared l2 penalties on wide tables: the features for each row and the entries from which on,
+    # and the most rows up to which, a table of the row space is worth its time
     features_per_row: float = 2.0
-    most_rows_of_gram: int = 2000
-    # and the least entries of X, below which the calls of Python take longer
     least_wide_table: int = 15_000
+    most_rows_of_gram: int = 2000
+    # The cost of dual descent before it, as a share of that of the Gram matrix of the rows, and
+    # the least pivot of this matrix, relative to the largest
     share_of_gram: float = 1.0
     least_pivot: float = 1e-5
     # The passes of dual descent for classes before the interior-point method in the row space, for

@@ -165,8 +165,10 @@ def test_roundings(inner, offset, rng):
     assert_allclose(mixture.theta_error, np.sqrt(40 * np.sum(errors**2)), rtol=1e-12)
     assert_allclose(mixture.value(1.0)[0], loss.dual_value(table, 1.0)[0], rtol=1e-12)
     if inner == Hinge():
-        found = mixture.mean_loss, mixture.mean_loss_error
-        assert_allclose(found, loss.dual_value(table, 1.0), rtol=1e-4)
+        value, rounding = loss.dual_value(table, 1.0)
+        assert_allclose(mixture.mean_loss, value, rtol=1e-12)
+        # part of the bound is the error of one sum, which depends on the processor
+        assert_allclose(mixture.mean_loss_error, rounding, rtol=1e-4)
     else:
         assert (mixture.mean_loss, mixture.mean_loss_error) == (0.0, 0.0)
         assert_allclose((0.25 * mixture).table, 0.25 * table, rtol=1e-13)

@@ -1,11 +1,9 @@
 // The Python bindings of the losses (maths/losses.hpp, deviances.hpp and softmax.hpp have the formulas).
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,20 +24,20 @@ void bind_newton_steps(nb::class_<Loss>& bound) {
     bound.def(
         "newton_steps",
         [](const Loss& loss, const Matrix& matrix, In y, In weights, const SeparableCoordinates& penalty,
-           std::tuple<double, double, double, double, double> goal, int max_steps, Out variables, Out derivative) {
+           const NewtonGoal& goal, const NewtonSettings& settings, int max_steps, Out variables, Out derivative) {
             const std::size_t n = matrix.n_rows(), d = matrix.n_columns(), m = variables.shape(0);
             require(have_length(n, y, weights, derivative) && (m == d || m == d + 1) && penalty.n_penalised() == d,
                     "y, weights, penalty, variables and derivative do not fit the matrix");
             nb::gil_scoped_release release;
             const TableWithOnes table{matrix.layout(), matrix.by_row(), n, d, m > d};
-            const auto [constant, tol, least, likely, accuracy] = goal;
-            return NewtonOnTable<Loss>(loss, table, y.data(), weights.data(), penalty,
-                                       {constant, tol, least, likely, accuracy}, variables.data(), derivative.data())
+            return NewtonOnTable<Loss>(loss, table, y.data(), weights.data(), penalty, goal, settings,
+                                       variables.data(), derivative.data())
                 .minimise(max_steps);
         },
-        "matrix"_a, "y"_a, "weights"_a, "penalty"_a, "goal"_a, "max_steps"_a, "variables"_a, "derivative"_a,
+        "matrix"_a, "y"_a, "weights"_a, "penalty"_a, "goal"_a, "settings"_a, "max_steps"_a, "variables"_a,
+        "derivative"_a,
         "Minimises over the variables (m), from their values, and writes the derivatives of the losses (n).\n\n"
-        "The goal has the members of NewtonGoal. Returns the number of steps.");
+        "Returns the number of steps.");
 }
 
 // Binds the functions of the loss as a smooth function of the predictions, which is the loss itself or its Moreau
@@ -159,6 +157,11 @@ void bind_deviances(nb::module_& m) {
 }  // namespace
 
 void bind_losses(nb::module_& m) {
+    nb::class_<NewtonGoal>(m, "NewtonGoal", "The gap at which Newton steps on a small table end.")
+        .def(nb::init<double, double, double, double>(), "constant"_a, "tol"_a, "least"_a, "likely"_a);
+    nb::class_<NewtonSettings>(m, "NewtonSettings", "The settings of Newton steps on a small table.")
+        .def(nb::init<double, double, double, double, int, int, int>(), "accuracy"_a, "full_step_slope"_a,
+             "line_search_slope"_a, "slope_rounding"_a, "halvings"_a, "sweeps"_a, "rounds"_a);
     nb::class_<HingeLoss> hinge(m, "HingeLoss",
         "The hinge losses have phi*(u) = u + curvature u^2 / 2 on [lower, 0].");
     hinge.def(nb::init<double, double>(), "lower"_a, "curvature"_a);

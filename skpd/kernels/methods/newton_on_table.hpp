@@ -58,10 +58,16 @@ struct TableWithOnes {
 };
 
 // The steps end at an estimated gap of at most max(least, tol min(constant - dual, 100 primal)), where the objective
-// value of the best constant is `constant`. An intercept is at most `likely` in size, where it is smaller. A model is
-// minimised to an accuracy that is a share of the largest violation of optimality.
+// value of the best constant is `constant`. An intercept is at most `likely` in size, where it is smaller.
 struct NewtonGoal {
-    double constant, tol, least, likely, accuracy;
+    double constant, tol, least, likely;
+};
+
+// A model is minimised to an accuracy that is a share of the largest violation of optimality, by rounds of sweeps. The
+// slopes are shares of the first one: a whole step may end at full_step_slope, a shorter one ends at line_search_slope.
+struct NewtonSettings {
+    double accuracy, full_step_slope, line_search_slope, slope_rounding;
+    int halvings, sweeps, rounds;
 };
 
 template <class Loss>
@@ -69,9 +75,11 @@ class NewtonOnTable {
    public:
     // y and weights (n), variables (m) and derivative (n), which are l'(y_i, z_i) at the end, are borrowed
     NewtonOnTable(const Loss& loss, const TableWithOnes& table, const double* y, const double* weights,
-                  const SeparableCoordinates& penalty, const NewtonGoal& goal, double* variables, double* derivative)
+                  const SeparableCoordinates& penalty, const NewtonGoal& goal, const NewtonSettings& settings,
+                  double* variables, double* derivative)
         : loss_{loss, std::numeric_limits<double>::infinity()}, table_(table), y_(y), weights_(weights),
-          penalty_(penalty), goal_(goal), w_(variables), derivative_(derivative), upper_(goal.constant),
+          penalty_(penalty), goal_(goal), settings_(settings), w_(variables), derivative_(derivative),
+          upper_(goal.constant),
           z_(table.n_rows), along_(table.n_rows), before_(table.n_rows), slopes_(table.n_rows), h_(table.n_rows),
           g_(table.n_variables()) {}
 
@@ -112,7 +120,6 @@ class NewtonOnTable {
 
     // Takes a step on the working set; returns false if none of any length decreases the objective.
     bool take() {
-        constexpr int rounds = 50;
         const std::vector<std::int64_t> columns = working_set();
         const std::size_t k = columns.size(), m = k + table_.ones;
         std::vector<std::size_t> place(columns.begin(), columns.end());
@@ -132,9 +139,9 @@ class NewtonOnTable {
         SupportSystem system;
         system.name(columns.data(), k, m);
         const SeparableCoordinates penalty(terms.empty() ? std::vector{penalty_[0]} : std::move(terms), k);
-        const int sweeps = 5 + static_cast<int>(std::min<std::size_t>(m / 20, 20));
-        minimise_separable({H.data(), m, p.data(), gradient.data()}, penalty, sweeps, goal_.accuracy * violation, rounds,
-                           system);
+        const int sweeps = settings_.sweeps + static_cast<int>(std::min<std::size_t>(m / 20, 20));
+        minimise_separable({H.data(), m, p.data(), gradient.data()}, penalty, sweeps, settings_.accuracy * violation,
+                           settings_.rounds, system);
         double slope = 0.0, rise = 0.0;
         for (std::size_t a = 0; a < m; ++a) {
             const std::size_t j = place[a];
@@ -160,11 +167,12 @@ class NewtonOnTable {
     // The length t, from 1 downwards, at which sum_i weights_i l + t rise, a convex bound on the objective, is nearly
     // least; z is moved by it.
     double step_length(double slope, double rise) {
-        constexpr int halvings = 40;
-        const double beginning = std::fabs(slope + rise), noise = 1e-13 * (std::fabs(rise) + upper_);
-        if (slope_at(1.0) + rise <= std::max(0.5 * beginning, noise)) return 1.0;
+        const double beginning = std::fabs(slope + rise);
+        const double noise = settings_.slope_rounding * (std::fabs(rise) + upper_);
+        if (slope_at(1.0) + rise <= std::max(settings_.full_step_slope * beginning, noise)) return 1.0;
+        const double enough = settings_.line_search_slope * beginning;
         double low = 0.0, high = 1.0, at_low = beginning;
-        for (int k = 0; k < halvings && !(low > 0.0 && at_low <= 0.1 * beginning); ++k) {
+        for (int k = 0; k < settings_.halvings && !(low > 0.0 && at_low <= enough); ++k) {
             const double middle = 0.5 * (low + high), value = slope_at(middle) + rise;
             if (value <= 0.0) {
                 low = middle;
@@ -180,6 +188,7 @@ class NewtonOnTable {
     const double *y_, *weights_;
     const SeparableCoordinates& penalty_;
     const NewtonGoal goal_;
+    const NewtonSettings settings_;
     double *w_, *derivative_;
     double upper_, loss_sum_ = 0.0, dual_sum_ = 0.0;  // sums of weights_i l(y_i, z_i) and -weights_i l*(y_i, l')
     std::vector<double> z_, along_, before_, slopes_, h_;  // slopes and h are weights_i l' and weights_i l''

@@ -4,7 +4,6 @@ import numpy as np
 
 from ..._typing import Array
 from ...certificates import Certificate, largest_gap
-from ...certificates.relative_gaps import OF_OBJECTIVE
 from ...designs.gram import MatrixCurvature
 from ...kernels import dot
 from ...problems import Point, Problem, Solution
@@ -61,10 +60,8 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     n_steps = models[:, :d].any(axis=1).astype(int).tolist()
 
     def is_good(certificate: Certificate) -> bool:  # a gap may be nan
-        gap, of_objective = certificate.gap, OF_OBJECTIVE * certificate.primal
-        if certificate.relative_gap <= tol and 0.0 <= gap <= tol * of_objective:
-            return True
-        return 0.0 <= gap <= largest_gap(problem, tol, certificate.primal, certificate.dual)
+        goal = largest_gap(problem, tol, certificate.primal, certificate.dual)
+        return 0.0 <= certificate.gap <= goal
 
     return [
         Solution(*problem.split(u[:-1]), None, certificate, n_iter, True, NO_HISTORY)

@@ -6,11 +6,12 @@ its arithmetic.
 
 import numpy as np
 
+from ... import kernels
 from ...certificates import negligible
 from ...penalties import Structure
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
-from .settings import SETTINGS
+from .settings import QUADRATIC, SETTINGS
 
 
 def is_small_table(problem: Problem) -> bool:
@@ -37,13 +38,24 @@ def newton_on_small_table(context: SolverContext) -> None:
     rows, first = problem.rows, context.first
     variables, derivative = problem.join(first.coef, first.intercept), np.empty(problem.n_samples)
     terms = problem.penalty.kernel_terms(problem.alpha, problem.n_coefficients)
-    likely = problem.rows.null.prediction_scale
     # half of the tolerance is left to what the estimate of the gap does not know
-    accuracies = SETTINGS.accuracy_on_small_tables
-    accuracy = accuracies.quadratic if problem.loss.constant_curvature else accuracies.smooth
-    goal = problem.null_objective, 0.5 * monitor.tol, negligible(problem), likely, accuracy
+    goal = kernels.NewtonGoal(
+        problem.null_objective, 0.5 * monitor.tol, negligible(problem), rows.null.prediction_scale
+    )
+    settings = _QUADRATIC if problem.loss.constant_curvature else _SMOOTH
     n_steps = problem.loss.evaluator.newton_steps(
-        problem.design.matrix, rows.y, rows.weights, terms, goal,
+        problem.design.matrix, rows.y, rows.weights, terms, goal, settings,
         min(context.left, SETTINGS.small_steps), variables, derivative,
     )  # fmt: skip
     monitor.check(monitor.n_iter + n_steps, Point(*problem.split(variables), derivative))
+
+
+def _settings(accuracy: float) -> kernels.NewtonSettings:
+    return kernels.NewtonSettings(
+        accuracy, SETTINGS.full_step_slope, SETTINGS.line_search_slope, SETTINGS.slope_rounding,
+        SETTINGS.line_search_halvings, QUADRATIC.sweeps, QUADRATIC.most_rounds,
+    )  # fmt: skip
+
+
+_QUADRATIC = _settings(SETTINGS.accuracy_on_small_tables.quadratic)
+_SMOOTH = _settings(SETTINGS.accuracy_on_small_tables.smooth)

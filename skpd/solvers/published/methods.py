@@ -42,10 +42,7 @@ def _has_smoothed_loss(problem: Problem) -> bool:
     return isfinite(loss.smoothness) or bool(np.isfinite(loss.dual_bounds(problem.y)).all())
 
 
-_SINGLE_VALUES: Supported = (
-    lambda p: p.has_single_values,
-    "X in memory and a single output",
-)
+_SINGLE_VALUES: Supported = (lambda p: p.has_single_values), "X in memory and a single output"
 _COORDINATES: Supported = (
     has_coordinates,
     "a smooth loss of skpd.losses (squared, Huber, logistic, squared or smoothed hinge) with a "

@@ -66,7 +66,7 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         monitor.check(monitor.n_iter + solution.n_iter, best())
         # the bound of the balanced dual point may be lower than that of the rows of thresholds
         last_gap, gap = gap, monitor.primal - monitor.dual
-        # cutting planes, which come next, are fast for half a squared norm alone
+        # cutting planes can finish it with half a squared norm, and take long with other penalties
         stalls = problem.penalty.is_ridge and gap > ROWS.round_progress * last_gap
         if not solution.done or stalls or context.is_over(monitor.n_iter):
             return
