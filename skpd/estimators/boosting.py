@@ -63,12 +63,11 @@ class LPBoostClassifier(
         ``1 / (nu * n_samples)``.
     entropy : float, default=0.0
         The weight lambda of the relative entropy: 0, or at least 1e-8.
-    solver : {"auto", "highs", "agm"}, default="auto"
-        Solver of the problems over the hypotheses found so far. "highs" is the linear
-        programming of SciPy, for ``entropy=0``, where it is the default; "agm" are accelerated
-        gradients with the entropic prox, which smooth the problem where ``entropy=0``. The
-        default for ``entropy > 0`` takes a few of these gradient steps and then, if a gap is
-        left, SciPy's SLSQP.
+    solver : {"auto", "interior-point", "highs", "agm"}, default="auto"
+        Solver of the problems over the hypotheses found so far. "interior-point", the default,
+        solves them as far as the next hypotheses need; "highs" is the linear programming of SciPy,
+        for ``entropy=0``, whose mixtures have the fewest hypotheses; "agm" are accelerated
+        gradients with the entropic prox, which smooth the problem where ``entropy=0``.
     tol : float, default=1e-4
         Stop when the gap between the two sides is at most this. Margins are at most 1.
     max_iter : int, default=1000
@@ -82,7 +81,8 @@ class LPBoostClassifier(
     ----------
     estimators_ : list
         The hypotheses with a positive weight: fitted weak learners, or
-        `skpd.problems.hypotheses.DecisionStump`.
+        `skpd.problems.hypotheses.DecisionStump`. At the end as many of the smallest weights become
+        0 as a gap of ``tol`` allows.
     estimator_weights_ : ndarray of shape (n_estimators,)
         Their weights, which sum to 1.
     classes_ : ndarray of shape (2,)
@@ -106,7 +106,7 @@ class LPBoostClassifier(
         gap; the bounds of the round in iterate_primal and iterate_dual; and in restricted_primal
         the upper bound over the hypotheses found, to which iterate_dual is the lower one.
     solver_ : str
-        "highs", "agm" or "slsqp", the default for ``entropy > 0``.
+        "interior-point", "highs" or "agm".
     converged_ : bool
         Whether the gap is at most ``tol``; for other weak learners than stumps, whether the gap
         over the hypotheses found is, and the learner has found none with an edge larger by
@@ -158,14 +158,14 @@ class LPBoostClassifier(
         "estimator": [HasMethods(["fit", "predict"]), None],
         "nu": [Interval(Real, 0, 1, closed="right")],
         "entropy": [Interval(Real, 0, np.inf, closed="left")],
-        "solver": [StrOptions({"auto", "highs", "agm"})],
+        "solver": [StrOptions({"auto", "interior-point", "highs", "agm"})],
     }
 
     estimator: BaseEstimator | None = None
     _: KW_ONLY
     nu: float = 0.1
     entropy: float = 0.0
-    solver: Literal["auto", "highs", "agm"] = "auto"
+    solver: Literal["auto", "interior-point", "highs", "agm"] = "auto"
     max_iter: int = 1000
 
     def __sklearn_tags__(self):

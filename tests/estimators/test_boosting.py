@@ -68,6 +68,22 @@ def test_optimum_with_entropy():
     assert found.certificate.dual <= programme + entropy * np.log(1 / nu)
 
 
+@pytest.mark.parametrize("nu", [0.1, 0.4, 1.0])
+def test_the_interior_point_method_agrees_with_highs(nu):
+    """Also where hypotheses outnumber rows, most of them combinations of others."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 40)).round(1)
+    y = np.where(X[:, 0] + rng.standard_normal(60) > 0.0, 1.0, -1.0)
+    problem = BoostingProblem(np.full(60, 1 / 60), nu)
+    found = generate_columns(problem, y, AllStumps(X), tol=1e-8)
+    vertex = generate_columns(problem, y, AllStumps(X), solver="highs", tol=1e-8)
+    assert found.converged and vertex.converged
+    assert found.certificate.dual <= vertex.certificate.primal
+    assert vertex.certificate.dual <= found.certificate.primal
+    # weights that the tolerance does not need are 0
+    assert np.sum(found.mixture > 0.0) <= 2 * np.sum(vertex.mixture > 0.0)
+
+
 def test_accelerated_gradients_without_entropy():
     X, y, weights, nu = random_problem(3)
     problem = BoostingProblem(weights, nu)
@@ -177,7 +193,7 @@ def test_an_entropy_far_below_the_tolerance_is_next_to_none():
     y = np.where(X[:, 0] + rng.standard_normal(17) > 0.0, 1, -1)
     model = LPBoostClassifier(entropy=1e-8, tol=0.01).fit(X, y)
     programme = LPBoostClassifier(tol=1e-8).fit(X, y)
-    assert model.converged_ and model.solver_ == "slsqp"
+    assert model.converged_ and model.solver_ == "interior-point"
     assert model.certificate_.dual <= programme.certificate_.primal + 1e-7
     assert programme.certificate_.dual <= model.certificate_.primal
 

@@ -14,7 +14,8 @@ from ...certificates.interface import Sum
 from ...problems.boosting import BoostingProblem
 from ...problems.hypotheses import Hypotheses
 from ..monitor import HISTORY_DTYPE
-from .restricted import RESTRICTED, Pair
+from .interior_point import Pair
+from .restricted import RESTRICTED
 from .settings import SETTINGS
 
 BOOSTING_HISTORY = np.dtype([*HISTORY_DTYPE.descr, ("restricted_primal", float)])
@@ -52,7 +53,7 @@ class Boosted:
 
 
 def method_for(name: str, entropy: float) -> str:
-    """The name of the method for restricted problems: "auto" is HiGHS for linear programmes.
+    """The name of the method for restricted problems: "auto" is the interior-point method.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def method_for(name: str, entropy: float) -> str:
         If the name is "highs" and the problems have an entropy term.
     """
     if name == "auto":
-        return "highs" if entropy == 0.0 else "slsqp"
+        return "interior-point"
     if name == "highs" and entropy > 0.0:
         raise ValueError(
             f"solver='highs' is for linear programmes, with entropy=0, got entropy={entropy!r}. "
@@ -98,7 +99,28 @@ class _Run:
     def lower_bound(self, mixture: Array) -> float:
         """The lower bound of a mixture whose sum is 1 up to rounding; margins are at most 1."""
         error = 2.0 * (len(mixture) + 4) * EPSILON
-        return self.problem.lower_bound(mixture @ self.edges, error)
+        return self.problem.lower_bound(mixture @ self.edges[: len(mixture)], error)
+
+    def drop_small_weights(self, upper: float, tol: float) -> None:
+        """Set the smallest weights of the mixture to 0.
+
+        The interior-point method gives every hypothesis some weight. The distance to the upper
+        bound stays at most ``tol``.
+        """
+        order = np.argsort(self.mixture)
+        few, many = 0, len(order)  # dropping ``few`` is possible, dropping ``many`` is not
+        while many - few > 1:
+            middle = (few + many) // 2
+            mixture = self.mixture.copy()
+            mixture[order[:middle]] = 0.0
+            mixture /= np.sum(mixture)
+            dual = self.lower_bound(mixture)
+            if upper - dual <= tol:
+                few, best = middle, (dual, mixture)
+            else:
+                many = middle
+        if few:
+            self.dual, self.mixture = best
 
     def record(self, restricted: float, primal: float, dual: float) -> None:
         seconds = time.perf_counter() - self.begin
@@ -124,7 +146,7 @@ def generate_columns(
     signs : ndarray of shape (n_samples,)
         The labels y_i, -1 or 1.
     learner : Hypotheses
-    solver : {"auto", "highs", "agm"}
+    solver : {"auto", "interior-point", "highs", "agm"}
         The method for the problems over the hypotheses so far.
     tol : float
         The gap at which to stop. It has no unit, as edges are at most 1.
@@ -171,6 +193,9 @@ def generate_columns(
             mixture = np.append(mixture, np.zeros(added))
         elif not first and (not reached or solve is RESTRICTED["highs"]):
             break  # limited by rounding, or by the method for restricted problems
+    if done:
+        upper = context.primal if learner.maximises else restricted
+        context.drop_small_weights(upper, tol)
     return _result(context, restricted, done)
 
 

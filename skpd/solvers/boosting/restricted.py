@@ -1,27 +1,16 @@
 """Methods for the restricted problems of boosting, over the hypotheses found so far."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog
 
 from ..._typing import Array
 from ...problems.boosting import BoostingProblem
 from ..accelerated.estimate_functions import Composite, infinite_memory
 from ..accelerated.geometry import Entropic
+from .interior_point import Pair, interior_point
 from .settings import SETTINGS
-
-
-class Pair(NamedTuple):
-    """A distribution over the rows and a mixture of the hypotheses, both without a proof.
-
-    ``reached`` is whether the method has reached the requested accuracy.
-    """
-
-    w: Array
-    mixture: Array
-    reached: bool
 
 
 def linear_programme(
@@ -59,7 +48,6 @@ def accelerated_gradients(
     start: Array,
     gap: float,
     tol: float,
-    most_gradients: int = SETTINGS.most_gradients,
 ) -> Pair:
     """Maximise F by AGM-EF with infinite memory and the entropic prox.
 
@@ -80,8 +68,6 @@ def accelerated_gradients(
         The requested accuracy.
     tol : float
         The tolerance of the whole run.
-    most_gradients : int
-        The largest number of gradients.
     """
     costs = SETTINGS.share * max(gap, tol, SETTINGS.least_tol)
     enough = costs / max(problem.entropy_range, SETTINGS.share)
@@ -113,42 +99,24 @@ def accelerated_gradients(
             best, lower = best._replace(mixture=iterate.x), value
         if upper - lower <= gap:
             return best._replace(reached=True)
-        if composite.n_gradients >= most_gradients:
+        if composite.n_gradients >= SETTINGS.most_gradients:
             break
     return best
 
 
-def quadratic_programmes(
+def interior_point_first(
     problem: BoostingProblem, edges: Array, start: Array, gap: float, tol: float
 ) -> Pair:
-    """Maximise F by a few accelerated gradients, then by SLSQP, and then by more gradients.
-
-    SLSQP (Kraft, 1988) is fast for few hypotheses only. The parameters are those of
-    `accelerated_gradients`.
-    """
-    few = SETTINGS.first_gradients
-    pair = accelerated_gradients(problem, edges, start, gap, tol, few)
+    """The interior-point method, and another one where rounding errors end it early."""
+    pair = interior_point(problem, edges, start, gap)
     if pair.reached:
         return pair
-
-    def negative(a: Array) -> tuple[float, Array]:
-        value, w = problem.distribution(a @ edges)
-        return -value, -(edges @ w)
-
-    found = minimize(
-        negative, pair.mixture, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * len(start),
-        constraints={"type": "eq", "fun": lambda a: np.sum(a) - 1.0, "jac": np.ones_like},
-        options={"ftol": np.finfo(float).eps, "maxiter": SETTINGS.most_programmes},
-    )  # fmt: skip
-    lower, w = problem.distribution(found.x @ edges)
-    upper = problem.entropy * problem.divergence(w)[0] + float(np.max(edges @ w))
-    if upper - lower <= gap:
-        return Pair(w, found.x, reached=True)
-    return accelerated_gradients(problem, edges, found.x, gap, tol)
+    other = linear_programme if problem.entropy == 0.0 else accelerated_gradients
+    return other(problem, edges, pair.mixture, gap, tol)
 
 
 RESTRICTED: dict[str, Callable[..., Pair]] = {
     "highs": linear_programme,
     "agm": accelerated_gradients,
-    "slsqp": quadratic_programmes,
+    "interior-point": interior_point_first,
 }

@@ -8,18 +8,14 @@ class BoostingSettings:
     """Settings of column generation and its restricted problems, which no proof depends on."""
 
     # Hypotheses that are added in a round, the best ones of as many features. Each adds a row to
-    # the restricted problem, and reduces the number of rounds.
-    columns_per_round: int = 10
+    # the restricted problem; twice as many take half as many rounds.
+    columns_per_round: int = 20
     # Restricted problems are solved to this share of the gap over all hypotheses, which suffices
     # to find the next hypothesis, and at the end to this share of the tolerance. The entropy that
     # accelerated gradients add has at most the effect of this share of the tolerance.
     share: float = 0.25
-    # The most gradients for one restricted problem,
+    # The most gradients for one restricted problem
     most_gradients: int = 10_000
-    # the number of gradients after which SLSQP is tried, which takes as long as some hundreds,
-    first_gradients: int = 500
-    # and the most quadratic programmes of SLSQP, of which some 50 are usual.
-    most_programmes: int = 200
     # Gradients between two computations of the gap, each of which costs about as much as one
     check_every: int = 5
     # A start is mixed with the uniform mixture by this share, as 0 stays 0 with the entropic prox.
@@ -28,6 +24,20 @@ class BoostingSettings:
     first_lipschitz_share: float = 1.0 / 16.0
     # The least tolerance for which an entropy is added, as smaller ones increase rounding errors
     least_tol: float = 1e-7
+    # The interior-point method: the least slacks at the start, which have the scale of edges, 1;
+    first_slack: float = 0.1
+    # the power of the share of the products that a predictor leaves (Mehrotra, 1992);
+    centring_power: float = 3.0
+    # the share of the way to the boundary that a step takes;
+    of_boundary: float = 0.99
+    # the least sum of products, as a share of the requested gap, below which systems would only
+    # become ill-conditioned;
+    products_share: float = 0.1
+    # the relative growth of the diagonal of a system, which rounding errors would make indefinite
+    # where some hypotheses are combinations of others;
+    diagonal_growth: float = 1e-13
+    # and the most steps, of which 15 are usual
+    most_steps: int = 100
     # Tolerances of HiGHS, the least that it takes
     programme_tol: float = 1e-10
 
