@@ -22,6 +22,13 @@ from .gram import BLAS, newton_cost
 TINY = 1e-150  # added to norms as a bound on the effect of underflow of squares
 
 
+def positions_in(features: Indices, wanted: Indices) -> Indices:
+    """The positions of some indices in an increasing list that has them, without a search."""
+    positions = np.empty(int(features[-1]) + 1 if len(features) else 0, dtype=np.intp)
+    positions[features] = np.arange(len(features))
+    return positions[wanted]
+
+
 class OutputsDesign:
     """The map of several outputs, with a `Design` of the rows of each output.
 
@@ -268,7 +275,7 @@ class SharedDesign(OutputsDesign):
     def rmatvec_some(self, rows: Array, columns: Indices) -> Array:
         features = self.features_of(columns)
         product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), features)
-        indices = np.searchsorted(features, columns // self.n_outputs)
+        indices = positions_in(features, columns // self.n_outputs)
         return product[indices, columns % self.n_outputs]
 
     def work_on(self, columns: Indices) -> float:

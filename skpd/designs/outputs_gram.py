@@ -10,7 +10,7 @@ import numpy as np
 from .. import kernels
 from .._typing import Array, Indices
 from .gram import ROUNDING, MatrixCurvature, WeightedGram
-from .outputs import OutputsDesign, SharedDesign
+from .outputs import OutputsDesign, SharedDesign, positions_in
 from .outputs_curvature import OutputColumns, RowBlocks
 from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
@@ -181,7 +181,7 @@ class OutputsGram:
         curved = np.flatnonzero(self._curved(d, e))
         if 2 * len(curved) < len(d):
             table, d, e = table[curved], d[curved], e[curved]
-        features = np.searchsorted(active, columns // K)
+        features = positions_in(active, columns // K)
         outputs = columns % K
         if self.ones:
             table = np.column_stack([table, np.ones(len(table))])
@@ -222,7 +222,7 @@ class OutputsGram:
             features = np.arange(design.n_inputs)
         m = len(features)
         mask = np.full((m + self.ones, K), self.all_at_once)
-        table, indices = np.zeros(mask.shape), np.searchsorted(features, columns // K)
+        table, indices = np.zeros(mask.shape), positions_in(features, columns // K)
         mask[m:] = mask[indices, columns % K] = True
         if ridge is not None:
             table[indices, columns % K] = ridge[: len(columns)]

@@ -171,9 +171,9 @@ class RowsInMemory(Rows):
     @cached_property
     def mean_rows(self) -> list[tuple[Array, Array]]:
         """The mean row of each of the `row_groups`, with a bound on its rounding error."""
-        product = self.design.rmatvec_compensated
-        if self.design.leaves_features_out:  # a product with a kernel matrix is a tenth of a fit
-            product = self.design.rmatvec_bounded
+        product = self.design.rmatvec_bounded
+        if self.of_outputs:  # a group is of one output, and these products are for it alone
+            product = self.design.rmatvec_compensated
         means = []
         for group in self.row_groups:
             scale = 1.0 / max(group.total, np.finfo(float).tiny)

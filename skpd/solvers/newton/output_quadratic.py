@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from ..._typing import Array, Indices
+from ...designs.outputs import positions_in
 from ...designs.outputs_curvature import OutputColumns, RowBlocks
 from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
@@ -115,7 +116,7 @@ def minimise_by_products(
     whole = len(columns) == n_features * K
     entries: Any = slice(n_features)
     if not whole:
-        entries = np.searchsorted(H.features, columns // K), columns % K
+        entries = positions_in(H.features, columns // K), columns % K
 
     def table(vector: Array) -> Array:
         if whole:
