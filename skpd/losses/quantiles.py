@@ -20,12 +20,12 @@ z - y = 1 in the last K - j entries and 0 in the others. For K = 1 the loss is t
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from .. import kernels
 from .._checks import shown
 from .._floats import EPSILON
 from .._typing import Array, Indices, Interval, Numbers
@@ -33,28 +33,6 @@ from .cones import LossCones
 from .coupled_outputs import FURTHEST, CoupledEvaluator, CoupledResidualLoss, Derivatives
 from .jensen_groups import RowGroups
 from .residual import Pinball, interval_of_constants, weighted_quantile
-
-# The relative growth of a row's sigma with its dual point: the few rows that hold quantiles apart
-# have dual points of a hundred, which steps of the same size for all rows reach in 65 Newton
-# steps and these in 25.
-GROWTH = 10.0
-LARGEST_COUNTED = 1e6  # the largest dual point that counts: those of weight 0 are arbitrary
-
-
-def nearest_in_order(table: Array) -> Array:
-    """The nearest non-decreasing vector of each row of a table (isotonic regression).
-
-    Entry k is the max over a <= k of the min over b >= k of the mean of entries a to b
-    (Robertson, Wright and Dykstra, Order restricted statistical inference, 1988, section 1.4).
-    """
-    K = table.shape[1]
-    sums = np.concatenate([np.zeros((len(table), 1)), np.cumsum(table, axis=1)], axis=1)
-    ordered = np.full(table.shape, -inf)
-    for a in range(K):
-        means = (sums[:, a + 1 :] - sums[:, a : a + 1]) / np.arange(1, K - a + 1)
-        min_means = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
-        np.maximum(ordered[:, a:], min_means, out=ordered[:, a:])
-    return ordered
 
 
 @dataclass(frozen=True)
@@ -122,20 +100,26 @@ class NonCrossingPinball(CoupledResidualLoss):
 
     @cached_property
     def _max_partial_sums(self) -> tuple[Array, Array]:
-        """The largest values of -(theta_1 + ... + theta_j) and of theta_j + ... + theta_K."""
+        """The largest values of -(theta_1 + ... + theta_j) and of theta_K + ... + theta_j."""
         lower, upper = self._slopes
-        return np.cumsum(-lower), np.cumsum(upper[::-1])[::-1]
+        return np.cumsum(-lower), np.cumsum(upper[::-1])
 
     @property
     def evaluator(self) -> "OrderedEvaluator":
         return OrderedEvaluator(self)
+
+    @property
+    def compiled(self) -> Any:
+        """The compiled functions of rows, which have the formulas of levels and derivatives."""
+        return kernels.OrderedPinballs(list(self.quantiles))
 
     def _pinballs(self, residual: Array) -> Array:
         lower, upper = self._slopes
         return np.maximum(lower * residual, upper * residual)
 
     def _values(self, y: Array, z: Array) -> Array:
-        return self._pinballs(z - y) @ np.ones(self.n_outputs)
+        residual = z - y
+        return np.maximum(residual, 0.0) @ np.ones(self.n_outputs) + residual @ self._slopes[0]
 
     def _gradient(self, y: Array, z: Array) -> Array:
         """The gradient of the pinballs, a subgradient of the loss at ordered predictions."""
@@ -208,11 +192,14 @@ class NonCrossingPinball(CoupledResidualLoss):
     def _excess(self, theta: Array) -> Array:
         """An upper bound for each row on the least s > 0 with theta / s in the domain."""
         columns = np.ascontiguousarray(theta.T)  # sums over short rows would take longer
-        sizes = self.n_outputs * EPSILON * np.sum(np.abs(columns), axis=0)
-        of_first, of_last = (limit[:, np.newaxis] for limit in self._max_partial_sums)
-        first = (sizes - np.cumsum(columns, axis=0)) / of_first
-        last = (sizes + np.cumsum(columns[::-1], axis=0)[::-1]) / of_last
-        return np.max(np.maximum(first, last), axis=0)
+        sizes, of_first = self.n_outputs * EPSILON * np.sum(np.abs(columns), axis=0), -columns
+        excess = np.full(len(theta), -inf)
+        for terms, limits in zip((of_first, columns[::-1]), self._max_partial_sums, strict=True):
+            total = sizes
+            for term, limit in zip(terms, limits, strict=True):
+                total = total + term
+                np.maximum(excess, total / limit, out=excess)
+        return excess
 
     def project_dual(self, y: Array, theta: Array) -> Array:
         """The nearest points of the domain, scaled towards 0 by a bound on rounding errors."""
@@ -236,7 +223,8 @@ class NonCrossingPinball(CoupledResidualLoss):
         with s the nearest non-decreasing row to v + q, as the slopes of all pinballs rise by 1
         at 0.
         """
-        s = nearest_in_order(theta + np.array(self.quantiles))
+        levels = np.ravel(theta + np.array(self.quantiles))
+        s = self._table(self.compiled.nearest(levels))
         return theta - s + np.clip(s, 0.0, 1.0)
 
     def prox_conjugate(self, y: Array, theta: Array, step: Array | float) -> Array:
@@ -259,43 +247,10 @@ class NonCrossingPinball(CoupledResidualLoss):
         moved = np.diff(mu, axis=1)
         return np.ravel(lower + moved), np.ravel(upper + moved)
 
-    # Moreau envelopes
-
-    def levels(self, y: Array, theta: Array, z: Array, sigma: float) -> tuple[Array, Array]:
-        """The numbers theta + sigma (z - y) + q, whose nearest rows in order `_nearest` clips.
-
-        Also returns the factors by which the sigma of each row is larger.
-        """
-        K, beyond = self.n_outputs, np.flatnonzero(np.abs(theta) > 1.0)
-        factors = np.ones(len(theta) // K)
-        growth = 1.0 + GROWTH * np.minimum(np.abs(theta[beyond]) - 1.0, LARGEST_COUNTED)
-        np.maximum.at(factors, beyond // K, growth)
-        factors = np.repeat(factors, K)
-        return theta + sigma * factors * (z - y) + np.tile(self.quantiles, len(y) // K), factors
-
     def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
-        """The gradient of the envelope, and d and e of the Hessian over sigma (`RankOneLoss`).
-
-        A level between 0 and 1 has the second derivative 1. A block of levels that have the same
-        nearest ones in order, outside of [0, 1], has I - 1 1' / size. If a row has several such
-        blocks, e is that of the first and the Hessian is larger in the others.
-        """
-        levels, factors = self.levels(y, theta, z, sigma)
-        d, e = factors * ((levels > 0.0) & (levels < 1.0)), np.zeros_like(levels)
-        gradient = np.clip(levels, 0.0, 1.0) - np.tile(self.quantiles, len(y) // self.n_outputs)
-        table = self._table(levels)
-        columns = table.T  # reductions over short rows would take longer
-        rows = np.flatnonzero(np.logical_or.reduce([a > b for a, b in pairwise(columns)]))
-        if len(rows):
-            t, s = table[rows], nearest_in_order(table[rows])
-            self._table(gradient)[rows] += t - s + np.clip(s, 0.0, 1.0) - np.clip(t, 0.0, 1.0)
-            sizes = np.sum(s[:, :, np.newaxis] == s[:, np.newaxis], axis=2)
-            outside = (sizes > 1) & ((s <= 0.0) | (s >= 1.0))
-            first = s[np.arange(len(s)), np.argmax(outside, axis=1)]
-            scales, is_first = self._table(factors)[rows], s == first[:, np.newaxis]
-            self._table(d)[rows] = scales * (outside | ((s > 0.0) & (s < 1.0)))
-            self._table(e)[rows] = np.sqrt(scales / sizes) * (outside & is_first)
-        return gradient, d, e
+        """The gradient of the envelope, and d and e of the Hessian over sigma (`RankOneLoss`)."""
+        derivatives: Derivatives = self.compiled.derivatives(y, theta, z, sigma)
+        return derivatives
 
     # Constants
 
@@ -350,19 +305,21 @@ class OrderedEvaluator(CoupledEvaluator[NonCrossingPinball]):
         Raising all predictions of a quantile raises the mean of their pinballs by at most the
         upper slope.
         """
-        primal, dual = super().smoothed_derivatives(y, weights, theta, z, sigma, *outputs)
-        counted, columns = self.loss._of_rows(weights) > 0.0, self.loss._table(z).T
-        overlaps = [np.max((a - b)[counted]) for a, b in pairwise(columns)]
-        raises = _raises(np.array(overlaps), 0.0)
-        return primal + float(raises @ self.loss._slopes[1]), dual
+        compiled = self.loss.compiled.smoothed_derivatives
+        primal, dual, overlaps = compiled(y, weights, theta, z, sigma, *outputs)
+        return float(primal + _raises(overlaps, 0.0) @ self.loss._slopes[1]), float(dual)
+
+    def smoothed_slope(
+        self, y: Array, weights: Array, theta: Array, z: Array, direction: Array, step: float,
+        sigma: float,
+    ) -> float:  # fmt: skip
+        """The slope of the weighted mean along a direction, at a step."""
+        compiled = self.loss.compiled.smoothed_slope
+        return float(compiled(y, weights, theta, z, direction, step, sigma))
 
     def rows_that_bend(
         self, y: Array, theta: Array, z: Array, sigma: float, derivative: Array, curvature: Array,
         radius: float,
     ) -> Indices:  # fmt: skip
         """The rows with a level that is in [0, 1] or not in order, or may soon be."""
-        levels, factors = self.loss.levels(y, theta, z, sigma)
-        change = sigma * factors * radius
-        bends = self.loss._table((levels > -change) & (levels < 1.0 + change))
-        bends[:, 1:] |= np.diff(self.loss._table(levels)) < 2.0 * self.loss._table(change)[:, 1:]
-        return np.flatnonzero(bends)
+        return cast(Indices, self.loss.compiled.entries_that_bend(y, theta, z, sigma, radius))

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 from sklearn.isotonic import isotonic_regression
 
+from skpd import kernels
 from skpd.losses import NonCrossingPinball, Pinball
-from skpd.losses.quantiles import _raises, nearest_in_order
+from skpd.losses.quantiles import _raises
 
 THREE, EPSILON = (0.1, 0.5, 0.8), 2.0**-52
 
@@ -108,8 +109,9 @@ def test_the_envelope(rng):
 
 @pytest.mark.parametrize("K", [1, 2, 5])
 def test_nearest_rows_in_order_are_those_of_scikit_learn(K, rng):
-    table = rng.normal(size=(50, K))
-    assert_allclose(nearest_in_order(table), [isotonic_regression(row) for row in table])
+    table = rng.normal(size=(50, K)).round(1)  # with ties
+    nearest = kernels.OrderedPinballs([0.5] * K).nearest(table.ravel()).reshape(50, K)
+    assert_allclose(nearest, [isotonic_regression(row) for row in table], atol=1e-15)
 
 
 def test_values_gradients_and_the_losses_of_single_quantiles(rng):
@@ -234,7 +236,7 @@ def test_levels_grow_with_dual_points_beyond_1():
     loss = NonCrossingPinball(THREE)
     y, z = np.repeat([1.0, 2.0, 3.0], 3), np.arange(9.0)
     theta = np.array([0.5, -1.0, 1.0, 0.0, -3.0, 2.0, 0.0, 0.0, 1e9])
-    levels, factors = loss.levels(y, theta, z, 2.0)
+    levels, factors = loss.compiled.levels(y, theta, z, 2.0)
     expected = np.repeat([1.0, 1.0 + 10.0 * 2.0, 1.0 + 10.0 * 1e6], 3)
     assert_allclose(factors, expected, rtol=1e-15)
     assert_allclose(levels, theta + 2.0 * expected * (z - y) + np.tile(THREE, 3), rtol=1e-15)
@@ -245,7 +247,7 @@ def test_the_envelope_with_growing_steps(rng):
     loss, y, _, z = drawn(rng, n=300, quantiles=(0.1, 0.3, 0.5, 0.8))
     y, z = y.ravel(), (z + rng.normal(size=z.shape)).ravel()
     theta, sigma, step = 3.0 * rng.normal(size=1200), 0.2, 1e-7
-    levels, factors = loss.levels(y, theta, z, sigma)
+    levels, factors = loss.compiled.levels(y, theta, z, sigma)
     found, d, e = loss.derivatives(y, theta, z, sigma)
     expected = loss._nearest((levels - np.tile(loss.quantiles, 300)).reshape(-1, 4))
     assert_allclose(found, expected.ravel(), atol=1e-11)
@@ -257,7 +259,7 @@ def test_the_envelope_with_growing_steps(rng):
         ends.append(np.stack([x.reshape(-1, 4) for x in moved], axis=2))
     slopes = (ends[1] - ends[0]) / (2.0 * step * sigma)
     own = tables[1][:, :, None] * np.eye(4) - tables[2][:, :, None] * tables[2][:, None]
-    s = nearest_in_order(tables[0])
+    s = loss.compiled.nearest(levels).reshape(-1, 4)
     blocks = [
         len({x for x in row if (x <= 0.0 or x >= 1.0) and np.sum(row == x) > 1}) for row in s
     ]
@@ -306,7 +308,7 @@ def test_rows_that_bend(rng):
     ]
     moves = np.flatnonzero(np.ptp(gradients, axis=0).reshape(400, 3).max(axis=1) > 1e-12)
     assert np.isin(moves, rows // 3).all() and 0 < len(np.unique(rows // 3)) < 400
-    levels, factors = (x.reshape(400, 3) for x in loss.levels(y, theta, z, sigma))
+    levels, factors = (x.reshape(400, 3) for x in loss.compiled.levels(y, theta, z, sigma))
     room = sigma * factors * radius
     near = (levels > -room) & (levels < 1.0 + room)
     near[:, 1:] |= np.diff(levels) < 2.0 * room[:, 1:]

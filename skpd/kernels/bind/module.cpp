@@ -12,6 +12,7 @@ void bind_column_quadratic(nb::module_& m);
 void bind_incremental(nb::module_& m);
 void bind_interior(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_ordered_pinballs(nb::module_& m);
 void bind_output_quadratic(nb::module_& m);
 void bind_projections(nb::module_& m);
 void bind_quadratic(nb::module_& m);
@@ -36,6 +37,7 @@ NB_MODULE(_kernels, m) {
     bind_column_quadratic(m);
     bind_incremental(m);
     bind_interior(m);
+    bind_ordered_pinballs(m);
     bind_output_quadratic(m);
     bind_projections(m);
     bind_quadratic(m);
