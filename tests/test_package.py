@@ -181,3 +181,14 @@ def test_import_loads_no_trees():
     code = "import skpd, sys; print(sorted({'sklearn.ensemble', 'sklearn.tree'} & {*sys.modules}))"
     found = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert found.strip() == "[]"
+
+
+def test_no_module_keeps_compiled_objects():
+    """Python may end before it clears modules, and nanobind then reports what leaks."""
+    compiled = {
+        f"{module.__name__}.{name}"
+        for module in list(sys.modules.values()) if module.__name__.startswith("skpd.")
+        for name, value in vars(module).items()
+        if type(value).__module__.startswith("skpd.kernels._kernels")
+    }  # fmt: skip
+    assert compiled == set()

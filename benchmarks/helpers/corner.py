@@ -99,7 +99,16 @@ def measured(corner):
         found["met"] = bool(seconds <= allowed and found["converged"])
     if corner.memory is not None:
         found["met"] = bool(found["met"] and found["gigabytes"] <= corner.memory)
-    return {"name": corner.name, "aim": corner.aim, "against_peers": bool(corner.peers), **found}
+    return {"name": corner.name, "aim": aim_of(corner), **found}
+
+
+def aim_of(corner):
+    """The aim as text."""
+    if corner.peers:
+        return f"at least {corner.aim:g}"
+    seconds = f" and {corner.limit:g} s" if corner.limit else ""
+    memory = "" if corner.memory is None else f", in {corner.memory:g} GB"
+    return f"at most {corner.aim:g}{seconds}{memory}"
 
 
 def facts(model):

@@ -42,20 +42,16 @@ def newton_on_small_table(context: SolverContext) -> None:
     goal = kernels.NewtonGoal(
         problem.null_objective, 0.5 * monitor.tol, negligible(problem), rows.null.prediction_scale
     )
-    settings = _QUADRATIC if problem.loss.constant_curvature else _SMOOTH
+    accuracy = SETTINGS.accuracy_on_small_tables
+    is_quadratic = problem.loss.constant_curvature
+    # nothing compiled is kept in the module: nanobind reports what is left when Python ends
+    settings = kernels.NewtonSettings(
+        accuracy.quadratic if is_quadratic else accuracy.smooth, SETTINGS.full_step_slope,
+        SETTINGS.line_search_slope, SETTINGS.slope_rounding, SETTINGS.line_search_halvings,
+        QUADRATIC.sweeps, QUADRATIC.most_rounds,
+    )  # fmt: skip
     n_steps = problem.loss.evaluator.newton_steps(
         problem.design.matrix, rows.y, rows.weights, terms, goal, settings,
         min(context.left, SETTINGS.small_steps), variables, derivative,
     )  # fmt: skip
     monitor.check(monitor.n_iter + n_steps, Point(*problem.split(variables), derivative))
-
-
-def _settings(accuracy: float) -> kernels.NewtonSettings:
-    return kernels.NewtonSettings(
-        accuracy, SETTINGS.full_step_slope, SETTINGS.line_search_slope, SETTINGS.slope_rounding,
-        SETTINGS.line_search_halvings, QUADRATIC.sweeps, QUADRATIC.most_rounds,
-    )  # fmt: skip
-
-
-_QUADRATIC = _settings(SETTINGS.accuracy_on_small_tables.quadratic)
-_SMOOTH = _settings(SETTINGS.accuracy_on_small_tables.smooth)
