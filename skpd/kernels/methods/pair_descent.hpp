@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <limits>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "data/compensated.hpp"
@@ -34,12 +35,8 @@ struct PairDescent {
     virtual double intercept() const = 0;
 };
 
-// argmax_i values_i for n values; 0 if all are NaN. GCC vectorises this comparison, and does not vectorise std::max,
-// with which a step took twice as long.
-SKPD_CLONES inline std::size_t place_of_largest(const double* values, std::size_t n) {
-    double largest = -std::numeric_limits<double>::infinity();
-#pragma omp simd reduction(max : largest)
-    for (std::size_t i = 0; i < n; ++i) largest = values[i] > largest ? values[i] : largest;
+// The place of the largest of n values, 0 if all are NaN
+inline std::size_t place_of(double largest, const double* values, std::size_t n) {
     const std::size_t place = static_cast<std::size_t>(std::find(values, values + n, largest) - values);
     return place < n ? place : 0;
 }
@@ -168,36 +165,48 @@ class PairDescentOn final : public PairDescent {
 
     // argmax_i sign (slope_i - z_i)
     SKPD_INLINE std::size_t most_violating(const Side& side, double sign) {
-        violations(side.slope.data(), z_.data(), sign, score_.data(), n_);
-        return place_of_largest(score_.data(), n_);
+        const double largest = violations(side.slope.data(), z_.data(), sign, score_.data(), n_);
+        return place_of(largest, score_.data(), n_);
     }
-    SKPD_CLONES static void violations(const double* slope, const double* z, double sign, double* out, std::size_t n) {
-#pragma omp simd
-        for (std::size_t i = 0; i < n; ++i) out[i] = sign * (slope[i] - z[i]);
+    // out_i = sign (slope_i - z_i); returns the largest. GCC vectorises this comparison, and does not vectorise
+    // std::max, with which a step took twice as long.
+    SKPD_CLONES static double violations(const double* slope, const double* z, double sign, double* out,
+                                         std::size_t n) {
+        double largest = -infinity;
+#pragma omp simd reduction(max : largest)
+        for (std::size_t i = 0; i < n; ++i) {
+            out[i] = sign * (slope[i] - z[i]);
+            largest = out[i] > largest ? out[i] : largest;
+        }
+        return largest;
     }
 
     // The row j whose theta_j should increase as theta_i decreases, by the increase of the dual if no piece ends. It
     // also sets lowest_ to the least of the derivatives.
     std::size_t partner(std::size_t i) {
-        lowest_ = gains(highest_, diagonal_[i], left_.curvature[i], K_ + i * n_, diagonal_.data(),
-                        right_.slope.data(), right_.curvature.data(), z_.data(), 1.0 / alpha_, score_.data(), n_);
-        return place_of_largest(score_.data(), n_);
+        double largest;
+        std::tie(largest, lowest_) =
+            gains(highest_, diagonal_[i], left_.curvature[i], K_ + i * n_, diagonal_.data(), right_.slope.data(),
+                  right_.curvature.data(), z_.data(), 1.0 / alpha_, score_.data(), n_);
+        return place_of(largest, score_.data(), n_);
     }
-    // out_j = max(highest - slope_j + z_j, 0)^2 / curvature of the pair; returns min_j slope_j - z_j. All vectors have
-    // n entries.
-    SKPD_CLONES static double gains(double highest, double diagonal, double curvature, const double* row,
-                                    const double* diagonals, const double* slope, const double* curvatures,
-                                    const double* z, double scale, double* out, std::size_t n) {
-        double min_derivative = infinity;
-#pragma omp simd reduction(min : min_derivative)
+    // out_j = max(highest - slope_j + z_j, 0)^2 / curvature of the pair; returns the largest, and min_j slope_j - z_j.
+    // All vectors have n entries.
+    SKPD_CLONES static std::pair<double, double> gains(double highest, double diagonal, double curvature,
+                                                       const double* row, const double* diagonals, const double* slope,
+                                                       const double* curvatures, const double* z, double scale,
+                                                       double* out, std::size_t n) {
+        double min_derivative = infinity, largest = -infinity;
+#pragma omp simd reduction(min : min_derivative) reduction(max : largest)
         for (std::size_t j = 0; j < n; ++j) {
             const double at = slope[j] - z[j], violation = std::max(highest - at, 0.0);
             const double curvature_along = scale * (diagonal + diagonals[j] - 2.0 * row[j]) + curvature + curvatures[j];
             const double min_curvature = 1e-12 * scale * (diagonal + diagonals[j]) + 1e-300;
             out[j] = violation * violation / std::max(curvature_along, min_curvature);
-            min_derivative = std::min(min_derivative, at);
+            min_derivative = at < min_derivative ? at : min_derivative;
+            largest = out[j] > largest ? out[j] : largest;
         }
-        return min_derivative;
+        return {largest, min_derivative};
     }
 
     // z += a K_i + b K_j
