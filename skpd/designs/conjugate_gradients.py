@@ -25,7 +25,7 @@ class Iterate(NamedTuple):
 
 
 def _sum_of_products(x: Array, y: Array) -> float:
-    return float(np.sum(x * y))
+    return float(np.vdot(x, y))
 
 
 def conjugate_gradients(
