@@ -68,8 +68,11 @@ def test_published_algorithms_are_apart(module):
 
 def test_rules_name_one_published_algorithm():
     """Block Frank-Wolfe, which is the fastest over well-conditioned l1 balls."""
-    tree = ast.parse(FILES["skpd.solvers.select"].read_text(encoding="utf-8"))
-    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    sources = [
+        FILES[f"skpd.solvers.{name}"].read_text(encoding="utf-8") for name in ("rules", "select")
+    ]
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    words = {node.value for node in nodes if isinstance(node, ast.Constant)}
     keys = {key for key in METHODS if key in words}
     assert keys & set(PUBLISHED_METHODS) == {"block-frank-wolfe"}
     assert set(METHODS) - set(PUBLISHED_METHODS) <= keys

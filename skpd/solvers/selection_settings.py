@@ -1,4 +1,4 @@
-"""Settings of the selection of methods (`skpd.solvers.select`)."""
+"""Settings of the selection of methods (`skpd.solvers.rules`)."""
 
 from dataclasses import dataclass
 

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skpd import DRSVMClassifier, PdproxSVC
 from skpd.designs import Design
 from skpd.problems.robust import robust_problem
-from skpd.solvers import Monitor, SolverContext, select, solve
+from skpd.solvers import METHODS, Monitor, SolverContext, select, solve
 from skpd.solvers.interior import interior_point
 from skpd.solvers.proximal.robust_saddle import hybrid_gradient
 from skpd.solvers.robust.certain_labels import certain_labels
@@ -287,7 +287,7 @@ def test_most_rows_at_kinks():
 
 def test_which_method_is_first():
     def first(problem):
-        return select(problem)[0].name
+        return METHODS[select(problem)[0].key].name
 
     assert first(tall_problem(20_000, 60)) == "multipliers"
     assert first(tall_problem(20_000, 60, norm=1)) == "certain-labels"
@@ -297,7 +297,7 @@ def test_which_method_is_first():
     assert first(tall_problem(400, 3)) == "interior-point"  # small
     far = tall_problem(20_000, 60, lambda X: X + 1000.0)
     assert first(far) == "interior-point"
-    names = [attempt.name for attempt in select(tall_problem(20_000, 60))]
+    names = [METHODS[attempt.key].name for attempt in select(tall_problem(20_000, 60))]
     assert names == ["multipliers", "interior-point", "hybrid-gradient"]
 
 

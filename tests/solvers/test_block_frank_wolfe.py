@@ -150,7 +150,7 @@ def test_what_is_selected_over_the_ball(rng):
     def names(loss, penalty):
         attempts = select(linear_problem(design, y, c, loss, penalty, 10.0))
         assert all(attempt.reason for attempt in attempts)
-        return [attempt.name for attempt in attempts]
+        return [METHODS[attempt.key].name for attempt in attempts]
 
     rest = ["interior-point", "interior-point", "hybrid-gradient"]
     assert names(SmoothedHinge(), SquaredL2OnL1Ball(2.0)) == ["block-frank-wolfe", *rest]
@@ -159,7 +159,7 @@ def test_what_is_selected_over_the_ball(rng):
     assert names(Squared(), L1Ball(2.0)) == ["multiplier-search", *rest]
     nothing = Design(np.zeros((20, 3)))  # every condition holds of zeros but that of a ridge
     found = select(linear_problem(nothing, y[:20], np.full(20, 0.05), Squared(), L1Ball(1.0), 1.0))
-    assert found[0].name == "interior-point"
+    assert METHODS[found[0].key].name == "interior-point"
     found = solve(
         linear_problem(design, y, c, Squared(), L1Ball(0.1), 1.0), tol=1e-7, max_iter=1000,
         random_state=np.random.RandomState(0),

@@ -16,7 +16,7 @@ from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, Spe
 from skpd.problems import Problem
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.regularisation import Regularisation
-from skpd.solvers import Monitor, SolverContext
+from skpd.solvers import METHODS, Monitor, SolverContext
 from skpd.solvers.interior import expected_cost, interior_point, output_systems
 from skpd.solvers.interior.method import State
 from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
@@ -279,7 +279,7 @@ def test_what_has_no_terms_is_left_to_others(rng):
     for penalty in (FusedLasso(), Spectral(LInf(), K)):
         other = problem.with_penalty(penalty, 0.1)
         assert expected_cost(other) == np.inf
-        assert [attempt.name for attempt in select(other)] == ["hybrid-gradient"]
+        assert [METHODS[attempt.key].name for attempt in select(other)] == ["hybrid-gradient"]
     names = {
         ("absolute", "l1inf"): ["interior-point", "hybrid-gradient"],
         ("squared", "trace"): ["accelerated-gradient", "interior-point", "hybrid-gradient"],
@@ -287,7 +287,9 @@ def test_what_has_no_terms_is_left_to_others(rng):
         ("hinge", "l21"): ["multipliers", "interior-point", "multipliers", "hybrid-gradient"],
     }
     for (loss, penalty), expected in names.items():
-        assert [attempt.name for attempt in select(posed(X, Y, loss, penalty))] == expected
+        assert [
+            METHODS[attempt.key].name for attempt in select(posed(X, Y, loss, penalty))
+        ] == expected
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from skpd.penalties import (
 )
 from skpd.problems import linear_problem
 from skpd.problems.robust import robust_problem
-from skpd.solvers import Monitor, SolverContext
+from skpd.solvers import METHODS, Monitor, SolverContext
 from skpd.solvers.interior import (
     expected_cost,
     interior_point,
@@ -389,7 +389,10 @@ def test_the_order_of_the_methods(rng):
     X, y = rng.normal(size=(40, 5)), rng.choice([-1.0, 1.0], 40)
 
     def names(loss, penalty, **options):
-        return [attempt.name for attempt in select(posed(X, y, loss, penalty, 0.1), **options)]
+        return [
+            METHODS[attempt.key].name
+            for attempt in select(posed(X, y, loss, penalty, 0.1), **options)
+        ]
 
     twice = ["interior-point", "interior-point"]  # the second time with all digits
     last = ["multipliers", "hybrid-gradient"]

@@ -9,6 +9,7 @@ from skpd.designs import EntriesDesign
 from skpd.losses import Absolute, EpsilonInsensitive, Pinball
 from skpd.problems.entry_rows import RowsOfEntries, entries_problem
 from skpd.problems.free_groups import FreeGroups
+from skpd.solvers import METHODS
 from skpd.solvers.accelerated.outputs import accelerated_gradients
 from skpd.solvers.low_rank.admm import alternating_multipliers
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold, Sum, compressed
@@ -127,7 +128,7 @@ def test_the_order_for_kinks_follows_the_size():
     def names(n_left, n_right):
         design = EntriesDesign(np.arange(3), np.arange(3), n_left, n_right)
         rows = RowsOfEntries(design, np.arange(3.0), np.full(3, 1 / 3), Absolute())
-        return [attempt.name for attempt in select(entries_problem(rows, 0.1))]
+        return [METHODS[attempt.key].name for attempt in select(entries_problem(rows, 0.1))]
 
     assert names(40, 3_000) == ["hybrid-gradient"]
     assert names(400, 3_000) == ["alternating-multipliers", "hybrid-gradient"]

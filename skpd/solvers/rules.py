@@ -1,0 +1,369 @@
+"""Which methods are tried for a problem, in which order and with which budgets.
+
+The first of `RULES` that applies lists attempts with their reasons.
+"""
+
+from collections.abc import Callable, Mapping
+from math import inf
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ..designs import newton_cost
+from ..designs.gram import BLAS
+from ..penalties import Structure
+from ..problems import Problem
+from .coordinates.dual import takes_few_passes
+from .frank_wolfe.multiplier_search import is_well_conditioned
+from .interior import cost_of_run, expected_cost, has_decompositions
+from .interior.settings import SETTINGS as INTERIOR
+from .low_rank.settings import SETTINGS as LOW_RANK
+from .methods import ENGINES
+from .newton.settings import SETTINGS as NEWTON
+from .options import Value
+from .robust.settings import SELECTION as ROBUST
+from .row_space import has_smooth_row_space
+from .selection_settings import SETTINGS
+from .separate_outputs import has_separate_outputs
+from .structured.settings import GRADIENTS
+from .structured.threshold_rows import has_threshold_rows
+
+BY_PARTS = "a penalty of single features or of groups"
+BY_CONES = "iterations hardly depend on the data"
+FEW_MODELS = "a few penalised problems, each from the one before"
+PRECISE = "with Newton systems that keep digits which rounding took before"
+UNLIMITED = "without a limit, as the interior-point method did not finish"
+LAST = "what is left"
+
+
+class Attempt(NamedTuple):
+    """A method that `auto` tries.
+
+    Attributes
+    ----------
+    key : str
+        The key of the method in `skpd.solvers.METHODS`.
+    reason : str
+        The reason for trying it at this place.
+    budget : float
+        The largest cost that it may have, in the units of `skpd.designs.newton_cost`.
+    options : dict
+        Options of the method.
+    """
+
+    key: str
+    reason: str
+    budget: float = inf
+    options: Mapping[str, Value] = MappingProxyType({})
+
+
+class Rule(NamedTuple):
+    """The attempts for problems of some form, with the reason why these have a rule."""
+
+    applies: Callable[[Problem], bool]
+    attempts: Callable[[Problem, bool], list[Attempt]]
+    reason: str
+
+
+def _parts(problem: Problem, warm: bool) -> list[Attempt]:
+    """Penalties of single coefficients or groups: dual descent, Newton steps, then cones.
+
+    Others first take a share of the cost of the interior-point method. It comes first where it
+    takes milliseconds and Newton steps would have to identify kinks without a start, or where
+    features are far from 0 without an intercept.
+    """
+    loss, penalty, cost = problem.loss, problem.penalty, expected_cost(problem)
+    step = newton_cost(problem.design, *problem.design.shape)
+    budget = SETTINGS.trial_budget(cost, warm)
+    few_features = problem.n_coefficients <= NEWTON.largest_working_set
+    by_newton = few_features or not penalty.is_quadratic
+    at_once = step <= SETTINGS.small_step and not warm and cost < inf
+    at_once = at_once and (loss.linear_tails or _is_far_without_intercept(problem))
+    has_square, trials = ENGINES["dual-descent"].supports(problem), []
+    if by_newton and not at_once:
+        trials.append(Attempt("multipliers", BY_PARTS, budget))
+    if not (has_square or few_features) and ENGINES["l-bfgs"].supports(problem):
+        trials.append(Attempt("l-bfgs", "more features than a Newton step can handle", budget))
+    if not by_newton:
+        trials.extend(_gradients_before_cones(cost, warm))
+    comes_first = penalty.is_quadratic or not at_once
+    if has_square and (not by_newton or (comes_first and takes_few_passes(problem))):
+        if trials and cost < inf:
+            budget = min(SETTINGS.descent_steps * step, budget)
+        trials.insert(0, Attempt("dual-descent", "a squared l2 penalty", budget))
+    again = [Attempt("multipliers", UNLIMITED)] if by_newton else []
+    return [*trials, *_cones(problem, cost, again)]
+
+
+def _tall_table(problem: Problem, warm: bool) -> list[Attempt]:
+    """Least squares on many rows: moments of the features before other methods."""
+    return [Attempt("moments", "one pass over the rows"), *_parts(problem, warm)]
+
+
+def _small_table(problem: Problem, warm: bool) -> list[Attempt]:
+    """Smooth losses of small tables: Newton steps in one call before other methods."""
+    first = Attempt("multipliers on a small table", "all Newton steps in one call")
+    return [first, *_parts(problem, True)]
+
+
+def _row_space(problem: Problem, warm: bool) -> list[Attempt]:
+    """Squared l2 penalties on wide tables: few passes of dual descent, then the row space."""
+    (n, d), outputs = problem.design.shape, problem.rows.of_outputs
+    trials = []
+    if not outputs and ENGINES["dual-descent"].supports(problem):
+        budget = SETTINGS.share_of_gram * n * n * d / BLAS
+        trials.append(Attempt("dual-descent", "a few passes may suffice", budget))
+    usual = (_several_outputs if outputs else _parts)(problem, warm)
+    return [*trials, Attempt("row space", "an n x n table in place of X"), *usual]
+
+
+def _whole_penalty(problem: Problem, warm: bool) -> list[Attempt]:
+    """Other penalties: what is faster for one of them, then cones or the hybrid gradient."""
+    structure, cost = problem.penalty.structure, expected_cost(problem)
+    last = _cones(problem, cost)
+    if structure is Structure.OF_NORM:
+        reason = "models with the norm itself are faster to find"
+        return [Attempt("slopes-of-norm", reason), *last]
+    if structure is Structure.MAXIMUM and problem.loss.has_cones and cost == inf:
+        reason = "free features are a working set, of many"
+        return [Attempt("interior-point-faces", reason), *last]
+    trials = _l1_ball(problem, cost) if structure is Structure.BALL else []
+    return [*(trials or _gradients_before_cones(cost, warm)), *last]
+
+
+def _l1_ball(problem: Problem, cost: float) -> list[Attempt]:
+    """An l1 ball, or half a squared norm on it: what is faster than methods for every penalty.
+
+    The passes of block Frank-Wolfe grow with the ratio of the norms of rows to the squared l2
+    penalty. The norm of the penalised model decreases with the multiplier of the constraint, whose
+    value is found with a few of them. For the squared loss each is one Newton step.
+    """
+    loss, design, trials = problem.loss, problem.design, []
+    is_long = cost > SETTINGS.long_run
+    if is_well_conditioned(problem) and (is_long or loss.piecewise_quadratic):
+        trials.append(Attempt("block-frank-wolfe", "the squared l2 norm is not small"))
+    is_large = newton_cost(design, *design.shape) > SETTINGS.small_step
+    if is_long or (loss.constant_curvature and is_large):
+        trials.append(Attempt("multiplier-search", FEW_MODELS))
+    return trials
+
+
+def _cones(
+    problem: Problem, cost: float, before_last: list[Attempt] | None = None
+) -> list[Attempt]:
+    """The methods that end the list: an interior-point method if the problem has cones."""
+    if cost == inf:
+        return [Attempt("hybrid-gradient", LAST)]
+    attempts = [Attempt("interior-point", BY_CONES)]
+    if has_decompositions(problem):
+        attempts.append(Attempt("interior-point", PRECISE, options={"precise": True}))
+    last = Attempt("hybrid-gradient", LAST, SETTINGS.last_budget(cost))
+    return [*attempts, *(before_last or []), last]
+
+
+def _gradients_before_cones(cost: float, warm: bool) -> list[Attempt]:
+    budget = SETTINGS.trial_budget(cost, warm)
+    trial = Attempt("hybrid-gradient", "Newton steps would take long", budget)
+    return [trial] if SETTINGS.long_run < cost < inf else []
+
+
+def _is_far_without_intercept(problem: Problem) -> bool:
+    """Whether features are far from 0 and there is no intercept to compensate for a shift."""
+    rows = problem.rows
+    return not problem.fit_intercept and rows.shift_of_features(problem.penalty) is not None
+
+
+def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
+    """Several outputs: by the penalty that couples them, then cones and the hybrid gradient."""
+    cost = expected_cost(problem)
+    last = [Attempt("hybrid-gradient", LAST)]
+    if cost < inf:
+        last.insert(0, Attempt("interior-point", BY_CONES))
+    if problem.loss.of_quantiles:
+        return [*_quantiles(problem, cost), *_gradients_before_cones(cost, warm), *last]
+    if ENGINES["line-search-frank-wolfe"].supports(problem):
+        return [Attempt("line-search-frank-wolfe", "least squares over a ball"), *last]
+    if has_separate_outputs(problem):
+        return [Attempt("output by output", "nothing ties outputs together"), *last]
+    if problem.penalty.structure.is_block_separable:
+        return _outputs_in_parts(problem, cost, warm, last)
+    if ENGINES["singular-gradient"].supports(problem):
+        return [Attempt("singular-gradient", "few singular vectors at a time"), *last]
+    if problem.loss.smoothness < inf:
+        budget = SETTINGS.trial_budget(cost, warm)
+        return [Attempt("accelerated-gradient", "the loss is smooth", budget), *last]
+    return [*_gradients_before_cones(cost, warm), *last]
+
+
+def _outputs_in_parts(
+    problem: Problem, cost: float, warm: bool, last: list[Attempt]
+) -> list[Attempt]:
+    """Sums over coefficients or groups: Newton steps, and dual descent for classes before them.
+
+    With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual
+    descent several rounds, and it leaves ill-conditioned problems to the next method.
+    """
+    newton, *others = [Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost), *last]
+    if cost < inf:
+        others.insert(1, Attempt("multipliers", UNLIMITED))
+    attempts = [newton, *others]
+    if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
+        attempts[:2] = others[0], newton
+    is_slow = problem.fit_intercept and problem.n_coefficients <= NEWTON.largest_working_set
+    if ENGINES["dual-descent of classes"].supports(problem) and not is_slow:
+        options = {}
+        if ENGINES["interior-point in the row space"].supports(problem):
+            attempts.insert(0, Attempt("interior-point in the row space", BY_CONES))
+            of_pass = problem.design.n_entries * problem.n_outputs
+            options["most_passes"] = SETTINGS.passes_per_system * problem.n_samples**3 / of_pass
+        attempts.insert(
+            0, Attempt("dual-descent of classes", "its own dual steps", options=options)
+        )
+    return attempts
+
+
+def _quantiles(problem: Problem, cost: float) -> list[Attempt]:
+    """Quantiles that do not cross: separate problems take a fraction of the time."""
+    trials = []
+    if has_separate_outputs(problem):
+        trials.append(
+            Attempt("output by output", "they may not cross anyway", options={"rounds": 1})
+        )
+    fewest, most = (share * problem.n_variables for share in SETTINGS.rows_of_cones)
+    by_cones = cost < inf and fewest < problem.n_samples < most
+    if not by_cones and problem.penalty.structure.is_block_separable:
+        trials.append(Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost))
+    return trials
+
+
+def _linear_constraints(problem: Problem, _: bool) -> list[Attempt]:
+    """The interior-point method, in which a constraint is an additional term, or a ValueError."""
+    n, d = problem.design.shape
+    if not problem.loss.has_cones:
+        raise ValueError(f"constraints need a loss of skpd.losses, got {problem.loss!r}.")
+    if not problem.penalty.has_cones:
+        raise ValueError(f"constraints need a penalty of skpd.penalties, got {problem.penalty!r}.")
+    most, n_constraints = INTERIOR.largest_system, len(problem.constraints or ())
+    if expected_cost(problem) == inf or n_constraints > most:
+        raise ValueError(
+            f"constraints need at most {most} rows, and data of at most {most} samples or "
+            f"features (features, with this penalty), got {n_constraints} rows, {n} samples and "
+            f"{d} features."
+        )
+    first = Attempt("interior-point to the zeros", "constraints are additional terms")
+    precise = first._replace(reason=PRECISE, options={"precise": True})
+    if n < d <= most:  # systems of the rows are too inexact to detect zeros
+        return [precise]
+    return [first, precise] if has_decompositions(problem) else [first]
+
+
+def _shards(problem: Problem, _: bool) -> list[Attempt]:
+    """X in blocks or with workers: methods of few passes that use only sums, or a ValueError."""
+    structure = problem.penalty.structure
+    if structure is Structure.BALL:
+        return [Attempt("multiplier-search", FEW_MODELS)]
+    few_features = problem.n_coefficients <= NEWTON.largest_working_set
+    if structure.is_block_separable and (few_features or not problem.penalty.is_quadratic):
+        return [Attempt("multipliers", "few passes over the rows, for their sums alone")]
+    raise ValueError(
+        "X in blocks or chunks needs a penalty of single features or of groups, and at most "
+        f"{NEWTON.largest_working_set} features if it leaves none of them at 0, got "
+        f"{problem.penalty!r} and {problem.n_coefficients} features: other methods would read all "
+        "rows thousands of times."
+    )
+
+
+def _entries(problem: Problem, _: bool) -> list[Attempt]:
+    """Entries of a matrix: gradients for smooth losses, otherwise by the size of the matrix."""
+    if problem.loss.smoothness < inf:
+        return [Attempt("soft-impute", "a smooth loss, and the trace norm has a prox")]
+    sides = problem.design.n_left, problem.design.n_right
+    in_memory = sides[0] * sides[1] <= LOW_RANK.dense_entries
+    last = [Attempt("hybrid-gradient of a matrix", "a matrix that fits in memory")]
+    if in_memory and min(sides) < LOW_RANK.least_side:
+        return last
+    options = {"patience": LOW_RANK.patience if in_memory else inf}
+    first = Attempt("alternating-multipliers", "the loss has kinks", options=options)
+    return [first, *last] if in_memory else [first]
+
+
+def _soft_maxima(problem: Problem, _: bool) -> list[Attempt]:
+    """Smooth losses of all scores: Newton steps for those with a bound on the Hessian."""
+    loss, n_features = problem.loss, problem.n_coefficients
+    last = [Attempt("smooth", "a soft maximum over labelings")]
+    if not (loss.has_curvature and problem.penalty.structure.is_block_separable):
+        return last
+    newton = [Attempt("multipliers", BY_PARTS), *last]
+    if not problem.penalty.is_quadratic:
+        return newton
+    n_entries = n_features * loss.n_scores if loss.hessian_by_table else 0
+    if n_features > NEWTON.score_features or n_entries > NEWTON.largest_score_table:
+        return last
+    options = {"max_steps": GRADIENTS.trial}
+    trial = Attempt("smooth", "as long as Newton steps take", options=options)
+    return [trial, *newton] if loss.hessian_by_table else newton
+
+
+def _maxima(problem: Problem, _: bool) -> list[Attempt]:
+    """Maxima over labelings: cutting planes, unless the loss is a sum of margin losses."""
+    last = [Attempt("cutting-planes", "a maximum over labelings")]
+    if not has_threshold_rows(problem):
+        return last
+    rows = Attempt("threshold-rows", "a sum of margin losses of thresholds")
+    if len(problem.free_columns):  # the dual points of planes are not balanced beside these
+        return [rows]
+    n, d = problem.design.shape
+    few_planes = n < d and problem.penalty.is_ridge
+    return [*last, rows] if few_planes else [rows, *last]
+
+
+def _robust_svm(problem: Problem, _: bool) -> list[Attempt]:
+    """The robust SVM: two methods for a share of the cost, cones, then the hybrid gradient.
+
+    The interior-point method needs memory for a system of the smaller side of X. For many rows, or
+    norm 2 and sparse ones, it takes 4 to 20 times as long as the method of multipliers, but on a
+    text of 500 x 3,284, where its systems are those of the rows, 1/100.
+    """
+    by_cones = Attempt("interior-point", BY_CONES)
+    if len(problem.free_columns):
+        return [by_cones]
+    q, cost = problem.penalty.q, cost_of_run(problem.design)
+    has_system = min(problem.design.shape) <= INTERIOR.largest_system
+    budget = SETTINGS.trial_share * cost if has_system else inf
+    is_large, trials = cost > ROBUST.least_cost, []
+    if q == 1 and is_large:
+        trials.append(
+            Attempt("certain-labels", "certain labels often give the same model", budget)
+        )
+    rows_per_feature = problem.n_samples / (problem.n_variables - 1)
+    is_tall = rows_per_feature >= ROBUST.many_rows
+    is_sparse = not problem.design.dense and (rows_per_feature >= 1.0 or not has_system)
+    suits = is_large and (is_tall or (q == 2 and is_sparse))
+    if suits and problem.rows.shift_of_features(problem.penalty) is None:
+        trials.append(
+            Attempt("multipliers of the robust SVM", "the loss bends in few rows", budget)
+        )
+    last_budget = SETTINGS.last_budget(cost) if has_system else inf
+    last = Attempt("hybrid-gradient of the robust SVM", LAST, last_budget)
+    return [*trials, by_cones, last] if has_system else [*trials, last]
+
+
+# The rules by the form of a problem; the first that applies is taken
+RULES = [
+    Rule(lambda p: p.loss.has_radius, _robust_svm, "the loss of a row has a radius"),
+    Rule(
+        lambda p: p.penalty.structure is Structure.PER_ROW,
+        lambda p, warm: [Attempt("pair-descent", "one kernel and a squared norm")],
+        "coefficients are weights of the rows",
+    ),
+    Rule(lambda p: p.constraints is not None, _linear_constraints, "one method has such terms"),
+    Rule(lambda p: not p.rows.in_memory, _shards, "passes over the rows cost most"),
+    Rule(lambda p: p.rows.of_entries, _entries, "coefficients are factors"),
+    Rule(lambda p: p.rows.of_scores and p.loss.is_smooth, _soft_maxima, "a smooth loss of all"),
+    Rule(lambda p: p.rows.of_scores, _maxima, "a loss of all rows together"),
+    Rule(has_smooth_row_space, _row_space, "an n x n table is much smaller than X"),
+    Rule(lambda p: p.rows.of_outputs, _several_outputs, "Newton steps couple the outputs"),
+    Rule(ENGINES["moments"].supports, _tall_table, "passes over the rows cost most"),
+    Rule(ENGINES["multipliers on a small table"].supports, _small_table, "calls take longer"),
+    Rule(lambda p: p.penalty.structure.is_block_separable, _parts, "a working set of features"),
+    Rule(lambda p: True, _whole_penalty, "a penalty of all features together"),
+]  # fmt: skip
