@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from .. import kernels
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask
 from .gram import ROUNDING, MatrixCurvature, WeightedGram
 from .outputs import OutputsDesign, SharedDesign, positions_in
 from .outputs_curvature import OutputColumns, RowBlocks
@@ -124,11 +124,12 @@ class OutputsGram:
             return n_curved * n_entries**2 <= LARGEST_FORMING
         return not whole or small
 
-    def _curved(self, d: Array, e: Array) -> Array:
+    def _curved(self, d: Array, e: Array) -> Mask:
         """Whether rows have curvature: those of a loss with kinks mostly have none."""
         d, e = d.reshape(-1, self.n_outputs), e.reshape(-1, self.n_outputs)
         ones = np.ones(self.n_outputs)  # sums over short rows would take 5 times as long
-        return (d - e * e) @ ones > ROUNDING * (d @ ones)
+        is_curved: Mask = (d - e * e) @ ones > ROUNDING * (d @ ones)
+        return is_curved
 
     def _blocks(
         self, design: OutputsDesign, h: Array, scale: float, features: Indices, ridge: Array | None
