@@ -70,4 +70,6 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         stalls = problem.penalty.is_ridge and gap > ROWS.round_progress * last_gap
         if not solution.done or stalls or context.is_over(monitor.n_iter):
             return
-        start, tol = solution.best, FINER * tol
+        # the gap of the rows is that of a mean over thresholds, and relative to another objective
+        needed = CERTIFY_AT * monitor.goal / (loss.n_thresholds * solution.goal)
+        start, tol = solution.best, min(FINER, needed) * tol
