@@ -179,10 +179,10 @@ class OutputsGram:
     def _dense_matrix(self, design: SharedDesign, d: Array, e: Array, columns: Indices) -> Array:
         """The matrix over the entries, by a product of the rows x_i (x) e_i."""
         K, active = self.n_outputs, design.features_of(columns)
-        table = design.base.table(active)
-        curved = np.flatnonzero(self._curved(d, e))
+        base, curved = design.base, np.flatnonzero(self._curved(d, e))
         if 2 * len(curved) < len(d):
-            table, d, e = table[curved], d[curved], e[curved]
+            base, d, e = base.rows(curved), d[curved], e[curved]
+        table = base.table(active)
         features = positions_in(active, columns // K)
         outputs = columns % K
         if self.ones:
