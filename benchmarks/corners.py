@@ -1,10 +1,11 @@
 """Fits that were slow beside what they could be, each with an aim.
 
 A row is met where the best peer's time over ours is at least the aim, or, where no peer solves the
-model, where our time is at most the aim times that of the fit or number beside it. Times are
-those of the processor, with those of the workers for Dask. Each row is measured in a process of
-its own, on data that are generated or in the folder that SKPD_DATA names. SKPD_BLOCK_ROWS is the
-number of rows of a file, by default a tenth of the 60,000,000 for which blocks are meant.
+model, where our time is at most the aim times that of the fit or number beside it; some rows allow
+a number of seconds more, or limit the memory beside X. Times are those of the processor, with
+those of the workers for Dask. Each row is measured in a process of its own, on data that are
+generated or in the folder that SKPD_DATA names. SKPD_BLOCK_ROWS is the number of rows of a file,
+by default a tenth of the 60,000,000 for which blocks are meant.
 """
 
 import argparse

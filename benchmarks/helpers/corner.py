@@ -106,8 +106,8 @@ def aim_of(corner):
     """The aim as text."""
     if corner.peers:
         return f"at least {corner.aim:g}"
-    seconds = f" and {corner.limit:g} s" if corner.limit else ""
-    memory = "" if corner.memory is None else f", in {corner.memory:g} GB"
+    seconds = f" times and {corner.limit:g} s more" if corner.limit else ""
+    memory = "" if corner.memory is None else f", with {corner.memory:g} GB"
     return f"at most {corner.aim:g}{seconds}{memory}"
 
 

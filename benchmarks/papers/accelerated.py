@@ -364,7 +364,7 @@ def boosting():
             fitted(model, X, y)
             gap = f"{model.certificate_.relative_gap:.1e}"
             rows.append([solver, f"{entropy:g}", f"{tol:g}", str(model.n_iter_), gap])
-    note = "Rounds depend on rounding errors: changes of the last digits make 11 to 13 of them."
+    note = "Rounds depend on rounding errors: changes of the last digits make 11 or 12 of them."
     return Table(["method", "entropy", "tol", "rounds", "gap"], rows, note)
 
 

@@ -23,7 +23,10 @@ TINY = 1e-150  # added to norms as a bound on the effect of underflow of squares
 
 
 def positions_in(features: Indices, wanted: Indices) -> Indices:
-    """The positions of some indices in an increasing list that has them, without a search."""
+    """The positions of some indices in an increasing list, without a search.
+
+    All of them must be in the list.
+    """
     positions = np.empty(int(features[-1]) + 1 if len(features) else 0, dtype=np.intp)
     positions[features] = np.arange(len(features))
     return positions[wanted]

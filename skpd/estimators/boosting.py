@@ -91,8 +91,8 @@ class LPBoostClassifier(
         The distribution w of the upper bound.
     certificate_ : Certificate
         The interval that holds the best soft margin, plus the entropy: ``dual`` is the value of
-        the model, ``primal`` an upper bound. With stumps it is over all of them, and with
-        another weak learner over the hypotheses found.
+        the model, after its smallest weights became 0, ``primal`` an upper bound. With stumps it
+        is over all of them, and with another weak learner over the hypotheses found.
     restricted_certificate_ : Certificate
         The interval of the best soft margin over the hypotheses found, for every weak learner.
     certified_over_ : {"all stumps", "hypotheses found"}
@@ -102,9 +102,10 @@ class LPBoostClassifier(
     relative_gap_ : float
         Equal to ``duality_gap_``: edges are at most 1, so that the gap has no unit.
     gap_history_ : structured ndarray
-        For each round the best interval so far, in the fields n_iter, seconds, primal, dual and
-        gap; the bounds of the round in iterate_primal and iterate_dual; and in restricted_primal
-        the upper bound over the hypotheses found, to which iterate_dual is the lower one.
+        For each round the best interval so far, of mixtures with all weights, in the fields
+        n_iter, seconds, primal, dual and gap; the bounds of the round in iterate_primal and
+        iterate_dual; and in restricted_primal the upper bound over the hypotheses found, to which
+        iterate_dual is the lower one.
     solver_ : str
         "interior-point", "highs" or "agm".
     converged_ : bool

@@ -118,8 +118,8 @@ class NonCrossingPinball(CoupledResidualLoss):
         return np.maximum(lower * residual, upper * residual)
 
     def _values(self, y: Array, z: Array) -> Array:
-        residual = z - y
-        return np.maximum(residual, 0.0) @ np.ones(self.n_outputs) + residual @ self._slopes[0]
+        residual, (lower, upper) = z - y, self._slopes
+        return np.maximum(residual, 0.0) @ upper + np.minimum(residual, 0.0) @ lower
 
     def _gradient(self, y: Array, z: Array) -> Array:
         """The gradient of the pinballs, a subgradient of the loss at ordered predictions."""
@@ -246,6 +246,8 @@ class NonCrossingPinball(CoupledResidualLoss):
             mu[:, k] = np.maximum(mu[:, k], after)
         moved = np.diff(mu, axis=1)
         return np.ravel(lower + moved), np.ravel(upper + moved)
+
+    # Moreau envelopes
 
     def derivatives(self, y: Array, theta: Array, z: Array, sigma: float) -> Derivatives:
         """The gradient of the envelope, and d and e of the Hessian over sigma (`RankOneLoss`)."""

@@ -172,7 +172,7 @@ class RowsInMemory(Rows):
     def mean_rows(self) -> list[tuple[Array, Array]]:
         """The mean row of each of the `row_groups`, with a bound on its rounding error."""
         product = self.design.rmatvec_bounded
-        if self.of_outputs:  # a group is of one output, and these products are for it alone
+        if self.of_outputs:  # a group is of one output, and others bound the products of all
             product = self.design.rmatvec_compensated
         means = []
         for group in self.row_groups:

@@ -57,7 +57,17 @@ class Attempt(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """The attempts for problems of some form, with the reason why these have a rule."""
+    """The attempts for problems of some form.
+
+    Attributes
+    ----------
+    applies : callable
+        Whether the rule is for a problem.
+    attempts : callable
+        The attempts for a problem, given whether there is a start.
+    reason : str
+        The reason why these problems have a rule.
+    """
 
     applies: Callable[[Problem], bool]
     attempts: Callable[[Problem, bool], list[Attempt]]

@@ -84,6 +84,17 @@ def test_the_interior_point_method_agrees_with_highs(nu):
     assert np.sum(found.mixture > 0.0) <= 2 * np.sum(vertex.mixture > 0.0)
 
 
+@pytest.mark.parametrize("entropy", [0.0, 0.1])
+def test_rounds_end_where_rounding_errors_limit_the_gap(entropy):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    y = np.where(X[:, 0] + rng.standard_normal(60) > 0.0, 1.0, -1.0)
+    problem = BoostingProblem(np.full(60, 1 / 60), 0.3, entropy)
+    found = generate_columns(problem, y, AllStumps(X), tol=0.0, max_iter=300)
+    assert not found.converged and found.n_iter < 50
+    assert found.certificate.gap < 1e-8
+
+
 def test_accelerated_gradients_without_entropy():
     X, y, weights, nu = random_problem(3)
     problem = BoostingProblem(weights, nu)

@@ -37,16 +37,17 @@ void bind_ordered_pinballs(nb::module_& m) {
     }, "quantiles"_a);
     pinballs.def(
         "nearest",
-        [](OrderedPinballs& self, In t) {
+        [](const OrderedPinballs& self, In t) {
             const std::size_t n = rows_of(self, t), K = self.n_outputs();
             return filled(n * K, [&](double* out) {
-                for (std::size_t i = 0; i < n; ++i) self.nearest(t.data() + i * K, out + i * K);
+                auto scratch = self.scratch();
+                for (std::size_t i = 0; i < n; ++i) self.nearest(t.data() + i * K, out + i * K, scratch);
             });
         },
         "t"_a, "Returns the nearest non-decreasing rows to those of t (n K).");
     pinballs.def(
         "levels",
-        [](OrderedPinballs& self, In y, In theta, In z, double sigma) {
+        [](const OrderedPinballs& self, In y, In theta, In z, double sigma) {
             const std::size_t n = rows_of(self, y, theta, z), K = self.n_outputs();
             std::vector<double> levels(n * K), factors(n * K);
             for (std::size_t a = 0; a < n * K; a += K) {
@@ -59,14 +60,15 @@ void bind_ordered_pinballs(nb::module_& m) {
         "y"_a, "theta"_a, "z"_a, "sigma"_a, "Returns the levels and the factors f of their rows, all (n K).");
     pinballs.def(
         "derivatives",
-        [](OrderedPinballs& self, In y, In theta, In z, double sigma) {
+        [](const OrderedPinballs& self, In y, In theta, In z, double sigma) {
             const std::size_t n = rows_of(self, y, theta, z), K = self.n_outputs();
             std::vector<double> gradient(n * K), d(n * K), e(n * K);
             {
                 nb::gil_scoped_release release;
+                auto scratch = self.scratch();
                 for (std::size_t a = 0; a < n * K; a += K)
                     self.derivatives(y.data() + a, theta.data() + a, z.data() + a, sigma, gradient.data() + a,
-                                     d.data() + a, e.data() + a);
+                                     d.data() + a, e.data() + a, scratch);
             }
             return std::make_tuple(as_numpy(std::move(gradient)), as_numpy(std::move(d)), as_numpy(std::move(e)));
         },
@@ -74,7 +76,7 @@ void bind_ordered_pinballs(nb::module_& m) {
         "Returns the gradient of the envelope, and d and e of its Hessian diag(d) - e e' over sigma, all (n K).");
     pinballs.def(
         "smoothed_derivatives",
-        [](OrderedPinballs& self, In y, In weights, In theta, In z, double sigma, Out derivative, Out gradient,
+        [](const OrderedPinballs& self, In y, In weights, In theta, In z, double sigma, Out derivative, Out gradient,
            Out curvature, Out factor) {
             const std::size_t n = rows_of(self, y, weights, theta, z, derivative, gradient, curvature, factor);
             const std::size_t K = self.n_outputs();
@@ -82,10 +84,11 @@ void bind_ordered_pinballs(nb::module_& m) {
             double primal = 0.0, dual = 0.0;
             {
                 nb::gil_scoped_release release;
+                auto scratch = self.scratch();
                 for (std::size_t a = 0; a < n * K; a += K) {
                     const double* predictions = z.data() + a;
                     self.derivatives(y.data() + a, theta.data() + a, predictions, sigma, derivative.data() + a,
-                                     curvature.data() + a, factor.data() + a);
+                                     curvature.data() + a, factor.data() + a, scratch);
                     const double weight = weights.data()[a], root = std::sqrt(weight);
                     for (std::size_t k = 0; k < K; ++k) {
                         dual -= weight * y.data()[a + k] * derivative.data()[a + k];
@@ -106,14 +109,16 @@ void bind_ordered_pinballs(nb::module_& m) {
         "prediction except the last exceeds the next at most (K - 1).");
     pinballs.def(
         "smoothed_slope",
-        [](OrderedPinballs& self, In y, In weights, In theta, In z, In direction, double step, double sigma) {
+        [](const OrderedPinballs& self, In y, In weights, In theta, In z, In direction, double step, double sigma) {
             const std::size_t n = rows_of(self, y, weights, theta, z, direction), K = self.n_outputs();
             std::vector<double> moved(K), gradient(K), d(K), e(K);
             nb::gil_scoped_release release;
+            auto scratch = self.scratch();
             double slope = 0.0;
             for (std::size_t a = 0; a < n * K; a += K) {
                 for (std::size_t k = 0; k < K; ++k) moved[k] = z.data()[a + k] + step * direction.data()[a + k];
-                self.derivatives(y.data() + a, theta.data() + a, moved.data(), sigma, gradient.data(), d.data(), e.data());
+                self.derivatives(y.data() + a, theta.data() + a, moved.data(), sigma, gradient.data(), d.data(), e.data(),
+                                 scratch);
                 for (std::size_t k = 0; k < K; ++k)
                     slope += weights.data()[a + k] * direction.data()[a + k] * gradient[k];
             }
@@ -123,12 +128,17 @@ void bind_ordered_pinballs(nb::module_& m) {
         "Returns the slope of the weighted sum of envelopes along a direction, at a step; vectors (n K).");
     pinballs.def(
         "entries_that_bend",
-        [](OrderedPinballs& self, In y, In theta, In z, double sigma, double radius) {
+        [](const OrderedPinballs& self, In y, In theta, In z, double sigma, double radius) {
             const std::size_t n = rows_of(self, y, theta, z), K = self.n_outputs();
             std::vector<std::int64_t> out;
-            for (std::size_t a = 0; a < n * K; a += K)
-                self.entries_that_bend(y.data() + a, theta.data() + a, z.data() + a, sigma, radius,
-                                       [&](std::size_t k) { out.push_back(static_cast<std::int64_t>(a + k)); });
+            {
+                nb::gil_scoped_release release;
+                auto scratch = self.scratch();
+                for (std::size_t a = 0; a < n * K; a += K)
+                    self.entries_that_bend(
+                        y.data() + a, theta.data() + a, z.data() + a, sigma, radius,
+                        [&](std::size_t k) { out.push_back(static_cast<std::int64_t>(a + k)); }, scratch);
+            }
             return as_numpy(std::move(out));
         },
         "y"_a, "theta"_a, "z"_a, "sigma"_a, "radius"_a,

@@ -1,5 +1,5 @@
-// The pinball losses of K quantiles that must be in order, for rows of K entries (skpd/losses/quantiles.py has the
-// formulas). With the levels
+// The pinball losses of K quantiles that must be in order, for rows of K entries (skpd/losses/quantiles.py has their
+// formulas and those of their conjugates). With the levels
 //
 //   t_k = theta_k + sigma f (z_k - y_k) + q_k,    f = max(1, 1 + growth (max_k |theta_k| - 1)),
 //
@@ -17,8 +17,18 @@ namespace skpd {
 
 class OrderedPinballs {
    public:
-    explicit OrderedPinballs(std::vector<double> quantiles)
-        : q_(std::move(quantiles)), t_(q_.size()), means_(q_.size()), starts_(q_.size() + 1) {}
+    // The levels of a row, and the means and starts of the blocks of its nearest non-decreasing row. Each call has its
+    // own, so that threads may share the losses.
+    struct Scratch {
+        std::vector<double> levels, means;
+        std::vector<std::size_t> starts;
+    };
+
+    explicit OrderedPinballs(std::vector<double> quantiles) : q_(std::move(quantiles)) {}
+
+    Scratch scratch() const {
+        return {std::vector<double>(q_.size()), std::vector<double>(q_.size()), std::vector<std::size_t>(q_.size() + 1)};
+    }
 
     std::size_t n_outputs() const { return q_.size(); }
 
@@ -32,33 +42,36 @@ class OrderedPinballs {
     }
 
     // Writes the nearest non-decreasing row to t (K), by pooling adjacent violators (Ayer et al., 1955).
-    void nearest(const double* t, double* out) {
-        const std::size_t n_blocks = pool(t);
-        for (std::size_t b = 0; b < n_blocks; ++b) std::fill(out + starts_[b], out + starts_[b + 1], means_[b]);
+    void nearest(const double* t, double* out, Scratch& scratch) const {
+        const std::size_t n_blocks = pool(t, scratch);
+        const auto& starts = scratch.starts;
+        for (std::size_t b = 0; b < n_blocks; ++b) std::fill(out + starts[b], out + starts[b + 1], scratch.means[b]);
     }
 
     // Writes the gradient of the envelope of a row and its Hessian diag(d) - e e' over sigma, all (K). A level between
     // 0 and 1 has the second derivative f. A block of levels with the same mean, outside of [0, 1], has
     // f (I - 1 1' / size). Of several such blocks e is that of the first, and the Hessian is larger in the others.
     void derivatives(const double* y, const double* theta, const double* z, double sigma, double* gradient, double* d,
-                     double* e) {
+                     double* e, Scratch& scratch) const {
         const std::size_t K = q_.size();
-        const double factor = levels(y, theta, z, sigma, t_.data());
+        auto& t = scratch.levels;
+        const double factor = levels(y, theta, z, sigma, t.data());
         std::fill(e, e + K, 0.0);
-        if (std::is_sorted(t_.begin(), t_.end())) {
+        if (std::is_sorted(t.begin(), t.end())) {
             for (std::size_t k = 0; k < K; ++k) {
-                gradient[k] = std::clamp(t_[k], 0.0, 1.0) - q_[k];
-                d[k] = t_[k] > 0.0 && t_[k] < 1.0 ? factor : 0.0;
+                gradient[k] = std::clamp(t[k], 0.0, 1.0) - q_[k];
+                d[k] = t[k] > 0.0 && t[k] < 1.0 ? factor : 0.0;
             }
             return;
         }
-        const std::size_t n_blocks = pool(t_.data());
+        const std::size_t n_blocks = pool(t.data(), scratch);
         bool is_first = true;
         for (std::size_t b = 0; b < n_blocks; ++b) {
-            const double s = means_[b], size = static_cast<double>(starts_[b + 1] - starts_[b]);
+            const std::size_t first = scratch.starts[b], end = scratch.starts[b + 1];
+            const double s = scratch.means[b], size = static_cast<double>(end - first);
             const bool inside = s > 0.0 && s < 1.0, is_tied = size > 1.0 && !inside;
-            for (std::size_t k = starts_[b]; k < starts_[b + 1]; ++k) {
-                gradient[k] = t_[k] - s + std::clamp(s, 0.0, 1.0) - q_[k];
+            for (std::size_t k = first; k < end; ++k) {
+                gradient[k] = t[k] - s + std::clamp(s, 0.0, 1.0) - q_[k];
                 d[k] = inside || is_tied ? factor : 0.0;
                 if (is_tied && is_first) e[k] = std::sqrt(factor / size);
             }
@@ -78,11 +91,13 @@ class OrderedPinballs {
 
     // Calls use(k) for each entry whose level is in [0, 1] or not in order, or may be after a change of z of a radius.
     template <class Use>
-    void entries_that_bend(const double* y, const double* theta, const double* z, double sigma, double radius, Use use) {
-        const double change = sigma * levels(y, theta, z, sigma, t_.data()) * radius;
+    void entries_that_bend(const double* y, const double* theta, const double* z, double sigma, double radius, Use use,
+                           Scratch& scratch) const {
+        auto& t = scratch.levels;
+        const double change = sigma * levels(y, theta, z, sigma, t.data()) * radius;
         for (std::size_t k = 0; k < q_.size(); ++k) {
-            const bool is_near = t_[k] > -change && t_[k] < 1.0 + change;
-            if (is_near || (k > 0 && t_[k] - t_[k - 1] < 2.0 * change)) use(k);
+            const bool is_near = t[k] > -change && t[k] < 1.0 + change;
+            if (is_near || (k > 0 && t[k] - t[k - 1] < 2.0 * change)) use(k);
         }
     }
 
@@ -93,25 +108,25 @@ class OrderedPinballs {
     static constexpr double largest_counted = 1e6;  // dual points of rows without a weight are arbitrary
 
     // Computes the blocks of the nearest row: their means and where they start; returns their number.
-    std::size_t pool(const double* t) {
+    std::size_t pool(const double* t, Scratch& scratch) const {
+        auto& [levels, means, starts] = scratch;
         std::size_t n_blocks = 0;
         for (std::size_t k = 0; k < q_.size(); ++k) {
             double mean = t[k];
-            starts_[n_blocks] = k;
-            while (n_blocks > 0 && means_[n_blocks - 1] >= mean) {
-                const double before = static_cast<double>(starts_[n_blocks] - starts_[n_blocks - 1]);
-                const double size = static_cast<double>(k + 1 - starts_[n_blocks - 1]);
+            starts[n_blocks] = k;
+            while (n_blocks > 0 && means[n_blocks - 1] >= mean) {
+                const double pooled = static_cast<double>(starts[n_blocks] - starts[n_blocks - 1]);
+                const double size = static_cast<double>(k + 1 - starts[n_blocks - 1]);
                 --n_blocks;
-                mean += (means_[n_blocks] - mean) * (before / size);
+                mean += (means[n_blocks] - mean) * (pooled / size);
             }
-            means_[n_blocks++] = mean;
+            means[n_blocks++] = mean;
         }
-        starts_[n_blocks] = q_.size();
+        starts[n_blocks] = q_.size();
         return n_blocks;
     }
 
-    std::vector<double> q_, t_, means_;
-    std::vector<std::size_t> starts_;
+    std::vector<double> q_;
 };
 
 }  // namespace skpd

@@ -65,22 +65,30 @@ def method_for(name: str, entropy: float) -> str:
     if name == "highs" and entropy > 0.0:
         raise ValueError(
             f"solver='highs' is for linear programmes, with entropy=0, got entropy={entropy!r}. "
-            "solver='agm' takes any."
+            "solver='interior-point' and 'agm' take any."
         )
     return name
 
 
 class _Run:
-    """The hypotheses so far, with the best bounds on the optimal value over all hypotheses."""
+    """The hypotheses so far, with the best bounds on the optimal value over all hypotheses.
 
-    def __init__(self, problem: BoostingProblem, signs: Array) -> None:
-        self.problem, self.signs = problem, signs
+    If the learner does not maximise, the upper bound is that over the hypotheses of the round, as
+    earlier ones do not hold for hypotheses found later.
+    """
+
+    def __init__(self, problem: BoostingProblem, signs: Array, maximises: bool) -> None:
+        self.problem, self.signs, self.maximises = problem, signs, maximises
         self.hypotheses: list[Any] = []
         self.edges = np.empty((0, len(signs)))
-        self.primal, self.dual = np.inf, -np.inf
+        self.primal, self.restricted, self.dual = np.inf, np.inf, -np.inf
         self.w, self.mixture = problem.weights, np.empty(0)
         self.rows: list[tuple] = []
         self.begin = time.perf_counter()
+
+    @property
+    def gap(self) -> float:
+        return max(self.primal - self.dual, 0.0)
 
     def add(self, hypothesis: Any, values: Array) -> bool:
         """Add a hypothesis unless there is one with the same values; whether it was added."""
@@ -101,31 +109,46 @@ class _Run:
         error = 2.0 * (len(mixture) + 4) * EPSILON
         return self.problem.lower_bound(mixture @ self.edges[: len(mixture)], error)
 
-    def drop_small_weights(self, upper: float, tol: float) -> None:
-        """Set the smallest weights of the mixture to 0.
+    def report(self, w: Array, mixture: Array, edge: Sum, edge_so_far: Sum) -> None:
+        """Record the bounds of a round, whose best hypothesis has this edge."""
+        self.restricted = self.problem.upper_bound(w, edge_so_far)
+        primal, dual = self.restricted, self.lower_bound(mixture)
+        if self.maximises:
+            primal = self.problem.upper_bound(w, edge)
+        if primal < self.primal or not self.maximises:
+            self.primal, self.w = primal, w
+        if dual > self.dual:
+            self.dual, self.mixture = dual, mixture
+        seconds = time.perf_counter() - self.begin
+        bounds = self.primal, self.dual, self.primal - self.dual, primal, dual, self.restricted
+        self.rows.append((len(self.rows) + 1, seconds, *bounds))
 
-        The interior-point method gives every hypothesis some weight. The distance to the upper
-        bound stays at most ``tol``.
+    def drop_small_weights(self, gap: float) -> None:
+        """Set the smallest weights of the mixture to 0, as many as this gap allows.
+
+        The interior-point method gives every hypothesis some weight.
         """
         order = np.argsort(self.mixture)
-        few, many = 0, len(order)  # dropping ``few`` is possible, dropping ``many`` is not
-        while many - few > 1:
-            middle = (few + many) // 2
+        n_dropped, too_many, best = 0, len(order), (self.dual, self.mixture)
+        while too_many - n_dropped > 1:
+            middle = (n_dropped + too_many) // 2
             mixture = self.mixture.copy()
             mixture[order[:middle]] = 0.0
             mixture /= np.sum(mixture)
             dual = self.lower_bound(mixture)
-            if upper - dual <= tol:
-                few, best = middle, (dual, mixture)
+            if self.primal - dual <= gap:
+                n_dropped, best = middle, (dual, mixture)
             else:
-                many = middle
-        if few:
-            self.dual, self.mixture = best
+                too_many = middle
+        self.dual, self.mixture = best
 
-    def record(self, restricted: float, primal: float, dual: float) -> None:
-        seconds = time.perf_counter() - self.begin
-        best = self.primal, self.dual, self.primal - self.dual
-        self.rows.append((len(self.rows) + 1, seconds, *best, primal, dual, restricted))
+    def result(self, converged: bool) -> Boosted:
+        mixture = np.append(self.mixture, np.zeros(len(self.hypotheses) - len(self.mixture)))
+        return Boosted(
+            self.hypotheses, mixture, self.w, self.problem.certificate(self.primal, self.dual),
+            self.problem.certificate(self.restricted, self.dual),
+            np.array(self.rows, dtype=BOOSTING_HISTORY), converged,
+        )  # fmt: skip
 
 
 def generate_columns(
@@ -155,63 +178,37 @@ def generate_columns(
     on_round : callable, default=None
         Called after each round with its record.
     """
-    solve = RESTRICTED[method_for(solver, problem.entropy)]
-    context, gap, restricted = _Run(problem, signs), 1.0, np.inf
-    w = problem.weights
-    mixture, reached, added = np.empty(0), True, 1
+    method = method_for(solver, problem.entropy)
+    run, final_goal = _Run(problem, signs, learner.maximises), SETTINGS.share * tol
+    w, mixture, goal, reached, converged = problem.weights, np.ones(1), np.inf, True, False
     while True:
-        first = not context.hypotheses
-        if not first:
-            goal = SETTINGS.share * (max(gap, tol) if added else tol)
-            w, mixture, reached = _solved(
-                context, solve(problem, context.edges, mixture, goal, tol)
-            )
-        found, edge = learner.best(w * signs, SETTINGS.columns_per_round)
-        if first:
-            context.add(*found[0])
-            mixture = np.ones(1)
-        seen = context.largest_edge(w)
-        restricted, dual = problem.upper_bound(w, seen), context.lower_bound(mixture)
-        if not learner.maximises:  # earlier bounds do not hold for hypotheses found later
-            primal, context.primal = restricted, np.inf
-        else:
-            primal = problem.upper_bound(w, edge)
-        if primal < context.primal:
-            context.primal, context.w = primal, w
-        if dual > context.dual:
-            context.dual, context.mixture = dual, mixture
-        context.record(restricted, primal, dual)
+        hypotheses, edge = learner.best(w * signs, SETTINGS.columns_per_round)
+        if not run.hypotheses:
+            run.add(*hypotheses[0])
+        edge_so_far = run.largest_edge(w)
+        run.report(w, mixture, edge, edge_so_far)
         if on_round is not None:
-            on_round(context.rows[-1])
-        gap = max(context.primal - context.dual, 0.0)
-        better = edge[0] - seen[0] > (0.0 if learner.maximises else tol)
-        done = gap <= tol if learner.maximises else gap <= tol and not better
-        if done or len(context.rows) >= max_iter:
+            on_round(run.rows[-1])
+        better = edge[0] - edge_so_far[0] > (0.0 if learner.maximises else tol)
+        converged = run.gap <= tol and (learner.maximises or not better)
+        if converged or len(run.rows) >= max_iter:
             break
-        added = sum(context.add(*some) for some in found) if better else 0
-        if added:
-            mixture = np.append(mixture, np.zeros(added))
-        elif not first and (not reached or solve is RESTRICTED["highs"]):
-            break  # limited by rounding, or by the method for restricted problems
-    if done:
-        upper = context.primal if learner.maximises else restricted
-        context.drop_small_weights(upper, tol)
-    return _result(context, restricted, done)
+        n_added = sum(run.add(*hypothesis) for hypothesis in hypotheses) if better else 0
+        if not n_added and (goal <= final_goal or not reached):
+            break  # rounding errors limit the gap, or the method for restricted problems does
+        goal = max(SETTINGS.share * run.gap, final_goal) if n_added else final_goal
+        start = np.append(mixture, np.zeros(n_added))
+        w, mixture, reached = _solved(
+            problem, RESTRICTED[method](problem, run.edges, start, goal, tol)
+        )
+    if method != "highs":  # whose mixtures are vertices
+        run.drop_small_weights(tol if converged else run.gap)
+    return run.result(converged)
 
 
-def _solved(context: _Run, pair: Pair) -> tuple[Array, Array, bool]:
+def _solved(problem: BoostingProblem, pair: Pair) -> tuple[Array, Array, bool]:
     """The solution of a restricted problem as a distribution and a mixture, and its success."""
     mixture = np.maximum(np.nan_to_num(pair.mixture), 0.0)
     total = float(np.sum(mixture))
     mixture = mixture / total if total > 0.0 else np.full(len(mixture), 1.0 / len(mixture))
-    return context.problem.feasible(pair.w), mixture, pair.reached
-
-
-def _result(context: _Run, restricted: float, converged: bool) -> Boosted:
-    mixture = np.append(context.mixture, np.zeros(len(context.hypotheses) - len(context.mixture)))
-    return Boosted(
-        context.hypotheses, mixture, context.w,
-        context.problem.certificate(context.primal, context.dual),
-        context.problem.certificate(restricted, context.dual),
-        np.array(context.rows, dtype=BOOSTING_HISTORY), converged,
-    )  # fmt: skip
+    return problem.feasible(pair.w), mixture, pair.reached

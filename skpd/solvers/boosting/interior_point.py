@@ -47,7 +47,7 @@ class _Step(NamedTuple):
 
 
 class _Iterate:
-    """Slacks and multipliers that are positive, and the equations that they obey by a residual.
+    """Slacks and multipliers that are positive, and obey the equations up to residuals.
 
     Attributes
     ----------
@@ -55,6 +55,19 @@ class _Iterate:
         The slacks s, w, v.
     multipliers : list of ndarray
         Their multipliers a, z, y.
+    t, rho : float
+    degree : int
+        The number of products of slacks and multipliers.
+    inverse : ndarray of shape (n_samples,)
+        The diagonal of D^-1. `factorise` computes it and what follows.
+    factor : tuple
+        The Cholesky factor of the system.
+    sums : ndarray of shape (n_hypotheses,)
+        U D^-1 1.
+    of_t, of_rho : ndarray of shape (n_hypotheses,)
+        The solutions of the system for 1 and for ``sums``.
+    residual_w, residual_s : ndarray
+        The residuals of the equations in w and in s.
     """
 
     def __init__(self, problem: BoostingProblem, edges: Array) -> None:
@@ -97,15 +110,15 @@ class _Iterate:
         (_, w, v), (a, z, y) = self.slacks, self.multipliers
         change_s, change_w, change_v = changes
         q = change_w / w - change_v / v - self.residual_w
-        right = self.edges @ (q * self.inverse) - self.residual_s + change_s / a
-        da = cho_solve(self.factor, right, check_finite=False)
+        right_side = self.edges @ (q * self.inverse) - self.residual_s + change_s / a
+        da = cho_solve(self.factor, right_side, check_finite=False)
         # the two equations sum(a) = 1 and sum(w) = 1, in the changes of rho and t
-        matrix = [
+        equations = [
             [np.sum(self.of_rho), -np.sum(self.of_t)],
             [np.sum(self.inverse) - self.sums @ self.of_rho, self.sums @ self.of_t],
         ]
         of_w = self.inverse @ q - self.sums @ da
-        rho, t = np.linalg.solve(matrix, [1.0 - np.sum(a) - np.sum(da), 1.0 - np.sum(w) - of_w])
+        rho, t = np.linalg.solve(equations, [1.0 - np.sum(a) - np.sum(da), 1.0 - np.sum(w) - of_w])
         da += rho * self.of_rho - t * self.of_t
         dw = (q + rho - da @ self.edges) * self.inverse
         slacks = [self.residual_s + t - self.edges @ dw, dw, -dw]
@@ -139,12 +152,12 @@ class _Iterate:
         predictor = self.newton([-x * y for x, y in pairs])
         primal, dual = self.lengths(predictor)
         steps = list(zip(predictor.slacks, predictor.multipliers, strict=True))
-        after = sum(
+        predicted = sum(
             (x + primal * dx) @ (y + dual * dy)
             for (x, y), (dx, dy) in zip(pairs, steps, strict=True)
         )
-        now = self.products
-        product = max(now * (after / now) ** SETTINGS.centring_power, goal) / self.degree
+        remaining = (predicted / self.products) ** SETTINGS.centring_power
+        product = max(remaining * self.products, goal) / self.degree
         corrector = self.newton([
             product - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, steps, strict=True)
         ])  # fmt: skip

@@ -112,7 +112,8 @@ def interior_point_first(
     if pair.reached:
         return pair
     other = linear_programme if problem.entropy == 0.0 else accelerated_gradients
-    return other(problem, edges, pair.mixture, gap, tol)
+    second = other(problem, edges, pair.mixture, gap, tol)
+    return second if second.reached else pair
 
 
 RESTRICTED: dict[str, Callable[..., Pair]] = {

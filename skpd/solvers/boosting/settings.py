@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class BoostingSettings:
     """Settings of column generation and its restricted problems, which no proof depends on."""
 
-    # Hypotheses that are added in a round, the best ones of as many features. Each adds a row to
-    # the restricted problem; twice as many take half as many rounds.
+    # Hypotheses that are added in a round, the best ones of as many features. More of them reduce
+    # the number of rounds, but the systems of restricted problems have a row for each, and models
+    # have more hypotheses.
     columns_per_round: int = 20
     # Restricted problems are solved to this share of the gap over all hypotheses, which suffices
     # to find the next hypothesis, and at the end to this share of the tolerance. The entropy that

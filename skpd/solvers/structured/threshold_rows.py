@@ -12,6 +12,8 @@ from ..monitor import Monitor, interrupted
 from ..solver_context import SolverContext
 from .settings import ROWS
 
+TINY = np.finfo(float).tiny
+
 
 def has_threshold_rows(problem: Problem) -> bool:
     """Whether the rows fit in memory, and the penalty leaves the thresholds free."""
@@ -71,5 +73,5 @@ def by_threshold_rows(context: SolverContext, *, method: Callable[[SolverContext
         if not solution.done or stalls or context.is_over(monitor.n_iter):
             return
         # the gap of the rows is that of a mean over thresholds, and relative to another objective
-        needed = CERTIFY_AT * monitor.goal / (loss.n_thresholds * solution.goal)
-        start, tol = solution.best, min(FINER, needed) * tol
+        ratio = CERTIFY_AT * monitor.goal / max(loss.n_thresholds * solution.goal, TINY)
+        start, tol = solution.best, min(FINER, ratio) * tol
