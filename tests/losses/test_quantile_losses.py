@@ -232,14 +232,25 @@ def test_raises_and_the_largest_mean_of_predictions_that_may_cross(rng):
     assert np.isfinite(loss.largest_mean(y, weights, z.ravel(), low.ravel(), error.ravel()))
 
 
-def test_levels_grow_with_dual_points_beyond_1():
+def levels_of(loss, y, theta, z, sigma):
+    """The levels whose nearest rows in order are clipped, and the factors of sigma."""
+    largest = np.max(np.abs(theta.reshape(-1, loss.n_outputs)), axis=1)
+    factors = np.repeat(1.0 + 10.0 * np.clip(largest - 1.0, 0.0, 1e6), loss.n_outputs)
+    quantiles = np.tile(loss.quantiles, len(largest))
+    return theta + sigma * factors * (z - y) + quantiles, factors
+
+
+def test_steps_grow_with_dual_points_beyond_1():
     loss = NonCrossingPinball(THREE)
-    y, z = np.repeat([1.0, 2.0, 3.0], 3), np.arange(9.0)
-    theta = np.array([0.5, -1.0, 1.0, 0.0, -3.0, 2.0, 0.0, 0.0, 1e9])
-    levels, factors = loss.compiled.levels(y, theta, z, 2.0)
-    expected = np.repeat([1.0, 1.0 + 10.0 * 2.0, 1.0 + 10.0 * 1e6], 3)
-    assert_allclose(factors, expected, rtol=1e-15)
-    assert_allclose(levels, theta + 2.0 * expected * (z - y) + np.tile(THREE, 3), rtol=1e-15)
+    theta = np.array([0.3, -0.2, 0.1, 0.0, -3.0, 2.0, 0.0, 0.0, 1e9])
+    y = np.repeat([1.0, 2.0, 3.0], 3)
+    levels = np.tile([0.2, 0.5, 0.7], 3)  # between 0 and 1, where the second derivative is 1
+    factors = np.repeat([1.0, 1.0 + 10.0 * 2.0, 1.0 + 10.0 * 1e6], 3)
+    z = y + (levels - np.tile(THREE, 3) - theta) / (2.0 * factors)
+    gradient, d, e = loss.derivatives(y, theta, z, 2.0)
+    assert_allclose(d, factors, rtol=1e-15)
+    assert_allclose(gradient[:6], (levels - np.tile(THREE, 3))[:6], atol=1e-12)
+    assert not e.any()
 
 
 def test_the_envelope_with_growing_steps(rng):
@@ -247,7 +258,7 @@ def test_the_envelope_with_growing_steps(rng):
     loss, y, _, z = drawn(rng, n=300, quantiles=(0.1, 0.3, 0.5, 0.8))
     y, z = y.ravel(), (z + rng.normal(size=z.shape)).ravel()
     theta, sigma, step = 3.0 * rng.normal(size=1200), 0.2, 1e-7
-    levels, factors = loss.compiled.levels(y, theta, z, sigma)
+    levels, factors = levels_of(loss, y, theta, z, sigma)
     found, d, e = loss.derivatives(y, theta, z, sigma)
     expected = loss._nearest((levels - np.tile(loss.quantiles, 300)).reshape(-1, 4))
     assert_allclose(found, expected.ravel(), atol=1e-11)
@@ -308,7 +319,7 @@ def test_rows_that_bend(rng):
     ]
     moves = np.flatnonzero(np.ptp(gradients, axis=0).reshape(400, 3).max(axis=1) > 1e-12)
     assert np.isin(moves, rows // 3).all() and 0 < len(np.unique(rows // 3)) < 400
-    levels, factors = (x.reshape(400, 3) for x in loss.compiled.levels(y, theta, z, sigma))
+    levels, factors = (x.reshape(400, 3) for x in levels_of(loss, y, theta, z, sigma))
     room = sigma * factors * radius
     near = (levels > -room) & (levels < 1.0 + room)
     near[:, 1:] |= np.diff(levels) < 2.0 * room[:, 1:]

@@ -46,19 +46,6 @@ void bind_ordered_pinballs(nb::module_& m) {
         },
         "t"_a, "Returns the nearest non-decreasing rows to those of t (n K).");
     pinballs.def(
-        "levels",
-        [](const OrderedPinballs& self, In y, In theta, In z, double sigma) {
-            const std::size_t n = rows_of(self, y, theta, z), K = self.n_outputs();
-            std::vector<double> levels(n * K), factors(n * K);
-            for (std::size_t a = 0; a < n * K; a += K) {
-                const double factor =
-                    self.levels(y.data() + a, theta.data() + a, z.data() + a, sigma, levels.data() + a);
-                std::fill_n(factors.data() + a, K, factor);
-            }
-            return std::make_tuple(as_numpy(std::move(levels)), as_numpy(std::move(factors)));
-        },
-        "y"_a, "theta"_a, "z"_a, "sigma"_a, "Returns the levels and the factors f of their rows, all (n K).");
-    pinballs.def(
         "derivatives",
         [](const OrderedPinballs& self, In y, In theta, In z, double sigma) {
             const std::size_t n = rows_of(self, y, theta, z), K = self.n_outputs();
