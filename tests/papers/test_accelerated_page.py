@@ -98,9 +98,9 @@ def test_chains_and_elastic_nets(page):
 
 
 def test_rounds_of_boosting(page):
-    page.claims("changes of the last digits make 11 to 13 of them")
+    page.claims("changes of the last digits make 11 or 12 of them")
     rounds = [
         count(row["rounds"]) for row in page.table("LPBoost")
         if row["method"] == "agm" and row["tol"] == "0.01"
     ]  # fmt: skip
-    assert len(rounds) == 2 and all(11 <= number <= 13 for number in rounds)
+    assert len(rounds) == 2 and set(rounds) <= {11, 12}
