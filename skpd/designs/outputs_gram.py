@@ -180,12 +180,11 @@ class OutputsGram:
         """The matrix over the entries, by a product of the rows x_i (x) e_i."""
         K, active = self.n_outputs, design.features_of(columns)
         base, curved = design.base, np.flatnonzero(self._curved(d, e))
-        few = 2 * len(curved) < len(d)
-        if few and len(curved) * base.shape[1] < len(d) * len(active):
-            table = base.rows(curved).table(active)
+        if 2 * len(curved) >= len(d):
+            table = base.table(active)
         else:
-            table = base.table(active)[curved] if few else base.table(active)
-        if few:
+            rows_first = len(curved) * base.shape[1] < len(d) * len(active)
+            table = base.rows(curved).table(active) if rows_first else base.table(active)[curved]
             d, e = d[curved], e[curved]
         features = positions_in(active, columns // K)
         outputs = columns % K

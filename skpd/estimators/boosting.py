@@ -66,7 +66,7 @@ class LPBoostClassifier(
     solver : {"auto", "interior-point", "highs", "agm"}, default="auto"
         Solver of the problems over the hypotheses found so far. "interior-point", the default,
         solves them as far as the next hypotheses need; "highs" is the linear programming of SciPy,
-        for ``entropy=0``, whose mixtures have the fewest hypotheses; "agm" are accelerated
+        for ``entropy=0``, whose mixtures have few hypotheses; "agm" are accelerated
         gradients with the entropic prox, which smooth the problem where ``entropy=0``.
     tol : float, default=1e-4
         Stop when the gap between the two sides is at most this. Margins are at most 1.
@@ -82,7 +82,7 @@ class LPBoostClassifier(
     estimators_ : list
         The hypotheses with a positive weight: fitted weak learners, or
         `skpd.problems.hypotheses.DecisionStump`. At the end as many of the smallest weights become
-        0 as a gap of ``tol`` allows.
+        0 as a gap of ``tol`` allows, except with ``solver="highs"``.
     estimator_weights_ : ndarray of shape (n_estimators,)
         Their weights, which sum to 1.
     classes_ : ndarray of shape (2,)

@@ -4,10 +4,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -66,30 +64,15 @@ void bind_ordered_pinballs(nb::module_& m) {
         [](const OrderedPinballs& self, In y, In weights, In theta, In z, double sigma, Out derivative, Out gradient,
            Out curvature, Out factor) {
             const std::size_t n = rows_of(self, y, weights, theta, z, derivative, gradient, curvature, factor);
-            const std::size_t K = self.n_outputs();
-            std::vector<double> overlaps(K - 1, -std::numeric_limits<double>::infinity());
-            double primal = 0.0, dual = 0.0;
+            std::vector<double> overlaps(self.n_outputs() - 1);
+            std::pair<double, double> sums;
             {
                 nb::gil_scoped_release release;
-                auto scratch = self.scratch();
-                for (std::size_t a = 0; a < n * K; a += K) {
-                    const double* predictions = z.data() + a;
-                    self.derivatives(y.data() + a, theta.data() + a, predictions, sigma, derivative.data() + a,
-                                     curvature.data() + a, factor.data() + a, scratch);
-                    const double weight = weights.data()[a], root = std::sqrt(weight);
-                    for (std::size_t k = 0; k < K; ++k) {
-                        dual -= weight * y.data()[a + k] * derivative.data()[a + k];
-                        gradient.data()[a + k] = weight * derivative.data()[a + k];
-                        curvature.data()[a + k] *= weight;
-                        factor.data()[a + k] *= root;
-                    }
-                    if (!(weight > 0.0)) continue;
-                    primal += weight * self.value(y.data() + a, predictions);
-                    for (std::size_t k = 1; k < K; ++k)
-                        overlaps[k - 1] = std::max(overlaps[k - 1], predictions[k - 1] - predictions[k]);
-                }
+                sums = self.smoothed_derivatives(n, y.data(), weights.data(), theta.data(), z.data(), sigma,
+                                                 derivative.data(), gradient.data(), curvature.data(), factor.data(),
+                                                 overlaps.data());
             }
-            return std::make_tuple(primal, dual, as_numpy(std::move(overlaps)));
+            return std::make_tuple(sums.first, sums.second, as_numpy(std::move(overlaps)));
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a, "factor"_a,
         "Writes the derivatives of the envelope, all (n K); returns the primal and dual sums, and by how much each\n"
@@ -97,19 +80,10 @@ void bind_ordered_pinballs(nb::module_& m) {
     pinballs.def(
         "smoothed_slope",
         [](const OrderedPinballs& self, In y, In weights, In theta, In z, In direction, double step, double sigma) {
-            const std::size_t n = rows_of(self, y, weights, theta, z, direction), K = self.n_outputs();
-            std::vector<double> moved(K), gradient(K), d(K), e(K);
+            const std::size_t n = rows_of(self, y, weights, theta, z, direction);
             nb::gil_scoped_release release;
-            auto scratch = self.scratch();
-            double slope = 0.0;
-            for (std::size_t a = 0; a < n * K; a += K) {
-                for (std::size_t k = 0; k < K; ++k) moved[k] = z.data()[a + k] + step * direction.data()[a + k];
-                self.derivatives(y.data() + a, theta.data() + a, moved.data(), sigma, gradient.data(), d.data(), e.data(),
-                                 scratch);
-                for (std::size_t k = 0; k < K; ++k)
-                    slope += weights.data()[a + k] * direction.data()[a + k] * gradient[k];
-            }
-            return slope;
+            return self.smoothed_slope(n, y.data(), weights.data(), theta.data(), z.data(), direction.data(), step,
+                                       sigma);
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
         "Returns the slope of the weighted sum of envelopes along a direction, at a step; vectors (n K).");

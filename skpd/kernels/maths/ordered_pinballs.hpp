@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ class OrderedPinballs {
     explicit OrderedPinballs(std::vector<double> quantiles) : q_(std::move(quantiles)) {}
 
     Scratch scratch() const {
-        return {std::vector<double>(q_.size()), std::vector<double>(q_.size()), std::vector<std::size_t>(q_.size() + 1)};
+        const std::size_t K = q_.size();
+        return {std::vector<double>(K), std::vector<double>(K), std::vector<std::size_t>(K + 1)};
     }
 
     std::size_t n_outputs() const { return q_.size(); }
@@ -87,6 +89,48 @@ class OrderedPinballs {
             sum += std::max((1.0 - q_[k]) * residual, -q_[k] * residual);
         }
         return sum;
+    }
+
+    // Writes the derivatives of the envelopes of n rows and those of their weighted sum, its gradient and its Hessian
+    // diag(curvature) - factor factor' in each row, over sigma, all (n K), and by how much each prediction except the
+    // last exceeds the next at most, overlaps (K - 1). Returns sum_i c_i l(y_i, z_i) and sum_i -c_i y_i.derivative_i.
+    std::pair<double, double> smoothed_derivatives(std::size_t n, const double* y, const double* weights,
+                                                   const double* theta, const double* z, double sigma,
+                                                   double* derivative, double* gradient, double* curvature,
+                                                   double* factor, double* overlaps) const {
+        const std::size_t K = q_.size();
+        Scratch scratch = this->scratch();
+        std::fill(overlaps, overlaps + K - 1, -std::numeric_limits<double>::infinity());
+        double primal = 0.0, dual = 0.0;
+        for (std::size_t a = 0; a < n * K; a += K) {
+            derivatives(y + a, theta + a, z + a, sigma, derivative + a, curvature + a, factor + a, scratch);
+            const double weight = weights[a], root = std::sqrt(weight);
+            for (std::size_t b = a; b < a + K; ++b) {
+                dual -= weight * y[b] * derivative[b];
+                gradient[b] = weight * derivative[b];
+                curvature[b] *= weight;
+                factor[b] *= root;
+            }
+            if (!(weight > 0.0)) continue;
+            primal += weight * value(y + a, z + a);
+            for (std::size_t k = 1; k < K; ++k) overlaps[k - 1] = std::max(overlaps[k - 1], z[a + k - 1] - z[a + k]);
+        }
+        return {primal, dual};
+    }
+
+    // The slope of the weighted sum of envelopes along a direction (n K), at a step
+    double smoothed_slope(std::size_t n, const double* y, const double* weights, const double* theta, const double* z,
+                          const double* direction, double step, double sigma) const {
+        const std::size_t K = q_.size();
+        Scratch scratch = this->scratch();
+        std::vector<double> moved(K), gradient(K), d(K), e(K);
+        double slope = 0.0;
+        for (std::size_t a = 0; a < n * K; a += K) {
+            for (std::size_t k = 0; k < K; ++k) moved[k] = z[a + k] + step * direction[a + k];
+            derivatives(y + a, theta + a, moved.data(), sigma, gradient.data(), d.data(), e.data(), scratch);
+            for (std::size_t k = 0; k < K; ++k) slope += weights[a + k] * direction[a + k] * gradient[k];
+        }
+        return slope;
     }
 
     // Calls use(k) for each entry whose level is in [0, 1] or not in order, or may be after a change of z of a radius.

@@ -162,7 +162,7 @@ class _Iterate:
             product - x * y - dx * dy for (x, y), (dx, dy) in zip(pairs, steps, strict=True)
         ])  # fmt: skip
         primal, dual = self.lengths(corrector)
-        self.move(corrector, SETTINGS.of_boundary * primal, SETTINGS.of_boundary * dual)
+        self.move(corrector, SETTINGS.boundary_share * primal, SETTINGS.boundary_share * dual)
 
 
 def _longest(x: Array, step: Array) -> float:
@@ -171,17 +171,10 @@ def _longest(x: Array, step: Array) -> float:
 
 
 def interior_point(problem: BoostingProblem, edges: Array, start: Array, gap: float) -> Pair:
-    """Solve a restricted problem by predictor and corrector steps, to the gap of two bounds.
+    """Solve a restricted problem by predictor and corrector steps, to a gap of two bounds.
 
-    Parameters
-    ----------
-    problem : BoostingProblem
-    edges : ndarray of shape (n_hypotheses, n_samples)
-        The edge vectors u_h.
-    start : ndarray of shape (n_hypotheses,)
-        A mixture to return where the method finds none; the method starts in the middle.
-    gap : float
-        The requested accuracy.
+    The method starts in the middle; ``start`` is a mixture to return where it finds none. The
+    other parameters are those of `skpd.solvers.boosting.restricted.accelerated_gradients`.
     """
     if np.min(problem.caps - problem.weights) <= 0.0:  # nu is 1: there is one distribution
         mixture = np.zeros(len(edges))

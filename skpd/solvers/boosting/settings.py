@@ -30,7 +30,7 @@ class BoostingSettings:
     # the power of the share of the products that a predictor leaves (Mehrotra, 1992);
     centring_power: float = 3.0
     # the share of the way to the boundary that a step takes;
-    of_boundary: float = 0.99
+    boundary_share: float = 0.99
     # the least sum of products, as a share of the requested gap, below which systems would only
     # become ill-conditioned;
     products_share: float = 0.1
