@@ -114,7 +114,7 @@ numpydoc_validation_checks = {
 }  # fmt: skip
 # fields of named tuples, whose docstrings Python writes
 numpydoc_validation_exclude = {
-    rf"\.{name}\." for name in ("FreeFeatures", "Attempt", "Method", "SolverContext")
+    rf"\.{name}\." for name in ("FreeFeatures", "Attempt", "Rule", "Method", "SolverContext")
 }
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
