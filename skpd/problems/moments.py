@@ -41,12 +41,15 @@ class Moments:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, h, y = problem, problem.weights, problem.y
-        columns, sums = np.arange(problem.n_coefficients), -problem.rmatvec(h * y)
-        gram = problem.design.gram(h, columns, problem.fit_intercept)
+        gram = problem.design.gram(h, np.arange(problem.n_coefficients), problem.fit_intercept)
+        sums = problem.null_gradient  # X' diag(c) (b - y) at the best constant b
+        if problem.fit_intercept:
+            sums = np.append(sums - problem.null.point.intercept * gram[-1, :-1], -(h @ y))
         self.matrix = np.block([[gram, sums[:, np.newaxis]], [sums, (h * y) @ y]])
         self.norms = np.sqrt(np.diagonal(self.matrix)) + TINY**2
-        # a relative bound on the errors of M, of M u and of a sum over u, at least twice these
-        self.rounding = (problem.n_samples + len(gram) + 8) * EPSILON
+        # a relative bound on the errors of M, of M u and of a sum over u, at least twice these, of
+        # which entries of X' diag(c) y, as differences, have two
+        self.rounding = 2.0 * (problem.n_samples + len(gram) + 8) * EPSILON
         self.row_bounds = row_bounds(problem, 0.0, None, None)  # the same for every gap
         if problem.fit_intercept:
             mean_row = self.matrix[-2, :-2], self.rounding * self.norms[-2] * self.norms[:-2]
