@@ -45,11 +45,10 @@ def null_model(rows: Any) -> NullModel:
     """The null model of rows in memory."""
     y, weights, loss, point = rows.y, rows.weights, rows.loss, rows.best_constant
     z = rows.predictions_of_constant(point.intercept)
-    losses = loss.largest(y, z, 0.0, 0.0)
-    objective = float(np.sum(weights * losses))
+    objective = exact = loss.largest_mean(y, weights, z, 0.0, 0.0)
     if loss.target_error:  # errors of targets are none of the value itself
-        losses = loss.with_target_error(0.0).largest(y, z, 0.0, 0.0)
-    rounding = float(np.sum(weights * (losses - loss.value(y, z))))
+        exact = loss.with_target_error(0.0).largest_mean(y, weights, z, 0.0, 0.0)
+    rounding = exact - float(np.sum(weights * loss.value(y, z)))
     unit = objective
     if np.any(point.intercept):
         far = rows.predictions_of_constant(loss.distant_constant(point.intercept))
