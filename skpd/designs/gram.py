@@ -22,6 +22,8 @@ SWEEPS = 20  # number of sweeps of coordinate descent
 PASSES = 40  # initial estimate of passes over the columns, two for each sweep or step
 BLAS = 8.0  # multiplications in products of matrices in the time of one in vectors
 SPARSE = 5.0  # cost of a multiplication for an entry of a sparse vector
+# The cost of a pair of entries of a sparse row, in a Gram matrix that stays in a cache (18 MB)
+PAIR, CACHED = 1.5, 1500
 PRODUCTS = 6.0  # number of products with X, for gradients and along the step
 OVERHEAD = 2e5  # fixed cost of a step
 
@@ -169,8 +171,11 @@ class WeightedGram:
             self._densities = design.column_counts / design.shape[0]
         length = float(np.sum(self._densities[columns]))  # expected number of entries of a row
         dense = length == m
+        pair = PAIR if m <= CACHED else SPARSE
+        if dense:
+            pair = 0.5 / BLAS  # as the matrix is symmetric
         by_columns = self._passes * n_curved * length * (1.0 if dense else SPARSE)
-        forming = n_curved * length * length * (1.0 / BLAS if dense else SPARSE)
+        forming = n_curved * length * length * pair
         using = SWEEPS * m * m + m**3 / (3.0 * BLAS)
         if by_columns >= forming + using:
             return False
