@@ -13,24 +13,26 @@ from ..solver_context import SolverContext
 from .quadratic import quadratic_model
 from .settings import SETTINGS
 
-MAX_FEATURES = 150  # with 200 and fewer rows a working set may take less time
-# For a single model at least so many rows for each feature; with more features than that a working
-# set of a penalty that selects some takes half the time
-ROWS_PER_FEATURE = 20
-MAX_SELECTED_FROM = 50
+MAX_FEATURES = 150  # of a path: with 200 and fewer rows a working set may take less time
+# For a single model, in features, and in rows for each feature of dense and of sparse tables
+MAX_FEATURES_OF_TALL = 400
+ROWS_PER_FEATURE, ROWS_PER_SPARSE_FEATURE = 20, 100
+# With longer rows, whose moments are sums over pairs of entries, a working set of a penalty that
+# selects features takes half the time
+MAX_ENTRIES, MAX_SPARSE_ENTRIES = 50, 15
 # share of the tolerance for errors of gradients, which add to a gap in proportion to a radius
 SHARE = 0.1
 NO_HISTORY = np.empty(0, HISTORY_DTYPE)
 
 
 def _has_moments(problem: Problem) -> bool:
-    """Whether a problem has few features, and moments that certify its models."""
+    """Whether moments of the features certify the models of a problem."""
     loss = problem.loss
     return (
         problem.penalty.structure.is_block_separable and problem.has_single_values
         and loss.constant_curvature and loss.conjugate_curvature == 1.0
-        and problem.n_coefficients <= MAX_FEATURES and not problem.design.leaves_features_out
-        and problem.constraints is None and not len(problem.free_columns)
+        and not problem.design.leaves_features_out and problem.constraints is None
+        and not len(problem.free_columns)
     )  # fmt: skip
 
 
@@ -41,7 +43,8 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
     The steps and the certificates take the same time for any number of rows, and on small tables
     less than the decisions of a solver. Solutions come without the dual points of the rows.
     """
-    moments = Moments(problem) if _has_moments(problem) else None
+    few = problem.n_coefficients <= MAX_FEATURES and _has_moments(problem)
+    moments = Moments(problem) if few or is_tall_table(problem) else None
     if moments is None or not moments.in_range:
         return [None] * len(alphas)
     M, d = moments.matrix, problem.n_coefficients
@@ -73,10 +76,13 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
 
 def is_tall_table(problem: Problem) -> bool:
     """Whether moments take fewer passes over the rows than steps and their certificate do."""
-    n, d = problem.design.shape
-    is_tall = n * d > SETTINGS.small_table and n >= ROWS_PER_FEATURE * d
-    takes_all = problem.penalty.is_quadratic or d <= MAX_SELECTED_FROM
-    return problem.design.dense and is_tall and takes_all and _has_moments(problem)
+    design, (n, d) = problem.design, problem.design.shape
+    if n * d <= SETTINGS.small_table or d > MAX_FEATURES_OF_TALL or not _has_moments(problem):
+        return False
+    rows_per_feature = ROWS_PER_FEATURE if design.dense else ROWS_PER_SPARSE_FEATURE
+    most_entries = MAX_ENTRIES if design.dense else MAX_SPARSE_ENTRIES
+    short_rows = design.n_entries <= most_entries * n
+    return n >= rows_per_feature * d and (short_rows or problem.penalty.is_quadratic)
 
 
 def by_moments(context: SolverContext) -> None:
