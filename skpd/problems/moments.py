@@ -47,9 +47,9 @@ class Moments:
             sums = np.append(sums - problem.null.point.intercept * gram[-1, :-1], -(h @ y))
         self.matrix = np.block([[gram, sums[:, np.newaxis]], [sums, (h * y) @ y]])
         self.norms = np.sqrt(np.diagonal(self.matrix)) + TINY**2
-        # a relative bound on the errors of M, of M u and of a sum over u, at least twice these, of
-        # which entries of X' diag(c) y, as differences, have two
-        self.rounding = 2.0 * (problem.n_samples + len(gram) + 8) * EPSILON
+        # a relative bound on the errors of M, of M u and of a sum over u, at least twice these but
+        # for the entries X' diag(c) y, which are sums of two products with the data
+        self.rounding = (problem.n_samples + len(gram) + 16) * EPSILON
         self.row_bounds = row_bounds(problem, 0.0, None, None)  # the same for every gap
         if problem.fit_intercept:
             mean_row = self.matrix[-2, :-2], self.rounding * self.norms[-2] * self.norms[:-2]

@@ -48,8 +48,8 @@ def null_model(rows: Any) -> NullModel:
     objective = exact = loss.largest_mean(y, weights, z, 0.0, 0.0)
     if loss.target_error:  # errors of targets are none of the value itself
         exact = loss.with_target_error(0.0).largest_mean(y, weights, z, 0.0, 0.0)
-    rounding = exact - float(np.sum(weights * loss.value(y, z)))
-    unit = objective
+    rounding = max(exact - float(np.sum(weights * loss.value(y, z))), 0.0)
+    unit = objective - rounding if objective < np.inf else objective  # exactly 0 without a loss
     if np.any(point.intercept):
         far = rows.predictions_of_constant(loss.distant_constant(point.intercept))
         unit = max(objective, EPSILON * float(np.sum(weights * loss.value(y, far))))
@@ -57,7 +57,7 @@ def null_model(rows: Any) -> NullModel:
     gradient = loss.gradient(y, z) if loss.has_kinks else point.dual_coef
     slope = float(weights @ np.abs(gradient))
     lower = loss.least_mean_of_constants(y, weights) if rows.fit_intercept else None
-    return NullModel(point, objective, max(rounding, 0.0), unit, scale_of(objective, slope), lower)
+    return NullModel(point, objective, rounding, unit, scale_of(objective, slope), lower)
 
 
 def scale_of(objective: float, slope: float) -> float:
