@@ -1,21 +1,24 @@
 """The curvature X_W' diag(h) X_W on a working set W, as a Gram matrix or by a factor of it."""
 
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from typing import ClassVar
 
 import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices
+from .curvature_form import ROUNDING, CurvatureForm
 from .design import Design
+from .smooth_systems import SystemCurvature, SystemFactors
 
 LARGEST_GRAM = 4000  # most columns of a Gram matrix, 128 MB
 # and per row with curvature for losses with kinks, where few rows have it: with five times this
 # limit, hinge losses with groups took up to 2.6 times as long
 MOST_COLUMNS = 2.0
+# Systems of all features by conjugate gradients: the least number of steps that cost as much as a
+# Gram matrix, and of features
+LEAST_STEPS, SMALLEST_SYSTEM = 4.0, 80
 SMALL_GRAM = 100  # up to this size a Gram matrix is used always, so that results are reproducible
-ROUNDING = 1e-12  # ridge that is added to a diagonal, relative to it
 
 # The estimated cost of a Newton step, in units of multiplications of dense vectors
 SWEEPS = 20  # number of sweeps of coordinate descent
@@ -24,6 +27,7 @@ BLAS = 8.0  # multiplications in products of matrices in the time of one in vect
 SPARSE = 5.0  # cost of a multiplication for an entry of a sparse vector
 # The cost of a pair of entries of a sparse row, in a Gram matrix that stays in a cache (18 MB)
 PAIR, CACHED = 1.5, 1500
+COPY = 10.0  # cost for each entry of the weighted copies of dense rows for a Gram matrix
 PRODUCTS = 6.0  # number of products with X, for gradients and along the step
 OVERHEAD = 2e5  # fixed cost of a step
 
@@ -45,15 +49,6 @@ def product_of_symmetric(matrix: Array, table: Array) -> Array:
     if 2 * len(rows) >= len(table):
         return np.asarray(matrix @ table)
     return np.asarray(matrix[rows].T @ table[rows])
-
-
-class CurvatureForm(Enum):
-    """The form in which a curvature is given, by which solvers choose how to minimise."""
-
-    MATRIX = auto()
-    COLUMNS = auto()
-    BLOCKS = auto()
-    PRODUCTS = auto()
 
 
 @dataclass
@@ -104,10 +99,13 @@ class WeightedGram:
     ----------
     ones : bool
         Whether a column of ones follows the columns of X.
+    all_at_once : bool, default=False
+        Whether all features are in every working set, of a penalty without kinks.
     """
 
-    def __init__(self, ones: bool) -> None:
+    def __init__(self, ones: bool, *, all_at_once: bool = False) -> None:
         self.ones = ones
+        self._systems = SystemFactors() if all_at_once else None
         self._columns: Indices = np.empty(0, dtype=np.int64)  # in increasing order
         self.h: Array = np.empty(0)
         self._matrix: Array = np.empty((0, 0))
@@ -125,13 +123,20 @@ class WeightedGram:
 
     def curvature(
         self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array | None = None
-    ) -> MatrixCurvature | ColumnCurvature:
+    ) -> MatrixCurvature | ColumnCurvature | SystemCurvature:
         """The curvature scale X_W' diag(h) X_W + diag(ridge), in the cheaper form.
 
         The form depends on the estimated cost of a Newton step. A matrix is cached, and must not
         be changed.
         """
         factor, plain = self._factor, scale == 1.0 and ridge is None
+        m, d = len(columns), design.shape[1]
+        if self._systems is not None and plain and SMALLEST_SYSTEM < m == d <= LARGEST_GRAM:
+            length, pair, entry = self._costs(design, columns)
+            max_steps = (length * pair + (COPY if design.dense else 0.0)) / (2.0 * entry)
+            if max_steps >= LEAST_STEPS:
+                self.h = h.copy()
+                return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None
         same_h = last is not None and kernels.equal(h, last[0])
         if last and same_h and factor is None and kernels.equal(columns, last[1]):
@@ -167,14 +172,8 @@ class WeightedGram:
         n_curved = int(np.count_nonzero(h))
         if m > LARGEST_GRAM or not (plain or m <= MOST_COLUMNS * n_curved):
             return True
-        if self._densities is None:
-            self._densities = design.column_counts / design.shape[0]
-        length = float(np.sum(self._densities[columns]))  # expected number of entries of a row
-        dense = length == m
-        pair = PAIR if m <= CACHED else SPARSE
-        if dense:
-            pair = 0.5 / BLAS  # as the matrix is symmetric
-        by_columns = self._passes * n_curved * length * (1.0 if dense else SPARSE)
+        length, pair, entry = self._costs(design, columns)
+        by_columns = self._passes * n_curved * length * entry
         forming = n_curved * length * length * pair
         using = SWEEPS * m * m + m**3 / (3.0 * BLAS)
         if by_columns >= forming + using:
@@ -183,6 +182,16 @@ class WeightedGram:
             known_share = float(np.isin(columns, self._columns, assume_unique=True).mean())
             forming *= 1.0 - known_share * known_share
         return by_columns < forming + using
+
+    def _costs(self, design: Design, columns: Indices) -> tuple[float, float, float]:
+        """The expected entries of a row, and the costs of a pair of them and of an entry."""
+        m = len(columns)
+        if self._densities is None:
+            self._densities = design.column_counts / design.shape[0]
+        length = float(np.sum(self._densities[columns]))
+        if length == m:
+            return length, 0.5 / BLAS, 1.0  # half of the pairs, as the matrix is symmetric
+        return length, PAIR if m <= CACHED else SPARSE, SPARSE
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W over the columns W in increasing order, as a new array."""

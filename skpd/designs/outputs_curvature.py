@@ -22,8 +22,9 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices, Mask
+from .curvature_form import CurvatureForm
 from .design import Design
-from .gram import CurvatureForm, product_of_symmetric
+from .gram import product_of_symmetric
 from .outputs_moment_preconditioner import FeatureMoments, mean_squares
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error

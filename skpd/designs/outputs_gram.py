@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import kernels
 from .._typing import Array, Indices, Mask
-from .gram import ROUNDING, MatrixCurvature, WeightedGram
+from .curvature_form import ROUNDING
+from .gram import MatrixCurvature, WeightedGram
 from .outputs import OutputsDesign, SharedDesign, positions_in
 from .outputs_curvature import OutputColumns, RowBlocks
 from .outputs_moment_preconditioner import FeatureMoments

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
+from .curvature_form import ROUNDING
 from .design import Design
-from .gram import ROUNDING
 from .outputs_spectrum_preconditioner import OutputsSpectrum
 
 TABLES = 2.5  # relative cost of multiplications with a narrow table

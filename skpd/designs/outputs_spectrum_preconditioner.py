@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
+from .curvature_form import ROUNDING
 from .design import Design
-from .gram import ROUNDING
 from .threads import one_blas_thread
 
 LARGEST_SPECTRUM = 600  # most eigenvalues, about 0.1 s

@@ -18,7 +18,7 @@ from ..designs.sampling import uniform_by_index
 from ..losses import Loss
 from ..losses.flipped_labels import WorstCaseHinge
 from ..losses.jensen_groups import RowGroup
-from ..penalties import Penalty
+from ..penalties import Penalty, Structure
 from .dual_points import RowPoint
 from .free_directions import FreeDirections
 from .interfaces import Free, ProblemParts, Rows
@@ -157,7 +157,10 @@ class RowsInMemory(Rows):
         return kind(self.design, self.weights)
 
     def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram:
-        return WeightedGram(bool(self.fit_intercept))
+        # where curvatures jump, earlier ones say less
+        at_once = penalty.structure is Structure.SEPARABLE and penalty.is_quadratic
+        at_once = at_once and not self.loss.piecewise_quadratic
+        return WeightedGram(bool(self.fit_intercept), all_at_once=at_once)
 
     # Unpenalised numbers
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...designs.gram import CurvatureForm
+from ...designs.curvature_form import CurvatureForm
 from ...penalties import Structure
 from .output_quadratic import minimise_blocks, minimise_by_products
 from .penalty_of_model import GroupedPart, SeparablePart
@@ -22,7 +22,7 @@ class QuadraticModel(ABC):
 
     Parameters
     ----------
-    curvature : MatrixCurvature, ColumnCurvature, RowBlocks or OutputColumns
+    curvature : MatrixCurvature, ColumnCurvature, SystemCurvature, RowBlocks or OutputColumns
         H on the working set, followed by the intercept if there is one.
 
     Attributes
@@ -107,6 +107,20 @@ class _ByColumns(_VectorModel):
         return p
 
 
+class _BySystem(QuadraticModel):
+    """A model of a penalty ||w||^2 / 2, whose minimiser solves a linear system."""
+
+    accuracy = SETTINGS.accuracy_by_products
+
+    def minimise(
+        self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
+    ) -> Array:
+        ridge = np.zeros(len(w))
+        ridge[: len(columns)] = alpha
+        step: Array = self.curvature.solution(-gradient - ridge * w, ridge, tol)
+        return w + step
+
+
 class _ByBlocks(QuadraticModel):
     accuracy = SETTINGS.accuracy_by_blocks
 
@@ -130,6 +144,7 @@ _MODELS: dict[CurvatureForm, type[QuadraticModel]] = {
     CurvatureForm.COLUMNS: _ByColumns,
     CurvatureForm.BLOCKS: _ByBlocks,
     CurvatureForm.PRODUCTS: _ByProducts,
+    CurvatureForm.SYSTEM: _BySystem,
 }
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array, Indices
 from ...designs import Design, newton_cost
-from ...designs.gram import ROUNDING, MatrixCurvature
+from ...designs.curvature_form import ROUNDING
+from ...designs.gram import MatrixCurvature
 from ...kernels import dot
 from ...losses import Loss
 from ...problems import Point, Problem

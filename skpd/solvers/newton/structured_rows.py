@@ -5,7 +5,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..._typing import Array, Indices
-from ...designs.gram import ROUNDING, MatrixCurvature
+from ...designs.curvature_form import ROUNDING
+from ...designs.gram import MatrixCurvature
 from ...kernels import dot
 from ...problems import Point, Problem
 from .in_memory import InMemory
