@@ -101,10 +101,14 @@ class WeightedGram:
         Whether a column of ones follows the columns of X.
     all_at_once : bool, default=False
         Whether all features are in every working set, of a penalty without kinks.
+    changes_little : bool, default=False
+        Whether the weights h do not jump between Newton steps.
     """
 
-    def __init__(self, ones: bool, *, all_at_once: bool = False) -> None:
-        self.ones = ones
+    def __init__(
+        self, ones: bool, *, all_at_once: bool = False, changes_little: bool = False
+    ) -> None:
+        self.ones, self.changes_little = ones, changes_little
         self._systems = SystemFactors() if all_at_once else None
         self._columns: Indices = np.empty(0, dtype=np.int64)  # in increasing order
         self.h: Array = np.empty(0)
@@ -134,7 +138,8 @@ class WeightedGram:
         if self._systems is not None and plain and SMALLEST_SYSTEM < m == d <= LARGEST_GRAM:
             length, pair, entry = self._costs(design, columns)
             max_steps = (length * pair + (COPY if design.dense else 0.0)) / (2.0 * entry)
-            if max_steps >= LEAST_STEPS:
+            favoured = self.changes_little or self._favours_columns(design, h, columns, plain)
+            if max_steps >= LEAST_STEPS and favoured:
                 self.h = h.copy()
                 return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None

@@ -38,7 +38,7 @@ class SystemFactors:
         if factor is not None:
             return lambda vector: cho_solve(factor, vector, check_finite=False)
         if not len(self._scales):
-            self._sum = float(np.sum(h))
+            self._sum = float(np.sum(h)) or 1.0
             squares = design.column_norms(h) ** 2
             self._scales = np.append(squares, self._sum) if ones else squares
         scales = self._scales * (float(np.sum(h)) / self._sum) + ridge

@@ -157,10 +157,11 @@ class RowsInMemory(Rows):
         return kind(self.design, self.weights)
 
     def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram:
-        # where curvatures jump, earlier ones say less
-        at_once = penalty.structure is Structure.SEPARABLE and penalty.is_quadratic
-        at_once = at_once and not self.loss.piecewise_quadratic
-        return WeightedGram(bool(self.fit_intercept), all_at_once=at_once)
+        return WeightedGram(
+            bool(self.fit_intercept),
+            all_at_once=penalty.structure is Structure.SEPARABLE and penalty.is_quadratic,
+            changes_little=not self.loss.piecewise_quadratic,
+        )
 
     # Unpenalised numbers
 
