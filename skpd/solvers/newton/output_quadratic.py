@@ -32,13 +32,32 @@ def minimise_blocks(
     terms = Terms(penalty, alpha, columns[::K] // K, K)
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
     by_steps = terms.l1 == 0.0  # with an l1 norm, systems of outputs differ in their rows
-    for _ in range(1 if by_steps else QUADRATIC.most_rounds):
-        change = H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
-        if change <= tol:
-            return np.ravel(P)
+    most_turns = QUADRATIC.most_rounds
+    if by_steps:  # a turn takes m^2 K for each sweep, and a system of proximal points m^3
+        worth = SETTINGS.systems_of_sweeps * len(P) / (QUADRATIC.sweeps_by_columns * K)
+        most_turns = 1 + int(worth)
+    if _descend(H, terms, P, R, tol, most_turns):
+        return np.ravel(P)
     if by_steps:
         minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
     return np.ravel(P)
+
+
+def _descend(H: RowBlocks, terms: Terms, P: Array, R: Array, tol: float, most_turns: int) -> bool:
+    """Update P and the gradient R by turns of sweeps; return whether they reach the tolerance.
+
+    The turns end early where changes do not decrease so fast that those left would suffice.
+    """
+    last = np.inf
+    for turn in range(most_turns):
+        change = H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
+        if change <= tol:
+            return True
+        ahead = change * (change / last) ** (most_turns - turn)
+        if turn >= SETTINGS.first_turns and not (change < last and ahead <= tol):
+            break
+        last = change
+    return False
 
 
 class _Blocks:

@@ -235,6 +235,10 @@ class OutputQuadraticSettings:
     sweeps_by_products: int = 1
     # The most rows for a preconditioner whose cost is cubic in their number
     newton_rows: int = 600
+    # Sweeps over a Gram matrix before the systems of proximal points: their cost in such systems,
+    # and the turns after which it is asked whether they converge so fast
+    systems_of_sweeps: float = 2.0
+    first_turns: int = 3
     halvings: int = 7
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
     sweeps_without_steps: int = 100
