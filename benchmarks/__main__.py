@@ -41,6 +41,7 @@ NAMES = {
     "peers": "time to an accuracy against other solvers of the same models",
     "products": "products with the data that a fit makes",
     "robust_choice": "whether a cross-validated choice of epsilon and kappa helps on new rows",
+    "tables": "everyday tables of many shapes: fits that take several times scikit-learn's",
     "unpenalised": "coefficients that no penalty holds, beside Newton steps of 50 digits",
     "unpenalised_speed": "the same beside statsmodels, lifelines, scikit-survival and glum",
     "workers": "fits on the workers of a Dask cluster: cost, memory, faults, and beside dask-ml",
