@@ -74,7 +74,7 @@ def models(X, y, labels, counts, classes):
         ),
         "poisson": (
             skpd.PoissonPD(0.01),
-            [PoissonRegressor(0.01), PoissonRegressor(0.01, solver="newton-cholesky")], counts,
+            [PoissonRegressor(alpha=0.01), PoissonRegressor(alpha=0.01, solver="newton-cholesky")], counts,
         ),
         "softmax": (skpd.LogisticPD(1.0 / n), [lbfgs], classes),
     }  # fmt: skip
