@@ -45,7 +45,8 @@ def table(kind, n, d, rng):
         return sp.random_array((n, d), density=min(20 / d, 0.2), rng=rng, format="csr")
     n_levels = d // 10
     codes = rng.integers(0, n_levels, (n, 10)) + n_levels * np.arange(10)
-    return sp.csr_array((np.ones(10 * n), codes.ravel(), 10 * np.arange(n + 1)), shape=(n, d))
+    indices, ends = (x.astype(np.int32) for x in (codes.ravel(), 10 * np.arange(n + 1)))
+    return sp.csr_array((np.ones(10 * n), indices, ends), shape=(n, d))
 
 
 def models(X, y, labels, counts, classes):
@@ -74,7 +75,11 @@ def models(X, y, labels, counts, classes):
         ),
         "poisson": (
             skpd.PoissonPD(0.01),
-            [PoissonRegressor(alpha=0.01), PoissonRegressor(alpha=0.01, solver="newton-cholesky")], counts,
+            [
+                PoissonRegressor(alpha=0.01),
+                PoissonRegressor(alpha=0.01, solver="newton-cholesky"),
+            ],
+            counts,
         ),
         "softmax": (skpd.LogisticPD(1.0 / n), [lbfgs], classes),
     }  # fmt: skip
