@@ -18,7 +18,7 @@ MOST_COLUMNS = 2.0
 # Systems of all features by conjugate gradients: the least number of steps that cost as much as a
 # Gram matrix, and of features
 LEAST_STEPS, SMALLEST_SYSTEM = 4.0, 80
-SMALL_GRAM = 100  # up to this size a Gram matrix is used always, so that results are reproducible
+SMALL_GRAM = 100  # up to this size a Gram matrix is used instead of columns, which is reproducible
 
 # The estimated cost of a Newton step, in units of multiplications of dense vectors
 SWEEPS = 20  # number of sweeps of coordinate descent
@@ -140,6 +140,7 @@ class WeightedGram:
             max_steps = (length * pair + (COPY if design.dense else 0.0)) / (2.0 * entry)
             favoured = self.changes_little or self._favours_columns(design, h, columns, plain)
             if max_steps >= LEAST_STEPS and favoured:
+                self._forget()
                 self.h = h.copy()
                 return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None
@@ -168,6 +169,11 @@ class WeightedGram:
         if plain:
             self._cached = self.h, columns, curvature
         return curvature
+
+    def _forget(self) -> None:
+        """Empty the caches of matrices and columns."""
+        self._columns, self._matrix = self._columns[:0], self._matrix[:0, :0].copy()
+        self._factor = self._cached = None
 
     def _favours_columns(self, design: Design, h: Array, columns: Indices, plain: bool) -> bool:
         """Whether passes over the columns cost less than forming and using a Gram matrix."""

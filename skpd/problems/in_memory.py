@@ -159,7 +159,11 @@ class RowsInMemory(Rows):
     def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram:
         return WeightedGram(
             bool(self.fit_intercept),
-            all_at_once=penalty.structure is Structure.SEPARABLE and penalty.is_quadratic,
+            all_at_once=(
+                penalty.structure is Structure.SEPARABLE
+                and penalty.is_quadratic
+                and penalty.is_finite
+            ),
             changes_little=not self.loss.piecewise_quadratic,
         )
 

@@ -23,7 +23,7 @@ class NullModel:
     rounding : float
         The increase of ``objective`` by bounds on rounding errors.
     unit : float
-        The scale of objective values: ``objective``, or its rounding error.
+        The scale of objective values: ``objective`` without ``rounding``, or its rounding error.
     prediction_scale : float
         The scale of predictions: the loss of the best constant divided by the mean absolute slope
         of the losses there.
@@ -48,7 +48,10 @@ def null_model(rows: Any) -> NullModel:
     objective = exact = loss.largest_mean(y, weights, z, 0.0, 0.0)
     if loss.target_error:  # errors of targets are none of the value itself
         exact = loss.with_target_error(0.0).largest_mean(y, weights, z, 0.0, 0.0)
-    rounding = max(exact - float(np.sum(weights * loss.value(y, z))), 0.0)
+    losses = loss.value(y, z)
+    if not np.isfinite(losses).all():  # of rows without a weight they do not count
+        losses = np.where(weights > 0.0, losses, 0.0)
+    rounding = max(exact - float(np.sum(weights * losses)), 0.0)
     unit = objective - rounding if objective < np.inf else objective  # exactly 0 without a loss
     if np.any(point.intercept):
         far = rows.predictions_of_constant(loss.distant_constant(point.intercept))

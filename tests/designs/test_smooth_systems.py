@@ -5,10 +5,11 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skpd import LogisticPD, PoissonPD
+from skpd import LogisticPD, PdproxSVC, PoissonPD, regularization_path
 from skpd.designs import Design, WeightedGram
 from skpd.designs.curvature_form import CurvatureForm
 from skpd.designs.smooth_systems import SystemCurvature, SystemFactors
+from skpd.penalties import SeparablePenalty
 
 LAYOUTS = {
     "C": np.ascontiguousarray,
@@ -31,13 +32,13 @@ def dense_solution(X, h, ones, ridge, right):
 
 @pytest.mark.parametrize("ones", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("max_steps", [0.0, 1000.0])
-def test_solutions(max_steps, layout, ones, rng):
-    """Steps of conjugate gradients and a factor have the solution of the dense system."""
+@pytest.mark.parametrize("steps", [(0.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0)])
+def test_solutions(steps, layout, ones, rng):
+    """Factors, conjugate gradients with one, and without, have the solution of the system."""
     X = LAYOUTS[layout](table(rng))
     dense = (X.toarray() if sp.issparse(X) else X).astype(np.float64)
     factors = SystemFactors()
-    for _ in range(2):  # the second time with the factor of the first system
+    for max_steps in steps:
         h = rng.uniform(0.5, 1.5, len(dense)) * (rng.random(len(dense)) < 0.9)
         ridge = np.append(np.full(90, 0.3), np.zeros(int(ones)))
         right = rng.standard_normal(90 + ones)
@@ -75,22 +76,89 @@ def test_where_systems_are_used(rng):
     assert WeightedGram(ones=True).curvature(design, h, 1.0, columns).form is not form
 
 
+def test_forms_alternate(rng):
+    """A matrix after a system is not the one from before it."""
+    X = rng.standard_normal((2000, 300))
+    design, gram = Design(X), WeightedGram(ones=False, all_at_once=True)
+    forms, order = set(), rng.permutation(2000)
+    for n_curved in (2000, 400, 400, 2000, 440, 470):  # each more or fewer of the same rows
+        h = np.zeros(2000)
+        h[order[:n_curved]] = 1.0
+        curvature = gram.curvature(design, h, 1.0, np.arange(300))
+        forms.add(curvature.form)
+        expected = X.T @ (h[:, np.newaxis] * X)
+        if curvature.form is CurvatureForm.SYSTEM:
+            v = rng.standard_normal(300)
+            assert_allclose(curvature.times(v), expected @ v, atol=1e-8)
+        else:
+            assert_allclose(curvature.matrix, expected, atol=1e-7)
+    assert forms == {CurvatureForm.SYSTEM, CurvatureForm.MATRIX}
+
+
+@pytest.fixture
+def systems(monkeypatch):
+    """The systems that are solved."""
+    solved, solution = [], SystemCurvature.solution
+
+    def counted(self, right, ridge, tol):
+        solved.append(self)
+        return solution(self, right, ridge, tol)
+
+    monkeypatch.setattr(SystemCurvature, "solution", counted)
+    return solved
+
+
+def table_of_halves(rng):
+    X = rng.standard_normal((3000, 90)) + 0.5
+    return np.round(X * (rng.random(X.shape) < 0.5), 2)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("loss", ["logistic", "poisson"])
-def test_models_are_stationary(loss, fit_intercept, layout, rng):
+def test_models_are_stationary(loss, fit_intercept, layout, rng, systems):
     """The gradient of the mean loss is -alpha w, and its sum is 0 with an intercept."""
-    X = rng.standard_normal((3000, 90)).astype(np.float32) + 0.5
+    X = table_of_halves(rng).astype(np.float32)
     weights = rng.integers(0, 3, 3000).astype(float)
     z = X[:, :5].sum(axis=1) / 3.0 - 0.5
     y = np.sign(z + rng.logistic(size=3000)) if loss == "logistic" else rng.poisson(np.exp(z))
     kind = LogisticPD if loss == "logistic" else PoissonPD
     model = kind(0.01, penalty="l2", fit_intercept=fit_intercept, tol=1e-10)
     model.fit(LAYOUTS[layout](X), y, weights)
-    assert model.converged_ and model.solver_ == "multipliers"
+    assert model.converged_ and model.solver_ == "multipliers" and systems
     w, c = np.ravel(model.coef_), weights / weights.sum()
     z = X.astype(np.float64) @ w + model.intercept_
     slopes = -y / (1.0 + np.exp(y * z)) if loss == "logistic" else np.exp(z) - y
     assert_allclose(X.astype(np.float64).T @ (c * slopes), -0.01 * w, atol=1e-6)
     if fit_intercept:
         assert abs(c @ slopes) < 1e-7
+
+
+class TwoSquares(SeparablePenalty):
+    """The squared norm, without the half."""
+
+    terms = (0.0, 2.0, -np.inf, np.inf)
+    is_quadratic = True
+
+
+def test_a_penalty_of_your_own(rng, systems):
+    """The curvature of the penalty is its own."""
+    X = table_of_halves(rng)
+    y = np.sign(X[:, :5].sum(axis=1) - 0.5 + rng.logistic(size=3000))
+    arguments = {"loss": "logistic", "tol": 1e-10}
+    own = PdproxSVC(0.01, penalty=TwoSquares(), **arguments).fit(X, y)
+    half = PdproxSVC(0.02, penalty="l2", **arguments).fit(X, y)
+    assert own.solver_ == "multipliers" and systems
+    assert_allclose(own.coef_, half.coef_, atol=1e-6)
+
+
+def test_no_penalty_at_the_end_of_a_path(rng, systems):
+    """Its model has a gradient of 0."""
+    X = table_of_halves(rng)
+    y = np.sign(X[:, :5].sum(axis=1) - 0.5 + rng.logistic(size=3000))
+    model = PdproxSVC(penalty="l2", loss="logistic", tol=1e-8)
+    path = regularization_path(model, X, y, alphas=[0.1, 0.0])
+    w, b = np.ravel(path.coefs[-1]), np.ravel(path.intercepts[-1])
+    slopes = -y / (1.0 + np.exp(y * (X @ w + b)))
+    assert_allclose(X.T @ slopes / 3000, 0.0, atol=1e-5)
+    assert systems

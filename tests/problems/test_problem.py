@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint
 
+from skpd import PdproxRegressor
 from skpd.certificates import dual_bound, primal_objective
 from skpd.designs import Design
 from skpd.formulation.constraints import linear_constraints
@@ -99,3 +100,13 @@ def test_a_problem_is_frozen(data):
     for name in ("alpha", "rows", "penalty"):
         with pytest.raises((FrozenInstanceError, AttributeError)):
             setattr(problem, name, None)
+
+
+def test_a_target_without_a_weight_does_not_count(rng):
+    """Its loss may be as large as no other number."""
+    X, y, weights = rng.standard_normal((300, 60)), rng.standard_normal(300), np.ones(300)
+    y[0], weights[0] = 1e200, 0.0
+    model = PdproxRegressor(0.01, loss="squared", penalty="l2").fit(X, y, weights)
+    others = PdproxRegressor(0.01, loss="squared", penalty="l2").fit(X[1:], y[1:])
+    assert model.converged_
+    np.testing.assert_allclose(model.coef_, others.coef_, atol=1e-9)

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, MultiTaskElasticNet, MultiT
 from sklearn.svm import LinearSVC
 
 from skpd import MultinomialPD, MultiTaskPD, certify
-from skpd.penalties import WeightedL1
+from skpd.penalties import SparseGroup, WeightedL1
 from tests.oracles.optima import linear_optimum
 from tests.oracles.output_models import Model
 from tests.oracles.scikit_learn import l1_logistic
@@ -358,3 +358,27 @@ def test_a_penalty_need_not_treat_classes_alike(loss, seed):
     assert np.ptp(model.intercept_) <= min(-lowest, highest)
     scaled = certificate.primal / (0.05 * np.min(penalty.weights))  # of the largest coefficient
     assert highest >= 0.5 * scaled
+
+
+def test_sweeps_of_sparse_groups_go_on(rng):
+    """They have no other method behind them, however slowly they converge on two factors."""
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 60))
+    X += 0.1 * rng.standard_normal(X.shape)
+    Y = X[:, :5] @ rng.standard_normal((5, 3)) + 0.3 * rng.standard_normal((300, 3))
+    model = MultiTaskPD(0.01, penalty=SparseGroup(3, l1_ratio=0.5)).fit(X, Y)
+    assert model.solver_ == "multipliers" and model.converged_
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.01, 0.001])
+def test_far_more_features_than_rows(alpha, rng):
+    """The objective is that of another package and within the bounds."""
+    X = rng.standard_normal((40, 6)) @ rng.standard_normal((6, 400))
+    X += 0.5 * rng.standard_normal(X.shape)
+    Y = X[:, :8] @ rng.standard_normal((8, 5)) + 0.3 * rng.standard_normal((40, 5))
+    model = MultiTaskPD(alpha, tol=1e-8).fit(X, Y)
+    peer = MultiTaskLasso(alpha, tol=1e-12, max_iter=100_000).fit(X, Y)
+    residuals = Y - peer.predict(X)
+    objective = np.sum(residuals**2) / 80.0 + alpha * np.sum(np.linalg.norm(peer.coef_, axis=0))
+    certificate = model.certificate_
+    assert certificate.dual <= objective * (1.0 + 1e-9)
+    assert certificate.primal <= objective * (1.0 + 1e-6)

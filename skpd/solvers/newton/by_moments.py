@@ -76,8 +76,10 @@ def path_by_moments(problem: Problem, alphas: Array, tol: float) -> list[Solutio
 
 def is_tall_table(problem: Problem) -> bool:
     """Whether moments take fewer passes over the rows than steps and their certificate do."""
+    if not _has_moments(problem):  # which rows out of memory have not
+        return False
     design, (n, d) = problem.design, problem.design.shape
-    if n * d <= SETTINGS.small_table or d > MAX_FEATURES_OF_TALL or not _has_moments(problem):
+    if n * d <= SETTINGS.small_table or d > MAX_FEATURES_OF_TALL:
         return False
     rows_per_feature = ROWS_PER_FEATURE if design.dense else ROWS_PER_SPARSE_FEATURE
     most_entries = MAX_ENTRIES if design.dense else MAX_SPARSE_ENTRIES

@@ -36,25 +36,30 @@ def minimise_blocks(
     if by_steps:  # a turn takes m^2 K for each sweep, and a system of proximal points m^3
         worth = SETTINGS.systems_of_sweeps * len(P) / (QUADRATIC.sweeps_by_columns * K)
         most_turns = 1 + int(worth)
-    if _descend(H, terms, P, R, tol, most_turns):
+    if _descend(H, terms, P, R, tol, most_turns, ends_early=by_steps):
         return np.ravel(P)
     if by_steps:
         minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
     return np.ravel(P)
 
 
-def _descend(H: RowBlocks, terms: Terms, P: Array, R: Array, tol: float, most_turns: int) -> bool:
+def _descend(
+    H: RowBlocks, terms: Terms, P: Array, R: Array, tol: float, most_turns: int, *,
+    ends_early: bool,
+) -> bool:  # fmt: skip
     """Update P and the gradient R by turns of sweeps; return whether they reach the tolerance.
 
-    The turns end early where changes do not decrease so fast that those left would suffice.
+    With ``ends_early`` they end where changes do not decrease so fast that those left would
+    suffice.
     """
     last = np.inf
     for turn in range(most_turns):
         change = H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
         if change <= tol:
             return True
-        ahead = change * (change / last) ** (most_turns - turn)
-        if turn >= SETTINGS.first_turns and not (change < last and ahead <= tol):
+        at_the_end = change * (change / last) ** (most_turns - turn - 1)
+        converges = change < last and at_the_end <= tol
+        if ends_early and turn >= SETTINGS.first_turns and not converges:
             break
         last = change
     return False

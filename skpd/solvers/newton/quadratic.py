@@ -108,7 +108,7 @@ class _ByColumns(_VectorModel):
 
 
 class _BySystem(QuadraticModel):
-    """A model of a penalty ||w||^2 / 2, whose minimiser solves a linear system."""
+    """A model of a squared penalty without bounds, whose minimiser solves a linear system."""
 
     accuracy = SETTINGS.accuracy_by_products
 
@@ -116,7 +116,8 @@ class _BySystem(QuadraticModel):
         self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
     ) -> Array:
         ridge = np.zeros(len(w))
-        ridge[: len(columns)] = alpha
+        l2 = np.broadcast_to(penalty.terms[1], len(columns))  # of all features
+        ridge[: len(columns)] = alpha * l2
         step: Array = self.curvature.solution(-gradient - ridge * w, ridge, tol)
         return w + step
 
