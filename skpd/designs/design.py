@@ -141,6 +141,11 @@ class Design:
         """The rows together with those that belong to the same samples, here the rows."""
         return rows
 
+    @property
+    def samples(self) -> Indices:
+        """The sample that each row belongs to, here the row itself."""
+        return np.arange(self.shape[0])
+
     def rows(self, indices: Indices) -> "Design":
         """A subset of the rows, copied."""
         return self._by_rows(self._X[indices])

@@ -214,6 +214,11 @@ class OutputsDesign:
         """The rows together with those that belong to the same samples, here the rows."""
         return rows
 
+    @property
+    def samples(self) -> Indices:
+        """The sample that each row belongs to, here the row itself."""
+        return np.arange(self.shape[0])
+
     def rows(self, indices: Indices) -> "OutputsDesign":
         """A copy of the given rows; a row whose index occurs twice is copied twice."""
         output, within = np.empty(self.shape[0], int), np.empty(self.shape[0], int)
@@ -349,6 +354,10 @@ class SharedDesign(OutputsDesign):
     def rows_of(self, samples: Indices) -> Indices:
         """The indices of the rows of some samples, one row for each output."""
         return np.ravel(np.add.outer(samples * self.n_outputs, np.arange(self.n_outputs)))
+
+    @property
+    def samples(self) -> Indices:
+        return np.arange(self.shape[0]) // self.n_outputs
 
     def whole_rows(self, rows: Indices) -> Indices:
         """All rows of the samples that some rows belong to."""

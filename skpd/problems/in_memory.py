@@ -137,7 +137,7 @@ class RowsInMemory(Rows):
         Rows that belong together, such as the outputs of a sample, stay together.
         """
         heavy, share = self.weights > 0.0, size / max(self.n_weighty, 1)
-        chosen = np.flatnonzero((uniform_by_index(np.arange(len(heavy))) < share) & heavy)
+        chosen = np.flatnonzero((uniform_by_index(self.design.samples) < share) & heavy)
         return self.of_rows(self.design.whole_rows(chosen))
 
     def by_columns(self, penalty: Penalty) -> Self:

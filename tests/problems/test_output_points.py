@@ -188,3 +188,15 @@ def test_projections_of_separate_outputs(rng):
         assert_array_equal(found[rows], kernels.project_box_hyperplane(*own, 0.0))
     impossible = on_intervals(problem.rows, theta, np.full(N * K, -1e-320), upper)
     assert np.isfinite(impossible).all()
+
+
+def test_random_samples_have_the_size_asked_for(rng):
+    """Every output of a sample is in or out with it."""
+    classes = rng.integers(0, 10, 2000)
+    problem = outputs_problem(
+        Design(rng.standard_normal((2000, 3))), np.eye(10)[classes], np.full(2000, 1.0 / 2000),
+        Softmax(10), L1(), alpha=0.2, fit_intercept=True,
+    )  # fmt: skip
+    sample = problem.rows.random_sample(4000)
+    assert 300 * 10 < len(sample.y) < 500 * 10
+    assert_allclose(sample.y.reshape(-1, 10).sum(axis=1), 1.0)
