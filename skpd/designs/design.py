@@ -20,9 +20,9 @@ from .products_with_tables import (
     with_columns,
 )
 
-# Most columns of Gram matrices that compiled code forms; BLAS needs copies, scaled and in double
-# precision. With 51 to 63 columns it takes 0.9 to 1.6 times as long, 1.6 to 3 in single precision.
-NARROW = 64
+# Most columns of Gram matrices that compiled code forms of arrays stored by rows and by columns;
+# BLAS needs copies, scaled and in double precision
+NARROW_BY_ROWS, NARROW = 500, 64
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
 
 
@@ -298,7 +298,7 @@ class Design:
         gram : ndarray of shape (n_columns + ones, n_columns + ones)
         """
         m = len(columns) + ones
-        if self.dense and m > NARROW:
+        if self.dense and m > (NARROW_BY_ROWS if self.matrix.by_row else NARROW):
             return dense_gram(self._X, self.matrix.by_row, h, columns, ones)
         out = np.empty((m, m))
         self.matrix.gram(h, columns, ones, out)

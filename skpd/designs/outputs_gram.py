@@ -17,7 +17,6 @@ from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
-FEATURES_PER_ROW = 2.0  # of a shared curvature by columns instead of its Gram matrix
 LARGEST_MATRIX = 4000  # most entries of a working set for which a matrix is formed, 128 MB
 LARGEST_FORMING = 1e10  # most multiplications to form such a matrix, about 1 s
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
@@ -92,12 +91,9 @@ class OutputsGram:
             self._last = last
             return last[1]
         features, shared = design.features_of(columns), cast(SharedDesign, design)
-        m, K = len(features), self.n_outputs
+        m = len(features)
         if e is None:
-            # of far more features than rows, sweeps over the columns cost less than over a matrix
-            far_more = self.agree and ridge is None and m > FEATURES_PER_ROW * len(h) / K
-            far_more = far_more and not self.all_at_once
-            if not far_more and m * m * len(self._grams) <= LARGEST_BLOCKS:
+            if m * m * len(self._grams) <= LARGEST_BLOCKS:
                 return self._blocks(design, h, scale, features, ridge)
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             H = self._matrix(shared, h, e, scale, columns, ridge)

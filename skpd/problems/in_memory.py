@@ -157,15 +157,11 @@ class RowsInMemory(Rows):
         return kind(self.design, self.weights)
 
     def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram:
+        at_once = penalty.structure is Structure.SEPARABLE and penalty.is_quadratic
         return WeightedGram(
-            bool(self.fit_intercept),
-            all_at_once=(
-                penalty.structure is Structure.SEPARABLE
-                and penalty.is_quadratic
-                and penalty.is_finite
-            ),
+            bool(self.fit_intercept), all_at_once=at_once and penalty.is_finite,
             changes_little=not self.loss.piecewise_quadratic,
-        )
+        )  # fmt: skip
 
     # Unpenalised numbers
 

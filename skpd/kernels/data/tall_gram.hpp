@@ -45,8 +45,9 @@ class PanelOfRows {
    public:
     static constexpr std::size_t n_rows = 64, padding = 8;
 
+    // Unused numbers keep rows from competing for the same lines of the cache, as those apart by a multiple of 64 do.
     explicit PanelOfRows(std::size_t n_columns)
-        : length_(n_columns), plain_(n_rows * n_columns, 0.0), weighted_(n_rows * n_columns, 0.0) {}
+        : length_(n_columns), stride_(n_columns % 64 == 0 ? n_columns + 8 : n_columns), plain_(n_rows * stride_, 0.0), weighted_(n_rows * stride_, 0.0) {}
 
     // Reads rows with h_i != 0, of first <= i < last, until the panel is full; returns the first row that it has not
     // read.
@@ -57,7 +58,7 @@ class PanelOfRows {
         for (count_ = 0; first < last && count_ < n_rows; ++first) {
             if (h[first] == 0.0) continue;
             const T* x = matrix.major(first);
-            double *to = &plain_[count_ * length_], *weighted = &weighted_[count_ * length_];
+            double *to = &plain_[count_ * stride_], *weighted = &weighted_[count_ * stride_];
             if (neighbours) {
                 copy_weighted(n_columns, x + columns[0], h[first], to, weighted);
             } else {
@@ -74,11 +75,11 @@ class PanelOfRows {
     void add_to(double* sums) const {
         for (std::size_t a = 0; a < length_; a += padding)
             for (std::size_t b = 0; b < a + padding; b += 4)
-                add_outer_products(count_, &plain_[a], &weighted_[b], length_, sums + b * length_ + a, length_);
+                add_outer_products(count_, &plain_[a], &weighted_[b], stride_, sums + b * length_ + a, length_);
     }
 
    private:
-    std::size_t length_, count_ = 0;
+    std::size_t length_, stride_, count_ = 0;
     std::vector<double> plain_, weighted_;
 };
 
