@@ -17,8 +17,8 @@ MAX_FEATURES = 150  # of a path: with 200 and fewer rows a working set may take 
 # For a single model, in features, and in rows for each feature of dense and of sparse tables
 MAX_FEATURES_OF_TALL = 400
 ROWS_PER_FEATURE, ROWS_PER_SPARSE_FEATURE = 20, 100
-# With longer rows, whose moments are sums over pairs of entries, a working set of a penalty that
-# selects features takes half the time
+# With longer rows, whose moments are sums over pairs of entries, and sparse columns, of which few
+# are read, a working set of a penalty that selects features takes half the time
 MAX_ENTRIES, MAX_SPARSE_ENTRIES = 50, 15
 # share of the tolerance for errors of gradients, which add to a gap in proportion to a radius
 SHARE = 0.1
@@ -83,7 +83,7 @@ def is_tall_table(problem: Problem) -> bool:
         return False
     rows_per_feature = ROWS_PER_FEATURE if design.dense else ROWS_PER_SPARSE_FEATURE
     most_entries = MAX_ENTRIES if design.dense else MAX_SPARSE_ENTRIES
-    short_rows = design.n_entries <= most_entries * n
+    short_rows = design.n_entries <= most_entries * n and (design.dense or design.matrix.by_row)
     return n >= rows_per_feature * d and (short_rows or problem.penalty.is_quadratic)
 
 
