@@ -104,7 +104,7 @@ def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
         return blas_threads_for_product(multiplications)
 
     monkeypatch.setattr(dense_gram, "blas_threads_for_product", observed)
-    X = rng.normal(size=(1797, 80))
+    X = np.asfortranarray(rng.normal(size=(1797, 80)))  # by rows it would not take BLAS
     PdproxSVC(1e-3, loss="logistic", penalty="l1").fit(X, X[:, 0] + rng.normal(size=1797) > 0.0)
     assert 0 < max(seen) <= 1797 * 81 * 81 < WORTH_THREADS
     with blas_threads_for_product(max(seen)):
