@@ -1,7 +1,7 @@
 """Everyday tables beside scikit-learn: fits that take several times as long.
 
 Each model is fitted to tables of several kinds and shapes with the default tolerance. The peer is
-the fastest estimator of scikit-learn with default settings whose model this package certifies to
+the fastest estimator of scikit-learn, with its own default, whose model this package certifies to
 a relative gap of a thousandth. Times are those of the processor, with one thread. The last lines
 are the ratios of each model, scikit-learn's time over ours, and how many fits take more than the
 given multiple of the peer's time and a twentieth of a second more. The exit status is 1 if any

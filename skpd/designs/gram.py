@@ -138,8 +138,9 @@ class WeightedGram:
         if self._systems is not None and plain and SMALLEST_SYSTEM < m == d <= LARGEST_GRAM:
             length, pair, entry = self._costs(design, columns)
             max_steps = (length * pair + (COPY if design.dense else 0.0)) / (2.0 * entry)
-            favoured = self.changes_little or self._favours_columns(design, h, columns, plain)
-            if max_steps >= LEAST_STEPS and favoured:
+            if max_steps >= LEAST_STEPS and (
+                self.changes_little or self._favours_columns(design, h, columns, plain)
+            ):
                 self._forget()
                 self.h = h.copy()
                 return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
@@ -153,7 +154,7 @@ class WeightedGram:
         ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
         if self._favours_columns(design, h, columns, plain):
             if factor is None or factor.scale != scale or not kernels.equal(factor.h, h):
-                self._columns, self._matrix = self._columns[:0], self._matrix[:0, :0].copy()
+                self._forget()
                 factor = self._factor = _Factor(design, h, scale, self.ones)
             factor.set_curvature(design, columns, ridge)
             return factor.curvature

@@ -12,7 +12,9 @@ from .curvature_form import ROUNDING, CurvatureForm
 from .design import Design
 from .threads import blas_threads_for
 
-FIRST_SHARE = 0.5  # of the cost of a Gram matrix, for systems without a factor of an earlier one
+# The share of the cost of a Gram matrix for the steps of a system without a factor of an earlier
+# one, which are lost where a matrix is formed after them
+FIRST_SHARE = 0.5
 
 
 class SystemFactors:

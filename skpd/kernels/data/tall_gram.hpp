@@ -47,7 +47,8 @@ class PanelOfRows {
 
     // Unused numbers keep rows from competing for the same lines of the cache, as those apart by a multiple of 64 do.
     explicit PanelOfRows(std::size_t n_columns)
-        : length_(n_columns), stride_(n_columns % 64 == 0 ? n_columns + 8 : n_columns), plain_(n_rows * stride_, 0.0), weighted_(n_rows * stride_, 0.0) {}
+        : length_(n_columns), stride_(n_columns % 64 == 0 ? n_columns + 8 : n_columns), plain_(n_rows * stride_, 0.0),
+          weighted_(n_rows * stride_, 0.0) {}
 
     // Reads rows with h_i != 0, of first <= i < last, until the panel is full; returns the first row that it has not
     // read.
