@@ -1,4 +1,4 @@
-"""Fits that suddenly take long: 36 models on data of several kinds, along alphas.
+"""Fits that suddenly take long: 41 models on data of several kinds, along alphas.
 
 Each row is a model on one kind of data, with alphas from a half of the largest of interest to a
 five-thousandth of it. A fit falls off if it is unfinished, takes more than a limit, or more than a
@@ -53,6 +53,8 @@ MODELS = {
         "softmax-l2": skpd.LogisticPD(),
         "softmax-l21": skpd.MultinomialPD(penalty="l21"),
         "crammer-singer": skpd.MultinomialPD(loss="crammer_singer", penalty="l2"),
+        "crammer-singer-l21": skpd.MultinomialPD(loss="crammer_singer", penalty="l21"),
+        "crammer-singer-l1inf": skpd.MultinomialPD(loss="crammer_singer", penalty="l1inf"),
         "ordinal": skpd.OrdinalPD(),
         "ordinal-hinge": skpd.OrdinalPD(loss="hinge"),
     },
@@ -73,6 +75,9 @@ MODELS = {
         "tasks-l21": skpd.MultiTaskPD(),
         "tasks-l1inf": skpd.MultiTaskPD(penalty="l1inf"),
         "tasks-trace": skpd.MultiTaskPD(penalty="trace"),
+        "tasks-exclusive": skpd.MultiTaskPD(penalty="exclusive"),
+        "tasks-absolute": skpd.MultiTaskPD(loss="absolute"),
+        "tasks-absolute-l1inf": skpd.MultiTaskPD(loss="absolute", penalty="l1inf"),
     },
 }
 

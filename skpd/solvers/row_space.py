@@ -7,7 +7,6 @@ the same objective: products, systems and steps of descent are those of an n x n
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ from ..designs.outputs import SharedDesign
 from ..problems import Problem
 from ..problems.lifts import IN_COEFFICIENTS
 from .equivalent import equivalent_context
-from .interior import expected_cost
 from .interior.settings import SETTINGS as INTERIOR
 from .selection_settings import SETTINGS
 from .solver_context import SolverContext
@@ -61,7 +59,7 @@ def has_cones_in_row_space(problem: Problem) -> bool:
         return False
     largest, (n, d) = INTERIOR.largest_system, _base(problem).shape
     fits = problem.n_samples <= largest and n * d <= largest**2
-    return fits and expected_cost(problem) == inf
+    return fits and problem.n_variables > largest
 
 
 def in_row_space(context: SolverContext, *, method: Callable[[SolverContext], None]) -> None:

@@ -14,7 +14,7 @@ from ..penalties import Structure
 from ..problems import Problem
 from .coordinates.dual import takes_few_passes
 from .frank_wolfe.multiplier_search import is_well_conditioned
-from .interior import cost_of_run, expected_cost, has_decompositions
+from .interior import cost_of_run, expected_cost, has_decompositions, has_row_systems
 from .interior.settings import SETTINGS as INTERIOR
 from .low_rank.settings import SETTINGS as LOW_RANK
 from .methods import ENGINES
@@ -188,6 +188,8 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
     last = [Attempt("hybrid-gradient", LAST)]
     if cost < inf:
         last.insert(0, Attempt("interior-point", BY_CONES))
+        if has_row_systems(problem) and problem.n_variables <= INTERIOR.largest_system:
+            last.insert(1, Attempt("interior-point", PRECISE, options={"precise": True}))
     if problem.loss.of_quantiles:
         return [*_quantiles(problem, cost), *_gradients_before_cones(cost, warm), *last]
     if ENGINES["line-search-frank-wolfe"].supports(problem):
@@ -212,7 +214,8 @@ def _outputs_in_parts(
     With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual
     descent several rounds, and it leaves ill-conditioned problems to the next method.
     """
-    newton, *others = [Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost), *last]
+    runs = SETTINGS.trial_budget(1.0, warm) if has_row_systems(problem) else SETTINGS.most_runs
+    newton, *others = [Attempt("multipliers", BY_PARTS, runs * cost), *last]
     if cost < inf:
         others.insert(1, Attempt("multipliers", UNLIMITED))
     attempts = [newton, *others]

@@ -38,7 +38,7 @@ class SelectionSettings:
     last_share: float = 4.0
     last_cost: float = 1e9
     # Several outputs: the largest cost of the method of multipliers, in runs of the interior-point
-    # method. Its usual cost is that of one or two runs, unless it stalls.
+    # method with systems of the features. Its usual cost is that of one or two, unless it stalls.
     most_runs: float = 2.0
     # Quantiles that may not cross: the rows for each feature between which the interior-point
     # method comes first, as Newton steps on the few rows that cross are not exact. With more rows,

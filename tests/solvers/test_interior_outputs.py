@@ -17,9 +17,9 @@ from skpd.problems import Problem
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.regularisation import Regularisation
 from skpd.solvers import METHODS, Monitor, SolverContext
-from skpd.solvers.interior import expected_cost, interior_point, output_systems
+from skpd.solvers.interior import expected_cost, interior_point, output_systems, outputs
 from skpd.solvers.interior.method import State
-from skpd.solvers.interior.output_systems import OutputRows, OutputsSystem
+from skpd.solvers.interior.output_systems import OutputRows, OutputsRowSystem, OutputsSystem
 from skpd.solvers.interior.programmes import programme_of
 from skpd.solvers.interior.settings import SETTINGS
 from skpd.solvers.select import select
@@ -176,9 +176,15 @@ def test_a_whole_newton_step_meets_the_linear_conditions(loss, penalty, rng):
         assert_allclose(rows.slack.tail, z - Y.ravel(), atol=1e-8)
 
 
-@pytest.mark.parametrize("in_blocks, n_rows", [(True, 5), (False, 5), (False, 0)])
+@pytest.mark.parametrize(
+    "kind, in_blocks, n_rows",
+    [
+        (OutputsSystem, True, 5), (OutputsSystem, False, 5), (OutputsSystem, False, 0),
+        (OutputsRowSystem, True, 0), (OutputsRowSystem, False, 0),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("largest", [0.0, 1e9])
-def test_systems_against_their_matrices(largest, in_blocks, n_rows, rng, monkeypatch):
+def test_systems_against_their_matrices(largest, kind, in_blocks, n_rows, rng, monkeypatch):
     settings = replace(SETTINGS, largest_outputs_decomposition=largest)
     monkeypatch.setattr(output_systems, "SETTINGS", settings)
     n, d = 9, 4
@@ -189,7 +195,7 @@ def test_systems_against_their_matrices(largest, in_blocks, n_rows, rng, monkeyp
         rows, columns = np.arange(k, n * K, K), np.append(np.arange(k, d * K, K), d * K + k)
         X[np.ix_(rows, columns)] = base
         outputs.append(OutputRows(rows, columns, Design(base)))
-    system = OutputsSystem(Design(sp.csr_array(X)), outputs, d * K, 2)
+    system = kind(Design(sp.csr_array(X)), outputs, d * K, 2)
     of_penalty, starts = rng.normal(size=(n_rows, d * K)), np.arange(d + 1) * K
     scales, v = np.array([0.1, 0.0, -0.3, -2.0]), rng.uniform(-0.5, 0.5, size=d * K)
     in_groups = sp.block_diag([np.outer(own, own) for own in v.reshape(d, K)]).toarray()
@@ -210,6 +216,50 @@ def test_systems_against_their_matrices(largest, in_blocks, n_rows, rng, monkeyp
         matrix = np.block([[matrix, borders], [borders.T, np.zeros((2, 2))]])
         right = rng.normal(size=len(matrix))
         assert_allclose(system.solve(right), np.linalg.solve(matrix, right), rtol=1e-6)
+
+
+def over_rows_and_features(problem, monkeypatch):
+    """The solutions with systems over the rows, and over the more numerous features."""
+    solutions = []
+    for few, kind in ((0, OutputsRowSystem), (1000, OutputsSystem)):
+        monkeypatch.setattr(outputs, "SETTINGS", replace(SETTINGS, few_features=few))
+        assert expected_cost(problem) < np.inf
+        assert type(programme_of(problem).system()) is kind
+        assert type(programme_of(problem).system(precise=True)) is OutputsSystem
+        solutions.append(reached(problem, tol=1e-5))
+        assert solutions[-1].certificate.relative_gap <= 1e-5
+    return solutions
+
+
+@pytest.mark.parametrize("penalty", [name for name in PENALTIES if name not in ("trace", "l2")])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_systems_over_the_rows_of_wide_data(loss, penalty, rng, monkeypatch):
+    X, Y = data(rng, loss, n=14, d=30)
+    fit_intercept = (list(LOSSES).index(loss) + list(PENALTIES).index(penalty)) % 2 == 0
+    weights = rng.integers(0, 3, len(Y)).astype(float)
+    problem = posed(X, Y, loss, penalty, fit_intercept, weights)
+    rows, features = over_rows_and_features(problem, monkeypatch)
+    assert_allclose(rows.certificate.primal, features.certificate.primal, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_systems_over_the_rows_of_tasks(loss, sparse, rng, monkeypatch):
+    """Tasks with rows of their own, and groups of any coefficients."""
+    of_task, n, d = rng.permutation(np.repeat(np.arange(K), 6)), 18, 12
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < (0.3 if sparse else 1.0))
+    y = X[:, :3].sum(axis=1) + of_task + rng.standard_t(3, size=n)
+    design = OutputsDesign(
+        [Design(sp.csr_array(part) if sparse else part) for part in map(X.__getitem__, (
+            of_task == k for k in range(K)
+        ))],
+        [np.flatnonzero(of_task == k) for k in range(K)], n,
+    )  # fmt: skip
+    penalty = GroupLInf(np.split(rng.permutation(d * K), [3, 10, 12, 25]))
+    rows = RowsOfOutputs(design, y, np.full(n, 1 / n), LOSSES[loss], True)
+    problem = Problem(rows, Regularisation(penalty, 0.01))
+    rows, features = over_rows_and_features(problem, monkeypatch)
+    assert_allclose(rows.certificate.primal, features.certificate.primal, rtol=1e-5)
 
 
 @pytest.mark.parametrize("loss, penalty", [("crammer_singer", "trace"), ("l2_norm", "l1inf")])

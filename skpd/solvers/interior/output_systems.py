@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..._typing import Array, Indices
 from ...designs import Design
 from .settings import SETTINGS
-from .systems import FeatureSystem, _cholesky, _solved
+from .systems import FeatureSystem, RowSystem, _cholesky, _solved
 
 
 class OutputRows(NamedTuple):
@@ -134,3 +134,85 @@ class OutputsSystem(FeatureSystem):
         products: Array = self.blocks @ table.reshape(len(self.blocks), -1, table.shape[1])
         of_blocks = products.reshape(-1, table.shape[1])
         return np.vstack([super()._data_root(), of_blocks]) if self.h.any() else of_blocks
+
+
+class OutputsRowSystem(RowSystem):
+    """The Newton system of several outputs with a matrix over the rows of all outputs.
+
+    Parameters
+    ----------
+    design, outputs, n_coefficients, n_borders
+        See `OutputsSystem`.
+    """
+
+    def __init__(
+        self, design: Design, outputs: list[OutputRows], n_coefficients: int, n_borders: int
+    ) -> None:
+        self.outputs = outputs
+        super().__init__(design, n_coefficients, n_borders)
+
+    def _take_features(self) -> None:
+        """Keep the data of the outputs, with their columns of ones."""
+
+    def _with_intercepts(self, of_coefficients: Array) -> Array:
+        """A vector over the coefficients, and 0 for the columns of intercepts."""
+        return np.append(of_coefficients, np.zeros(self.n_core - self.n_coefficients))
+
+    def _take_root(self) -> None:
+        """Compute R, by the eigenvectors of the block of each sample if the loss couples these."""
+        if self.blocks is None:
+            super()._take_root()
+            return
+        blocks, every = np.swapaxes(self.blocks, 1, 2) @ self.blocks, np.arange(len(self.outputs))
+        blocks[:, every, every] += self.h.reshape(-1, len(every))
+        values, vectors = np.linalg.eigh(blocks)
+        roots = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors
+        self.blocks = np.ascontiguousarray(np.swapaxes(roots, 1, 2))
+
+    def _of_root(self, v: Array) -> Array:
+        if self.blocks is None:
+            return super()._of_root(v)
+        n, K, _ = self.blocks.shape
+        return (self.blocks @ v.reshape(n, K, -1)).reshape(v.shape)
+
+    def _of_root_transposed(self, v: Array) -> Array:
+        if self.blocks is None:
+            return super()._of_root_transposed(v)
+        return np.ravel(np.einsum("irk,ir->ik", self.blocks, v.reshape(self.blocks.shape[:2])))
+
+    def _curvature(self, v: Array) -> Array:
+        if self.blocks is None:
+            return super()._curvature(v)
+        return self._of_root_transposed(self._of_root(v))
+
+    def _matvec(self, w: Array) -> Array:
+        v, w = np.empty(len(self.h)), self._with_intercepts(w)
+        for rows, columns, design in self.outputs:
+            v[rows] = design.matvec(w[columns])
+        return v
+
+    def _rmatvec(self, v: Array) -> Array:
+        w = np.empty(self.n_core)
+        for rows, columns, design in self.outputs:
+            w[columns] = design.rmatvec(v[rows])
+        return w[: self.n_coefficients]
+
+    def _gram_of_rows(self, of_features: Array) -> Array:
+        matrix, h = np.zeros((len(self.h),) * 2), self._with_intercepts(of_features)
+        for rows, columns, design in self.outputs:
+            every = np.arange(len(rows))
+            matrix[np.ix_(rows, rows)] = design.transposed.gram(h[columns], every, False)
+        return matrix
+
+    def _sums_of_groups(self, starts: Indices, y: Array) -> Array:
+        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        table = np.empty((len(self.h), len(starts) - 1))
+        for rows, columns, design in self.outputs:
+            inside = np.flatnonzero(columns < len(group))
+            places = columns[inside]
+            shares = sp.csr_array(
+                (y[places], (group[places], inside)), shape=(table.shape[1], len(columns))
+            )
+            sums = shares @ design.as_given.T
+            table[rows] = (sums.toarray() if sp.issparse(sums) else sums).T
+        return table

@@ -15,12 +15,15 @@ from ...problems import Point, Problem
 from .absolute_values import LargestSizes, SquaredSums
 from .coefficient_bases import Basis, CentredFeatures
 from .epigraphs import SquaredSumOfNorms
-from .output_systems import OutputRows, OutputsSystem
+from .output_systems import OutputRows, OutputsRowSystem, OutputsSystem
 from .output_terms import CoupledRows, LargestScores, OutputsInOrder, RowNorms, SoftmaxRows
-from .programme import Programme
+from .programme import Programme, needs_features
 from .settings import SETTINGS
+from .systems import NewtonSystem
 from .terms import Intervals
 from .trace_norm import TraceNorm
+
+SOLUTIONS = 2  # of a Newton system: predictor and corrector
 
 
 class OutputsProgramme(Programme):
@@ -128,9 +131,11 @@ class OutputsProgramme(Programme):
         loss = float(problem.weights @ problem.loss.value(problem.y, z))
         return loss + problem.alpha * problem.penalty.value(coef)
 
-    def system(self, precise: bool = False) -> OutputsSystem:
+    def system(self, precise: bool = False) -> NewtonSystem:
         n_borders = len(self.x) - self.design.shape[1]
-        return OutputsSystem(self.design, self.outputs, self.n_coefficients, n_borders)
+        by_rows = has_row_systems(self.problem) and not precise
+        kind = OutputsRowSystem if by_rows else OutputsSystem
+        return kind(self.design, self.outputs, self.n_coefficients, n_borders)
 
     @property
     def _coupled(self) -> CoupledRows:
@@ -199,12 +204,36 @@ def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:
     return Design(sp.csr_array((values, (row, column)), shape=shape))
 
 
+def has_row_systems(problem: Problem) -> bool:
+    """Whether Newton systems of several outputs have a matrix over the rows of all outputs.
+
+    They are at most half as many as the coefficients. Squared l2 penalties are left to methods in
+    the row space.
+    """
+    penalty, n, d = problem.penalty, problem.n_samples, problem.n_variables
+    if penalty.is_ridge or penalty.structure is Structure.SPECTRAL or needs_features(penalty):
+        return False
+    is_wide = d >= max(SETTINGS.features_per_row * n, SETTINGS.few_features)
+    return is_wide and n <= SETTINGS.largest_system and not problem.loss.of_quantiles
+
+
+def _cost_of_row_systems(problem: Problem) -> float:
+    """The cost of an iteration with a matrix over the rows: its factor, and refinement.
+
+    Products with their own transpose and factors compute half a matrix, which is large.
+    """
+    n, K, design = problem.n_samples, problem.n_outputs, problem.design
+    n_solutions = SOLUTIONS + K * problem.fit_intercept
+    products = SETTINGS.refinements * n_solutions * design.n_entries * K
+    return n * n * (n / 3.0 + design.n_inputs) / (2.0 * SETTINGS.large_matrices * BLAS) + products
+
+
 def expected_cost_of_outputs(problem: Problem) -> float:
     """The cost of a run, in the units of `newton_cost`; inf if it cannot solve the problem."""
     design, K = problem.design, problem.n_outputs
-    d = problem.n_variables
+    d, over_rows = problem.n_variables, has_row_systems(problem)
     has_cones = problem.loss.has_cones and problem.penalty.has_cones_of_outputs
-    if d > SETTINGS.largest_system or not has_cones:
+    if not has_cones or (d > SETTINGS.largest_system and not over_rows):
         return inf
     # the memory of the data and of blocks of curvature
     width = max(design.n_inputs, K) if problem.loss.couples_outputs else design.n_inputs
@@ -217,5 +246,9 @@ def expected_cost_of_outputs(problem: Problem) -> float:
         of_penalty = (numbers * problem.n_coefficients + d**3 / 3.0) / BLAS
     if entries > SETTINGS.largest_system**2:
         return inf
-    step = newton_cost_of_outputs(design, problem.n_samples, d, problem.loss.couples_outputs)
+    if over_rows:
+        step = _cost_of_row_systems(problem)
+    else:
+        couples = problem.loss.couples_outputs
+        step = newton_cost_of_outputs(design, problem.n_samples, d, couples)
     return SETTINGS.expected_iterations * (step + of_penalty + SETTINGS.iteration_overhead)

@@ -61,6 +61,9 @@ class InteriorSettings:
     # The most features for which a matrix over the features is used even if there are fewer rows,
     # as it is as fast and needs no refinement
     few_features: int = 1000
+    # Several outputs: the coefficients for each row of an output from which a matrix over the rows
+    # is used, which is less exact
+    features_per_row: float = 2.0
     # Shares of the diagonal to add until a matrix is positive definite in floating-point numbers
     regularisation: tuple[float, ...] = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
     # Multiplications in A'A up to which A is decomposed, in less than a millisecond
@@ -94,6 +97,9 @@ class InteriorSettings:
     # `skpd.designs.newton_cost`
     expected_iterations: int = 25
     iteration_overhead: float = 4e5
+    # How many times as fast products are with matrices over the rows of several outputs, of 1,000
+    # to 4,000 rows, as with those of `newton_cost`
+    large_matrices: float = 4.0
 
 
 @dataclass(frozen=True)

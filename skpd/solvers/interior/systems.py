@@ -11,6 +11,7 @@ group. The borders are eliminated last, so that C need not be positive definite.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from itertools import pairwise
 from typing import cast
 
@@ -18,6 +19,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ..._floats import EPSILON
 from ..._typing import Array, Indices
 from ...designs import Design
 from ...designs.conjugate_gradients import conjugate_gradients
@@ -249,62 +251,106 @@ class FeatureSystem(NewtonSystem):
 class RowSystem(NewtonSystem):
     """A Newton system with a matrix over the rows, by Woodbury's identity and refinement.
 
-    It is used if there are fewer rows than features. D must be positive and not tridiagonal; the
-    intercept is an additional border.
+    It is used if there are fewer rows than features. D must be positive and not tridiagonal. For
+    H = R'R, the matrix over the rows is I + R X D^-1 X' R'; here X has the coefficients' columns
+    only, and those of the intercepts are additional borders.
     """
 
     def __init__(
         self, design: Design, n_coefficients: int, n_borders: int, precise: bool = False
     ) -> None:
         super().__init__(design, n_coefficients, n_borders, precise)
-        self.features = design
-        if self.n_core > n_coefficients:
-            self.features = design.columns(np.arange(n_coefficients))
-            self.column = design.table(np.array([n_coefficients]))[:, 0]
+        self.ones = design.table(np.arange(n_coefficients, self.n_core))
+        self._take_features()
+
+    def _take_features(self) -> None:
+        """Set the data without the columns of intercepts."""
+        self.features = self.design
+        if self.n_core > self.n_coefficients:
+            self.features = self.design.columns(np.arange(self.n_coefficients))
 
     def factorise(self) -> None:
         d = self.n_coefficients
-        self.root = np.sqrt(self.h)
         self.d = self.diagonal[:d]
-        n = len(self.h)
-        matrix = self.features.transposed.gram(1.0 / self.d, np.arange(n), False)
-        if self.groups is not None:  # D^-1 = diag(1 / d) + sum_g y_g y_g'
+        self._take_root()
+        matrix = self._gram_of_rows(1.0 / self.d)
+        if self.groups is not None:  # D^-1 = diag(1 / d) + sum_g s_g y_g y_g' with signs s_g
             starts, scales, v = self.groups
             y = v / self.d
-            inside = np.add.reduceat(v * y, starts[:-1])
-            y *= np.repeat(np.sqrt(scales / (1.0 - scales * inside)), np.diff(starts))
-            self.group_inverse = starts, y
-            table = np.empty((len(scales), n))
-            for g, (start, end) in enumerate(pairwise(starts)):
-                column = np.zeros(d)
-                column[start:end] = y[start:end]
-                table[g] = self.features.matvec(column)
-            matrix += table.T @ table
-        matrix *= self.root * self.root[:, np.newaxis]
-        matrix.ravel()[:: n + 1] += 1.0
+            left = np.maximum(1.0 - scales * np.add.reduceat(v * y, starts[:-1]), EPSILON)
+            y *= np.repeat(np.sqrt(np.abs(scales) / left), np.diff(starts))
+            self.group_inverse = starts, np.sign(scales), y
+            sums = self._sums_of_groups(starts, y)
+            for sign in (-1.0, 1.0):  # a product with its own transpose takes half the time
+                part = sums[:, np.sign(scales) == sign]
+                matrix += sign * (part @ part.T)
+        matrix = np.ascontiguousarray(self._of_root(self._of_root(matrix).T))
+        matrix.ravel()[:: len(matrix) + 1] += 1.0
         self.factor = _cholesky(matrix.T)
         if self.n_core > d:
-            ones = self.features.rmatvec(self.h * self.column)
-            self.inverse_ones = self._refined(ones)
-            self.ones = ones
-            self.pivot = float(self.h @ self.column) + self.diagonal[d]
-            self.pivot -= float(ones @ self.inverse_ones)
+            weighted = [self._curvature(column) for column in self.ones.T]
+            self.of_ones = np.stack([self._rmatvec(column) for column in weighted], axis=1)
+            self.inverse_ones = self._for_each(self._refined, self.of_ones)
+            self.pivots = self.ones.T @ np.stack(weighted, axis=1) + np.diag(self.diagonal[d:])
+            self.pivots -= self.of_ones.T @ self.inverse_ones
+
+    def _take_root(self) -> None:
+        """Compute R."""
+        self.root = np.sqrt(self.h)
+
+    def _of_root(self, v: Array) -> Array:
+        """The product R v, for a vector or a table."""
+        return cast(Array, (self.root * v.T).T)
+
+    def _of_root_transposed(self, v: Array) -> Array:
+        """The product R'v, for a vector."""
+        return self.root * v
+
+    def _curvature(self, v: Array) -> Array:
+        """The product H v, for a vector."""
+        return self.h * v
+
+    def _matvec(self, w: Array) -> Array:
+        """The product X w."""
+        return self.features.matvec(w)
+
+    def _rmatvec(self, v: Array) -> Array:
+        """The product X'v."""
+        return self.features.rmatvec(v)
+
+    def _gram_of_rows(self, of_features: Array) -> Array:
+        """The matrix X diag(of_features) X'."""
+        return self.features.transposed.gram(of_features, np.arange(len(self.h)), False)
+
+    def _sums_of_groups(self, starts: Indices, y: Array) -> Array:
+        """The sums of the features of each group times y, of shape (n_rows, n_groups)."""
+        table = np.empty((len(starts) - 1, len(self.h)))
+        for g, (start, end) in enumerate(pairwise(starts)):
+            column = np.zeros(self.n_coefficients)
+            column[start:end] = y[start:end]
+            table[g] = self.features.matvec(column)
+        return table.T
+
+    @staticmethod
+    def _for_each(solve: Callable[[Array], Array], table: Array) -> Array:
+        """The solutions for the columns of a table."""
+        return np.stack([solve(np.ascontiguousarray(column)) for column in table.T], axis=1)
 
     def solve_core(self, right: Array) -> Array:
         if right.ndim > 1:
-            return np.stack([self.solve_core(np.ascontiguousarray(b)) for b in right.T], axis=1)
+            return self._for_each(self.solve_core, right)
         d = self.n_coefficients
         solution = self._refined(right[:d])
         if self.n_core == d:
             return solution
-        intercept = (float(right[d]) - float(self.ones @ solution)) / self.pivot
-        return np.append(solution - intercept * self.inverse_ones, intercept)
+        intercepts = np.linalg.solve(self.pivots, right[d:] - self.of_ones.T @ solution)
+        return np.append(solution - self.inverse_ones @ intercepts, intercepts)
 
     def _inverse_of_penalty(self, right: Array) -> Array:
         solution = right / self.d
         if self.groups is not None:
-            starts, y = self.group_inverse
-            sums = np.add.reduceat(y * right, starts[:-1])
+            starts, signs, y = self.group_inverse
+            sums = signs * np.add.reduceat(y * right, starts[:-1])
             solution += np.repeat(sums, np.diff(starts)) * y
         return solution
 
@@ -318,9 +364,8 @@ class RowSystem(NewtonSystem):
 
     def _woodbury(self, right: Array) -> Array:
         first = self._inverse_of_penalty(right)
-        rows = self.root * self.features.matvec(first)
-        rows = self.root * _solved(self.factor, rows)
-        return first - self._inverse_of_penalty(self.features.rmatvec(rows))
+        rows = _solved(self.factor, self._of_root(self._matvec(first)))
+        return first - self._inverse_of_penalty(self._rmatvec(self._of_root_transposed(rows)))
 
     def _refined(self, right: Array) -> Array:
         """The solution refined by conjugate gradients.
@@ -329,7 +374,7 @@ class RowSystem(NewtonSystem):
         """
 
         def product(x: Array) -> Array:
-            return self._penalty(x) + self.features.rmatvec(self.h * self.features.matvec(x))
+            return self._penalty(x) + self._rmatvec(self._curvature(self._matvec(x)))
 
         target = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))
         iterate = conjugate_gradients(

@@ -218,13 +218,15 @@ class _Rounds:
             if self.n_iter >= last:
                 return
             chosen = self.choose(g)
-            if not iterate.rows.may_hold(len(chosen.columns)):
+            cost = iterate.rows.cost(len(chosen.columns))
+            is_too_costly = self.n_iter > first and cost > self.budget
+            if is_too_costly or not iterate.rows.may_hold(len(chosen.columns)):
                 self.stalled = True
                 return
             self.leave_out()
             self.stalled |= not self.steps.take(iterate, g, chosen)
             self.n_iter += 1
-            self.budget -= iterate.rows.cost(len(chosen.columns))
+            self.budget -= cost
             self.stalled |= self.budget < 0.0
 
     def choose(self, g: np.ndarray) -> Chosen:
