@@ -235,14 +235,20 @@ class OutputsDesign:
 
 
 def newton_cost_of_outputs(
-    design: OutputsDesign, n_rows: float, n_columns: float, couples: bool
+    design: OutputsDesign, n_rows: float, n_columns: float, couples: bool, agree: bool = False
 ) -> float:
     """The estimated cost of a Newton step for several outputs, in the units of `newton_cost`.
 
-    The curvature has a Gram matrix of the features for each output, with a system for every group
-    of the penalty, or, where the loss couples the outputs, one for each pair of outputs.
+    The curvature has a Gram matrix of the features for each output, or a single one if they agree,
+    with a system for every group of the penalty, or, where the loss couples the outputs, one for
+    each pair of outputs.
     """
     K, share = design.n_outputs, n_rows / max(design.shape[0], 1)
+    if agree:
+        m = n_columns / K
+        return (
+            newton_cost(design.parts[0], share * design.parts[0].shape[0], m) + 2.0 * m**3 / BLAS
+        )
     grams = sum(newton_cost(part, share * part.shape[0], n_columns / K) for part in design.parts)
     if couples:
         return 0.5 * (K + 1) * grams + n_columns**3 / (3.0 * BLAS)

@@ -14,6 +14,7 @@ a matrix
 The choice among them is made in `skpd.designs.outputs_gram`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -67,6 +68,11 @@ class RowBlocks:
             return product_of_symmetric(self.matrices[..., 0], table)
         features = np.flatnonzero(table.any(axis=1))
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
+
+    @property
+    def formed(self) -> "RowBlocks":
+        """The matrices themselves."""
+        return self
 
 
 @dataclass
@@ -212,3 +218,41 @@ class OutputColumns:
             self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,
             self.diagonal, self.ridge, G, W, weights, l1, l2, P, U, sweeps, tol,
         )  # fmt: skip
+
+
+@dataclass
+class BlocksOnDemand:
+    """Gram matrices that are formed when sweeps over the columns of X do not suffice.
+
+    With more features than rows, such a sweep costs less than one over a Gram matrix, and forming
+    the matrix would cost many.
+
+    Attributes
+    ----------
+    columns : OutputColumns
+    form_matrices : callable
+        Returns the `RowBlocks` of the same curvature.
+    """
+
+    form: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
+
+    columns: OutputColumns
+    form_matrices: Callable[[], RowBlocks]
+
+    @property
+    def n_outputs(self) -> int:
+        return self.columns.n_outputs
+
+    @cached_property
+    def formed(self) -> RowBlocks:
+        """The matrices, with which sweeps go on from then on."""
+        return self.form_matrices()
+
+    def descend(
+        self, penalty: tuple[Array, float, float], P: Array, R: Array, *, sweeps: int, tol: float
+    ) -> float:
+        """See `RowBlocks.descend`."""
+        columns, before, of_rows = self.columns, P.copy(), np.zeros(self.columns.d.shape)
+        change = columns.descend(R, before, penalty, P, of_rows, sweeps=sweeps, tol=tol)
+        R += columns.gradient(of_rows) + columns.ridge * (P - before)
+        return change

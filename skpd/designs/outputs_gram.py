@@ -3,6 +3,7 @@
 The representations are those of `skpd.designs.outputs_curvature`.
 """
 
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from .._typing import Array, Indices, Mask
 from .curvature_form import ROUNDING
 from .gram import MatrixCurvature, WeightedGram
 from .outputs import OutputsDesign, SharedDesign, positions_in
-from .outputs_curvature import OutputColumns, RowBlocks
+from .outputs_curvature import BlocksOnDemand, OutputColumns, RowBlocks
 from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
 
@@ -20,6 +21,9 @@ LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
 LARGEST_MATRIX = 4000  # most entries of a working set for which a matrix is formed, 128 MB
 LARGEST_FORMING = 1e10  # most multiplications to form such a matrix, about 1 s
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
+# The features of a working set for each entry of a column of X from which sweeps use the columns:
+# a step then reads one of them twice, and otherwise a row of the Gram matrix once
+ENTRIES_OF_COLUMN = 2.0
 LARGEST_GRAM = 600  # most features whose Gram matrix replaces X, 3 MB
 
 
@@ -70,7 +74,7 @@ class OutputsGram:
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None, again: bool = False,
-    ) -> RowBlocks | OutputColumns | MatrixCurvature:  # fmt: skip
+    ) -> RowBlocks | BlocksOnDemand | OutputColumns | MatrixCurvature:  # fmt: skip
         """The curvature scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
 
         With ``again``, the result of the last call is returned if it is cached.
@@ -94,7 +98,11 @@ class OutputsGram:
         m = len(features)
         if e is None:
             if m * m * len(self._grams) <= LARGEST_BLOCKS:
-                return self._blocks(design, h, scale, features, ridge)
+                form = partial(self._blocks, design, h, scale, features, ridge)
+                if not self._favours_columns(design, m):
+                    return form()
+                of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
+                return BlocksOnDemand(of_x, form)
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             H = self._matrix(shared, h, e, scale, columns, ridge)
             if ridge is None:
@@ -124,6 +132,12 @@ class OutputsGram:
         if design.dense or n_entries > n_curved * (self.n_outputs - 1):
             return n_curved * n_entries**2 <= LARGEST_FORMING
         return not whole or small
+
+    def _favours_columns(self, design: OutputsDesign, n_features: int) -> bool:
+        """Whether sweeps over the columns of X cost less than those over a Gram matrix."""
+        if self.all_at_once or not design.shares_data:
+            return False
+        return n_features > ENTRIES_OF_COLUMN * design.n_entries / design.n_inputs
 
     def _curved(self, d: Array, e: Array) -> Mask:
         """Whether rows have curvature: those of a loss with kinks mostly have none."""

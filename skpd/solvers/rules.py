@@ -214,7 +214,10 @@ def _outputs_in_parts(
     With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual
     descent several rounds, and it leaves ill-conditioned problems to the next method.
     """
-    runs = SETTINGS.trial_budget(1.0, warm) if has_row_systems(problem) else SETTINGS.most_runs
+    runs = SETTINGS.most_runs
+    if has_row_systems(problem):
+        is_smooth = problem.loss.smoothness < inf
+        runs = SETTINGS.most_row_runs if is_smooth else SETTINGS.trial_budget(1.0, warm)
     newton, *others = [Attempt("multipliers", BY_PARTS, runs * cost), *last]
     if cost < inf:
         others.insert(1, Attempt("multipliers", UNLIMITED))

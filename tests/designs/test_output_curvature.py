@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.special import entr, log_softmax, softmax
 from sklearn.datasets import load_wine
@@ -9,6 +10,9 @@ from sklearn.datasets import load_wine
 from skpd import MultinomialPD, kernels
 from skpd.designs import Design, outputs_gram
 from skpd.designs import outputs_moment_preconditioner as outputs_moments
+from skpd.designs.outputs import SharedDesign
+from skpd.designs.outputs_curvature import BlocksOnDemand
+from skpd.designs.outputs_gram import OutputsGram
 from skpd.designs.outputs_moment_preconditioner import FeatureMoments
 from skpd.losses import Softmax
 from skpd.solvers.newton.output_preconditioners import _Averaged, _Rowwise, without_rows
@@ -55,6 +59,38 @@ def test_products_with_the_curvature_of_dense_columns(dtype, n, K, ones, rng):
     kernels.curvature_product_by_columns(matrix, features, ones, d, e, V, out)
     z = A @ V
     assert_allclose(out, A.T @ (d * z - e * np.sum(e * z, axis=1, keepdims=True)), atol=1e-9)
+
+
+@pytest.mark.parametrize("with_ridge", [True, False])
+@pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, sp.csr_array])
+@pytest.mark.parametrize("agree", [True, False])
+def test_sweeps_over_columns_are_those_over_gram_matrices(agree, layout, with_ridge, rng):
+    """Rows and gradients after sweeps over the features of wide data, with intercepts."""
+    n, d, K = 9, 40, 3
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    design = SharedDesign(Design(layout(X)), K)
+    h = rng.random((n, K)) if not agree else np.repeat(rng.random((n, 1)), K, axis=1)
+    features = np.flatnonzero(rng.random(d) < 0.8)
+    columns = np.ravel(features[:, np.newaxis] * K + np.arange(K))
+    m = len(features) + 1
+    ridge = np.repeat(rng.random(m), K) if with_ridge else None
+    gram = OutputsGram(K, ones=True, agree=agree, all_at_once=False)
+    H = gram.curvature(design, np.ravel(h), None, columns, scale=0.5, ridge=ridge)
+    assert isinstance(H, BlocksOnDemand) and m > 2 * n
+    A = np.column_stack([X[:, features], np.ones(n)])
+    matrices = 0.5 * np.einsum("ij,ik,il->jlk", A, h, A)
+    if with_ridge:
+        np.einsum("jjk->jk", matrices)[:] += ridge.reshape(m, K)
+    expected = np.broadcast_to(H.formed.matrices, matrices.shape)
+    assert_allclose(matrices, expected, rtol=1e-11, atol=1e-13)
+    penalty, G = (rng.random(m - 1), 0.1, 0.2), rng.normal(size=(m, K))
+    P, R = rng.normal(size=(m, K)), G.copy()
+    others = P.copy(), R.copy()
+    for _ in range(2):
+        change = H.descend(penalty, P, R, sweeps=2, tol=0.0)
+        assert_allclose(change, H.formed.descend(penalty, *others, sweeps=2, tol=0.0), rtol=1e-7)
+        assert_allclose(P, others[0], rtol=1e-7, atol=1e-9)
+        assert_allclose(R, others[1], rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_rows", [300, 30])

@@ -36,8 +36,8 @@ def test_only_larger_systems_are_limited():
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_it_is_lifted_after_a_fit(n_threads, rng, monkeypatch):
-    """Also where several threads are limited at once."""
-    X, Y = rng.normal(size=(900, 150)), rng.normal(size=(900, 3))
+    """Also where several threads are limited at once, in systems of nearly equal features."""
+    X, Y = np.cumsum(rng.normal(size=(900, 150)), axis=1), rng.normal(size=(900, 3))
     alphas, before, seen = n_threads * [1e-3], blas_threads(), []
     solution = output_quadratic._solution
 

@@ -1,5 +1,6 @@
 // The Python bindings of the quadratics in a table of coefficients (methods/output_quadratic.hpp has the problem).
 #include <cstddef>
+#include <vector>
 
 #include "bind/matrix.hpp"
 #include "methods/output_quadratic.hpp"
@@ -18,8 +19,17 @@ double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, doubl
                 weights.shape(0) <= m && shares.shape(0) == K,
             "H, shares, mask, weights, P and R differ in shape");
     nb::gil_scoped_release release;
-    RowsByMatrices rows{H.data(), blocks, m, K, shares.data(), mask.data(), R.data()};
-    return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol);
+    const RowPenalty penalty{weights.data(), weights.shape(0), l1, l2};
+    if (blocks > 1) {
+        RowsByMatrices rows{H.data(), m, K, shares.data(), mask.data(), R.data()};
+        return descend(rows, m, K, penalty, P.data(), sweeps, tol);
+    }
+    std::vector<double> by_outputs(K * m);
+    to_outputs(R.data(), m, K, by_outputs.data(), m);
+    RowsByOneMatrix rows{H.data(), m, K, shares.data(), mask.data(), by_outputs.data()};
+    const double largest = descend(rows, m, K, penalty, P.data(), sweeps, tol);
+    to_rows(by_outputs.data(), m, m, K, R.data());
+    return largest;
 }
 
 double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,

@@ -70,30 +70,62 @@ struct RowPenalty {
     }
 };
 
-// H given by matrices of the features: one for all outputs (blocks = 1), times the shares (K) of the outputs, or one
-// for each output (blocks = K), with entry (i, j, k) of H (m, m, blocks). R (m, K), the gradient at P, is kept up to
-// date. Entries of P whose mask (m, K) is 0 remain 0.
-struct RowsByMatrices {
+// The same matrix H (m, m) of the features for all outputs, times the shares (K) of the outputs. R (K, m), the gradient
+// at P by outputs, is kept up to date: sums over the features are longer vectors than those over a few outputs.
+// Entries of P whose mask (m, K) is 0 remain 0.
+struct RowsByOneMatrix {
     const double* H;
-    std::size_t blocks, m, K;
+    std::size_t m, K;
     const double *shares, *mask;
     double* R;
 
     // L = the diagonal curvatures and r = the gradient of row j; L and r (K).
     void look(std::size_t j, const double*, double* L, double* r) const {
-        const double* diagonal = H + (j * m + j) * blocks;
-        for (std::size_t k = 0; k < K; ++k) L[k] = diagonal[blocks == 1 ? 0 : k] * shares[k] * mask[j * K + k];
+        for (std::size_t k = 0; k < K; ++k) {
+            L[k] = H[j * m + j] * shares[k] * mask[j * K + k];
+            r[k] = R[k * m + j];
+        }
+    }
+    // R += H times a change (K) of row j.
+    SKPD_CLONES void take(std::size_t j, const double* change) const {
+        const double* row = H + j * m;
+        for (std::size_t k = 0; k < K; ++k) {
+            const double scale = change[k] * shares[k];
+            double* of_output = R + k * m;
+            if (scale == 0.0) continue;
+#pragma omp simd
+            for (std::size_t i = 0; i < m; ++i) of_output[i] += scale * row[i];
+        }
+    }
+};
+
+// A matrix of the features for each output, with entry (i, j, k) of H (m, m, K); R (m, K) is the gradient at P. Entries
+// of P whose mask (m, K) is 0 remain 0.
+struct RowsByMatrices {
+    const double* H;
+    std::size_t m, K;
+    const double *shares, *mask;
+    double* R;
+    std::vector<double> repeated = std::vector<double>(n_repeated * K);  // the change of a row
+    static constexpr std::size_t n_repeated = 16;
+
+    void look(std::size_t j, const double*, double* L, double* r) const {
+        const double* diagonal = H + (j * m + j) * K;
+        for (std::size_t k = 0; k < K; ++k) L[k] = diagonal[k] * shares[k] * mask[j * K + k];
         std::copy_n(R + j * K, K, r);
     }
-    // R += H times a change (K) of row j, which is overwritten.
-    SKPD_CLONES void take(std::size_t j, double* change) const {
-        const double* row = H + j * m * blocks;
-        if (blocks == 1) {
-            for (std::size_t k = 0; k < K; ++k) change[k] *= shares[k];
-            for (std::size_t i = 0; i < m; ++i) add_multiple(row[i], change, R + i * K, K);
-        } else {
-            for (std::size_t i = 0; i < m; ++i)
-                for (std::size_t k = 0; k < K; ++k) R[i * K + k] += row[i * K + k] * change[k];
+    void take(std::size_t j, const double* change) {
+        for (std::size_t i = 0; i < n_repeated; ++i)
+            for (std::size_t k = 0; k < K; ++k) repeated[i * K + k] = change[k] * shares[k];
+        add_products(H + j * m * K, repeated.data(), repeated.size(), m * K, R);
+    }
+    // R_i += row_i repeated_(i mod length) for n entries
+    SKPD_CLONES static void add_products(const double* row, const double* repeated, std::size_t length, std::size_t n,
+                                         double* R) {
+        for (std::size_t first = 0; first < n; first += length) {
+            const std::size_t count = std::min(length, n - first);
+#pragma omp simd
+            for (std::size_t i = 0; i < count; ++i) R[first + i] += row[first + i] * repeated[i];
         }
     }
 };

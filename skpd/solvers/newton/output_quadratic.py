@@ -12,17 +12,18 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from ..._typing import Array, Indices
 from ...designs.outputs import positions_in
-from ...designs.outputs_curvature import OutputColumns, RowBlocks
+from ...designs.outputs_curvature import BlocksOnDemand, OutputColumns, RowBlocks
 from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
 from .proximal_points import minimise_by_proximal_points
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
+Blocks = RowBlocks | BlocksOnDemand
+
 
 def minimise_blocks(
-    H: RowBlocks, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
-    tol: float,
+    H: Blocks, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
 ) -> Array:  # fmt: skip
     """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), for H in blocks.
 
@@ -39,13 +40,12 @@ def minimise_blocks(
     if _descend(H, terms, P, R, tol, most_turns, ends_early=by_steps):
         return np.ravel(P)
     if by_steps:
-        minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
+        minimise_by_proximal_points(_Blocks(H.formed, terms), P, R, tol)
     return np.ravel(P)
 
 
 def _descend(
-    H: RowBlocks, terms: Terms, P: Array, R: Array, tol: float, most_turns: int, *,
-    ends_early: bool,
+    H: Blocks, terms: Terms, P: Array, R: Array, tol: float, most_turns: int, *, ends_early: bool
 ) -> bool:  # fmt: skip
     """Update P and the gradient R by turns of sweeps; return whether they reach the tolerance.
 

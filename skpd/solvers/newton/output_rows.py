@@ -35,7 +35,9 @@ class OutputRows(InMemory):
         return product, self._sums(self._gradient)
 
     def cost(self, n_columns: int) -> float:
-        return newton_cost_of_outputs(self.design, self.n_curved, n_columns, couples=self.couples)
+        return newton_cost_of_outputs(
+            self.design, self.n_curved, n_columns, couples=self.couples, agree=self.gram.agree
+        )
 
     def may_hold(self, n_columns: int) -> bool:
         return bool(self.gram.may_hold(self.design, n_columns))

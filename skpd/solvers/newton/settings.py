@@ -237,7 +237,7 @@ class OutputQuadraticSettings:
     newton_rows: int = 600
     # Sweeps over a Gram matrix before the systems of proximal points: their cost in such systems,
     # and the turns after which it is asked whether they converge so fast
-    systems_of_sweeps: float = 2.0
+    systems_of_sweeps: float = 12.0
     first_turns: int = 3
     halvings: int = 7
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
