@@ -14,7 +14,11 @@ from skpd.solvers.newton.penalty_of_model import (
     _GroupedQuadratic,
     _SeparableQuadratic,
 )
-from skpd.solvers.newton.proximal_points import minimise_by_proximal_points
+from skpd.solvers.newton.proximal_points import (
+    minimise_by_proximal_points,
+    sweep_while_it_converges,
+)
+from skpd.solvers.newton.settings import PROXIMAL_POINTS
 
 
 def wide(seed, n=60, d=150, correlation=0.95, n_outputs=3):
@@ -81,6 +85,26 @@ def test_the_minimiser_of_a_singular_quadratic_within_bounds_is_optimal(l2, shar
     left = smooth + alpha * l1 * np.where(p > 0.0, 1.0, -1.0)
     assert np.all((right >= -1e-9) | (p == 0.2))
     assert np.all((left <= 1e-9) | (p == bounds["lower"]))
+
+
+@pytest.mark.parametrize(
+    "factor, ends_early, settled, n_turns",
+    [
+        (0.5, True, True, 11),  # 2^-10 is the first change below a thousandth
+        (0.9, True, False, PROXIMAL_POINTS.first_turns + 1),  # the 20th would be .14
+        (0.9, False, False, 20),
+        (1.0, True, False, PROXIMAL_POINTS.first_turns + 1),
+    ],
+)
+def test_sweeps_go_on_while_they_converge(factor, ends_early, settled, n_turns):
+    changes = []
+
+    def turn():
+        changes.append(factor ** len(changes))
+        return changes[-1]
+
+    assert sweep_while_it_converges(turn, 1e-3, 20, ends_early=ends_early) is settled
+    assert len(changes) == n_turns
 
 
 @pytest.mark.parametrize("n_blocks", [1, 3])

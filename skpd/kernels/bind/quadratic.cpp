@@ -69,7 +69,7 @@ GramQuadratic model(const InTable& H, const R& penalty, const Out& p, const Out&
     return {H.data(), n, p.data(), r.data()};
 }
 
-bool minimise_groups(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol, int rounds) {
+double minimise_groups(InTable H, const GroupedCoordinates& penalty, Out p, Out r, int sweeps, double tol, int rounds) {
     const GramQuadratic quadratic = model(H, penalty, p, r);
     nb::gil_scoped_release release;
     return minimise_grouped(quadratic, penalty, sweeps, tol, rounds);
@@ -123,7 +123,8 @@ void bind_quadratic(nb::module_& m) {
           "Alternates coordinate descent and Newton steps; columns (n_penalised) name coordinates.\n\n"
           "Returns whether the former settled.");
     m.def("minimise_grouped", &minimise_groups, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
-          "Alternates block coordinate descent and Newton steps; returns whether the former settled.");
+          "Alternates block coordinate descent and Newton steps.\n\n"
+          "Returns the largest change of a gradient in the last sweep of the former.");
     m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
           "expected"_a.none(),
           "Returns the coordinates that are active or violating, their violations, and the largest.");

@@ -320,13 +320,16 @@ inline bool minimise_separable(GramQuadratic model, const SeparableCoordinates& 
     }
     return false;
 }
-inline bool minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol,
-                             int rounds) {
+// The same for groups; returns the largest change of a gradient in the last sweep.
+inline double minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol,
+                               int rounds) {
+    double change = 0.0;
     for (int round = 0; round < rounds; ++round) {
-        if (model.descend(penalty, sweeps, tol) <= tol) return true;
+        change = model.descend(penalty, sweeps, tol);
+        if (change <= tol) break;
         if (round + 1 < rounds) newton_step(model, penalty);
     }
-    return false;
+    return change;
 }
 
 }  // namespace skpd

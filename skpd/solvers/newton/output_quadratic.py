@@ -15,7 +15,7 @@ from ...designs.outputs import positions_in
 from ...designs.outputs_curvature import BlocksOnDemand, OutputColumns, RowBlocks
 from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
-from .proximal_points import minimise_by_proximal_points
+from .proximal_points import minimise_by_proximal_points, sweep_while_it_converges
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
@@ -37,32 +37,14 @@ def minimise_blocks(
     if by_steps:  # a turn takes m^2 K for each sweep, and a system of proximal points m^3
         worth = SETTINGS.systems_of_sweeps * len(P) / (QUADRATIC.sweeps_by_columns * K)
         most_turns = 1 + int(worth)
-    if _descend(H, terms, P, R, tol, most_turns, ends_early=by_steps):
-        return np.ravel(P)
-    if by_steps:
+
+    def turn() -> float:
+        return H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
+
+    settled = sweep_while_it_converges(turn, tol, most_turns, ends_early=by_steps)
+    if by_steps and not settled:
         minimise_by_proximal_points(_Blocks(H.formed, terms), P, R, tol)
     return np.ravel(P)
-
-
-def _descend(
-    H: Blocks, terms: Terms, P: Array, R: Array, tol: float, most_turns: int, *, ends_early: bool
-) -> bool:  # fmt: skip
-    """Update P and the gradient R by turns of sweeps; return whether they reach the tolerance.
-
-    With ``ends_early`` they end where changes do not decrease so fast that those left would
-    suffice.
-    """
-    last = np.inf
-    for turn in range(most_turns):
-        change = H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
-        if change <= tol:
-            return True
-        at_the_end = change * (change / last) ** (most_turns - turn - 1)
-        converges = change < last and at_the_end <= tol
-        if ends_early and turn >= SETTINGS.first_turns and not converges:
-            break
-        last = change
-    return False
 
 
 class _Blocks:

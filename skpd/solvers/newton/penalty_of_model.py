@@ -10,7 +10,11 @@ from ...designs.gram import MatrixCurvature, product_of_symmetric
 from ...penalties import GroupElasticNet, GroupL2
 from ...penalties.separable import SeparablePenalty
 from ...penalties.weighted import restricted
-from .proximal_points import minimise_by_proximal_points, solution_of_positive
+from .proximal_points import (
+    minimise_by_proximal_points,
+    solution_of_positive,
+    sweep_while_it_converges,
+)
 from .settings import QUADRATIC
 
 
@@ -32,10 +36,19 @@ class GroupedPart:
 
     def minimise(self, curvature: MatrixCurvature, p: Array, r: Array, tol: float) -> None:
         """Update p to a minimiser of the model, and the gradient r of its smooth part."""
-        H, rounds = curvature.matrix, QUADRATIC.rounds
-        if len(p) > QUADRATIC.small_groups:
-            rounds = 1  # sweeps
-        if not kernels.minimise_grouped(H, self.coordinates, p, r, QUADRATIC.sweeps, tol, rounds):
+        H, coordinates = curvature.matrix, self.coordinates
+        if len(p) <= QUADRATIC.small_groups:
+            change = kernels.minimise_grouped(
+                H, coordinates, p, r, QUADRATIC.sweeps, tol, QUADRATIC.rounds
+            )
+            settled = change <= tol
+        else:
+            sweeps = QUADRATIC.sweeps_of_groups
+            settled = sweep_while_it_converges(
+                lambda: kernels.minimise_grouped(H, coordinates, p, r, sweeps, tol, rounds=1),
+                tol, QUADRATIC.most_rounds,
+            )  # fmt: skip
+        if not settled:
             minimise_by_proximal_points(_GroupedQuadratic(H, self), p, r, tol)
 
     def norms(self, w: Array) -> Array:

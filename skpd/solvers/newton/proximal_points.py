@@ -13,6 +13,7 @@ Coordinate descent with Newton steps at P itself is faster where few coordinates
 take hundreds of steps with more coordinates than rows of data, where H is singular.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, cast
 
@@ -52,6 +53,35 @@ def minimise_by_proximal_points(model: PenalisedQuadratic, P: Array, R: Array, t
     if model.mean_curvature > 0.0:
         with suppress(LinAlgError), blas_threads_for(len(P)):
             _iterate(model, P, R, tol)
+
+
+def sweep_while_it_converges(
+    turn: Callable[[], float], tol: float, most_turns: int, *, ends_early: bool = True
+) -> bool:
+    """Take turns of sweeps before proximal points; return whether they reach the tolerance.
+
+    With ``ends_early`` they end where changes do not decrease so fast that the turns that are left
+    would suffice.
+
+    Parameters
+    ----------
+    turn : callable
+        Takes some sweeps, and returns the last change of a gradient.
+    tol : float
+    most_turns : int
+    ends_early : bool, default=True
+    """
+    last = np.inf
+    for n_turns in range(most_turns):
+        change = turn()
+        if change <= tol:
+            return True
+        at_the_end = change * (change / last) ** (most_turns - n_turns - 1)
+        converges = change < last and at_the_end <= tol
+        if ends_early and n_turns >= SETTINGS.first_turns and not converges:
+            return False
+        last = change
+    return False
 
 
 def _iterate(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:

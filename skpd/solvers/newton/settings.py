@@ -173,8 +173,10 @@ class QuadraticSettings:
     # few coefficients these turns are faster
     rounds: int = 4
     few_coefficients: int = 100
-    # The most coefficients in groups for which more than one turn is faster
+    # The most coefficients in groups for which these turns are faster than sweeps alone, and the
+    # sweeps of each turn of these, which go on as long as they converge
     small_groups: int = 400
+    sweeps_of_groups: int = 10
     # Factor of the diagonal of a system that makes it positive definite in spite of rounding
     diagonal_factor: float = 1.0 + 1e-14
 
@@ -235,10 +237,8 @@ class OutputQuadraticSettings:
     sweeps_by_products: int = 1
     # The most rows for a preconditioner whose cost is cubic in their number
     newton_rows: int = 600
-    # Sweeps over a Gram matrix before the systems of proximal points: their cost in such systems,
-    # and the turns after which it is asked whether they converge so fast
+    # Sweeps over a Gram matrix before the systems of proximal points: their cost in such systems
     systems_of_sweeps: float = 12.0
-    first_turns: int = 3
     halvings: int = 7
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
     sweeps_without_steps: int = 100
@@ -262,6 +262,9 @@ OUTPUT_QUADRATIC = OutputQuadraticSettings()
 class ProximalPointSettings:
     """Settings of proximal points of penalised quadratic problems."""
 
+    # The turns of sweeps after which it is asked whether they converge so fast that there is no
+    # need of proximal points
+    first_turns: int = 3
     # The first step over the inverse of the mean curvature, and its factor for the next proximal
     # point if this one took few Newton steps: long steps leave ill-conditioned systems
     first_step: float = 10.0
