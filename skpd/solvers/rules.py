@@ -217,7 +217,7 @@ def _outputs_in_parts(
     runs = SETTINGS.most_runs
     if has_row_systems(problem):
         is_smooth = problem.loss.smoothness < inf
-        runs = SETTINGS.most_row_runs if is_smooth else SETTINGS.trial_budget(1.0, warm)
+        runs = SETTINGS.row_runs_of_smooth if is_smooth else SETTINGS.row_runs_of_kinks
     newton, *others = [Attempt("multipliers", BY_PARTS, runs * cost), *last]
     if cost < inf:
         others.insert(1, Attempt("multipliers", UNLIMITED))

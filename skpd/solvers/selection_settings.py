@@ -39,9 +39,11 @@ class SelectionSettings:
     last_cost: float = 1e9
     # Several outputs: the largest cost of the method of multipliers, in runs of the interior-point
     # method with systems of the features. Its usual cost is that of one or two, unless it stalls.
-    # On wide data, with systems of the rows, that is so of smooth losses only, and for one run.
     most_runs: float = 2.0
-    most_row_runs: float = 1.0
+    # The same on wide data, where these systems are of the rows: for smooth losses, and for losses
+    # with kinks, of which only problems with few features left take a small share of a run
+    row_runs_of_smooth: float = 1.0
+    row_runs_of_kinks: float = 0.2
     # Quantiles that may not cross: the rows for each feature between which the interior-point
     # method comes first, as Newton steps on the few rows that cross are not exact. With more rows,
     # or fewer that hardly hold quantiles apart, the method of multipliers is faster.

@@ -224,7 +224,8 @@ def _cost_of_row_systems(problem: Problem) -> float:
     """
     n, K, design = problem.n_samples, problem.n_outputs, problem.design
     n_solutions = SOLUTIONS + K * problem.fit_intercept
-    products = SETTINGS.refinements * n_solutions * design.n_entries * K
+    n_entries = design.n_entries * (K if design.shares_data else 1)
+    products = SETTINGS.refinements * n_solutions * n_entries
     return n * n * (n / 3.0 + design.n_inputs) / (2.0 * SETTINGS.large_matrices * BLAS) + products
 
 

@@ -49,7 +49,7 @@ def proximal_multipliers(context: SolverContext, *, budget: float = np.inf) -> N
         An iteration is a Newton step.
     budget : float, default=inf
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
-        ends unfinished.
+        ends unfinished, or before a step that would exceed it, unless a round begins with it.
     """
     run = _begin(context)
     run.budget = budget
