@@ -245,7 +245,7 @@ class BlocksOnDemand:
 
     @cached_property
     def formed(self) -> RowBlocks:
-        """The matrices, with which sweeps go on from then on."""
+        """The matrices, for what follows the sweeps."""
         return self.form_matrices()
 
     def descend(

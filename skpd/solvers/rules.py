@@ -220,7 +220,7 @@ def _outputs_in_parts(
         runs = SETTINGS.row_runs_of_smooth if is_smooth else SETTINGS.row_runs_of_kinks
     newton, *others = [Attempt("multipliers", BY_PARTS, runs * cost), *last]
     if cost < inf:
-        others.insert(1, Attempt("multipliers", UNLIMITED))
+        others.insert(len(others) - 1, Attempt("multipliers", UNLIMITED))
     attempts = [newton, *others]
     if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
         attempts[:2] = others[0], newton

@@ -12,7 +12,7 @@ from skpd.designs import Design
 from skpd.designs.outputs import OutputsDesign
 from skpd.estimators.output_parameters import OUTPUT_LOSSES, OUTPUT_PENALTIES
 from skpd.losses import CrammerSinger, Softmax
-from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, Spectral
+from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, SparseGroup, Spectral
 from skpd.problems import Problem
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.regularisation import Regularisation
@@ -238,6 +238,15 @@ def test_systems_over_the_rows_of_wide_data(loss, penalty, rng, monkeypatch):
     fit_intercept = (list(LOSSES).index(loss) + list(PENALTIES).index(penalty)) % 2 == 0
     weights = rng.integers(0, 3, len(Y)).astype(float)
     problem = posed(X, Y, loss, penalty, fit_intercept, weights)
+    rows, features = over_rows_and_features(problem, monkeypatch)
+    assert_allclose(rows.certificate.primal, features.certificate.primal, rtol=1e-5)
+
+
+def test_systems_over_the_rows_with_coefficients_of_no_group(rng, monkeypatch):
+    """A group of weight 0, whose coefficients have an l1 norm alone."""
+    X, Y = data(rng, "absolute", n=14, d=30)
+    penalty = SparseGroup(K, l1_ratio=0.5, weights=np.arange(30) % 5 > 0).for_n_features(30 * K)
+    problem = posed(X, Y, "absolute", "l1").with_penalty(penalty, 0.01)
     rows, features = over_rows_and_features(problem, monkeypatch)
     assert_allclose(rows.certificate.primal, features.certificate.primal, rtol=1e-5)
 

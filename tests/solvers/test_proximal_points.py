@@ -107,6 +107,14 @@ def test_sweeps_go_on_while_they_converge(factor, ends_early, settled, n_turns):
     assert len(changes) == n_turns
 
 
+@pytest.mark.parametrize("ends_early", [True, False])
+def test_growing_changes_of_many_turns_do_not_overflow(ends_early):
+    changes = iter([1e-3, 1e-2, *np.full(399, 0.1)])
+    assert not sweep_while_it_converges(
+        lambda: float(next(changes)), 1e-9, 401, ends_early=ends_early
+    )
+
+
 @pytest.mark.parametrize("n_blocks", [1, 3])
 def test_the_minimiser_of_blocks_is_optimal(n_blocks):
     """Also where the outputs have matrices of their own, with intercepts in the last row."""

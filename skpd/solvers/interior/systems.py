@@ -276,7 +276,7 @@ class RowSystem(NewtonSystem):
         matrix = self._gram_of_rows(1.0 / self.d)
         if self.groups is not None:  # D^-1 = diag(1 / d) + sum_g s_g y_g y_g' with signs s_g
             starts, scales, v = self.groups
-            y = v / self.d
+            y = v / self.d[: starts[-1]]  # coefficients without a group follow the others
             left = np.maximum(1.0 - scales * np.add.reduceat(v * y, starts[:-1]), EPSILON)
             y *= np.repeat(np.sqrt(np.abs(scales) / left), np.diff(starts))
             self.group_inverse = starts, np.sign(scales), y
@@ -350,16 +350,18 @@ class RowSystem(NewtonSystem):
         solution = right / self.d
         if self.groups is not None:
             starts, signs, y = self.group_inverse
-            sums = signs * np.add.reduceat(y * right, starts[:-1])
-            solution += np.repeat(sums, np.diff(starts)) * y
+            end = starts[-1]
+            sums = signs * np.add.reduceat(y * right[:end], starts[:-1])
+            solution[:end] += np.repeat(sums, np.diff(starts)) * y
         return solution
 
     def _penalty(self, x: Array) -> Array:
         image = self.d * x
         if self.groups is not None:
             starts, scales, v = self.groups
-            sums = np.add.reduceat(v * x, starts[:-1])
-            image -= np.repeat(scales * sums, np.diff(starts)) * v
+            end = starts[-1]
+            sums = np.add.reduceat(v * x[:end], starts[:-1])
+            image[:end] -= np.repeat(scales * sums, np.diff(starts)) * v
         return image
 
     def _woodbury(self, right: Array) -> Array:

@@ -76,10 +76,10 @@ def sweep_while_it_converges(
         change = turn()
         if change <= tol:
             return True
-        at_the_end = change * (change / last) ** (most_turns - n_turns - 1)
-        converges = change < last and at_the_end <= tol
-        if ends_early and n_turns >= SETTINGS.first_turns and not converges:
-            return False
+        if ends_early and n_turns >= SETTINGS.first_turns:
+            n_left = most_turns - n_turns - 1
+            if not (change < last and change * (change / last) ** n_left <= tol):
+                return False
         last = change
     return False
 
