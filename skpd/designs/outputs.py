@@ -17,7 +17,10 @@ from .._floats import EPSILON
 from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
 from .design import Design
-from .gram import BLAS, newton_cost
+from .gram import BLAS, PRODUCTS, newton_cost
+
+LARGEST_MATRIX = 4000  # most coefficients of coupled outputs for which a matrix is formed, 128 MB
+PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 
 TINY = 1e-150  # added to norms as a bound on the effect of underflow of squares
 
@@ -240,15 +243,16 @@ def newton_cost_of_outputs(
     """The estimated cost of a Newton step for several outputs, in the units of `newton_cost`.
 
     The curvature has a Gram matrix of the features for each output, or a single one if they agree,
-    with a system for every group of the penalty, or, where the loss couples the outputs, one for
-    each pair of outputs.
+    with a system for every group of the penalty. Where the loss couples the outputs, it has one
+    for each pair of outputs, or is given by products with X.
     """
     K, share = design.n_outputs, n_rows / max(design.shape[0], 1)
     if agree:
-        m = n_columns / K
-        return (
-            newton_cost(design.parts[0], share * design.parts[0].shape[0], m) + 2.0 * m**3 / BLAS
-        )
+        m, part = n_columns / K, design.parts[0]
+        return newton_cost(part, share * part.shape[0], m) + 2.0 * m**3 / BLAS
+    if couples and n_columns > LARGEST_MATRIX:
+        of_model = PASSES * n_columns / (design.n_inputs * BLAS)
+        return (of_model + PRODUCTS * K) * share * design.n_entries
     grams = sum(newton_cost(part, share * part.shape[0], n_columns / K) for part in design.parts)
     if couples:
         return 0.5 * (K + 1) * grams + n_columns**3 / (3.0 * BLAS)

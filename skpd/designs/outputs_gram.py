@@ -12,15 +12,13 @@ from .. import kernels
 from .._typing import Array, Indices, Mask
 from .curvature_form import ROUNDING
 from .gram import MatrixCurvature, WeightedGram
-from .outputs import OutputsDesign, SharedDesign, positions_in
+from .outputs import LARGEST_MATRIX, PASSES, OutputsDesign, SharedDesign, positions_in
 from .outputs_curvature import BlocksOnDemand, OutputColumns, RowBlocks
 from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
-LARGEST_MATRIX = 4000  # most entries of a working set for which a matrix is formed, 128 MB
 LARGEST_FORMING = 1e10  # most multiplications to form such a matrix, about 1 s
-PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 # The features of a working set for each entry of a column of X from which sweeps use the columns:
 # a step then reads one of them twice, and otherwise a row of the Gram matrix once
 ENTRIES_OF_COLUMN = 2.0

@@ -218,6 +218,7 @@ def _outputs_in_parts(
     if has_row_systems(problem):
         is_smooth = problem.loss.smoothness < inf
         runs = SETTINGS.row_runs_of_smooth if is_smooth else SETTINGS.row_runs_of_kinks
+        runs = max(runs, SETTINGS.warm_trial_share) if warm else runs
     newton, *others = [Attempt("multipliers", BY_PARTS, runs * cost), *last]
     if cost < inf:
         others.insert(len(others) - 1, Attempt("multipliers", UNLIMITED))

@@ -226,8 +226,9 @@ def over_rows_and_features(problem, monkeypatch):
         assert expected_cost(problem) < np.inf
         assert type(programme_of(problem).system()) is kind
         assert type(programme_of(problem).system(precise=True)) is OutputsSystem
-        solutions.append(reached(problem, tol=1e-5))
-        assert solutions[-1].certificate.relative_gap <= 1e-5
+        solutions.append(reached(problem, tol=1e-6))
+        assert solutions[-1].certificate.relative_gap <= 1e-6
+        assert solutions[-1].n_iter <= 40
     return solutions
 
 
@@ -249,6 +250,37 @@ def test_systems_over_the_rows_with_coefficients_of_no_group(rng, monkeypatch):
     problem = posed(X, Y, "absolute", "l1").with_penalty(penalty, 0.01)
     rows, features = over_rows_and_features(problem, monkeypatch)
     assert_allclose(rows.certificate.primal, features.certificate.primal, rtol=1e-5)
+
+
+def test_a_system_over_the_rows_with_a_useless_factor_is_refused(rng):
+    """Here a factor of numbers that are not finite."""
+    X, Y = data(rng, "absolute", n=14, d=400)
+    problem = posed(X, Y, "absolute", "l21")
+    state = State(programme_of(problem))
+    assert isinstance(state.system, OutputsRowSystem)
+    state.evaluate()
+    with np.errstate(all="ignore"):
+        state.step(0.0)
+    right = rng.normal(size=len(state.programme.x))
+    assert_allclose(state.system.solve(right), state.system.solve(right))
+    state.system.factor[:] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match="cannot be solved"):
+        state.system.solve(right)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "squared"])
+def test_newton_steps_before_systems_over_the_rows(loss, rng):
+    """A share of a run that depends on the loss, all of it with a start, and again at the end."""
+    X, Y = data(rng, loss, n=40, d=500)
+    problem = posed(X, Y, loss, "l21")
+    cold, warm = select(problem), select(problem, True)
+    assert [each.key for each in cold] == [
+        "multipliers", "interior-point", "interior-point", "multipliers", "hybrid-gradient",
+    ]  # fmt: skip
+    assert cold[2].options == {"precise": True}
+    share = 1.0 if loss == "squared" else 0.2
+    assert cold[0].budget == share * expected_cost(problem)
+    assert warm[0].budget == expected_cost(problem) and cold[3].budget == np.inf
 
 
 @pytest.mark.parametrize("sparse", [True, False])

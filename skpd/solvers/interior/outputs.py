@@ -218,14 +218,14 @@ def has_row_systems(problem: Problem) -> bool:
 
 
 def _cost_of_row_systems(problem: Problem) -> float:
-    """The cost of an iteration with a matrix over the rows: its factor, and refinement.
+    """The cost of an iteration with a matrix over the rows: its factor, and refinements.
 
     Products with their own transpose and factors compute half a matrix, which is large.
     """
     n, K, design = problem.n_samples, problem.n_outputs, problem.design
     n_solutions = SOLUTIONS + K * problem.fit_intercept
     n_entries = design.n_entries * (K if design.shares_data else 1)
-    products = SETTINGS.refinements * n_solutions * n_entries
+    products = n_solutions * (SETTINGS.refinements * n_entries + 2.0 * n * n)
     return n * n * (n / 3.0 + design.n_inputs) / (2.0 * SETTINGS.large_matrices * BLAS) + products
 
 
@@ -245,6 +245,8 @@ def expected_cost_of_outputs(problem: Problem) -> float:
         numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
         of_penalty = (numbers * problem.n_coefficients + d**3 / 3.0) / BLAS
+    if over_rows and problem.fit_intercept:
+        entries = max(entries, float(d) * K)  # the products with the columns of intercepts
     if entries > SETTINGS.largest_system**2:
         return inf
     if over_rows:

@@ -80,9 +80,13 @@ class InteriorSettings:
     # do not change predictions, as with an intercept and one-hot features
     free_root_regularisation: float = 1e-6
     # Refinements of a solution of the rows' system at most, and the residual, relative to the
-    # right side, at which they stop
+    # right side, at which they stop; rounds of refinements while the residual is larger than the
+    # next share; and the share from which on a step would lead nowhere
     refinements: int = 8
     refined_residual: float = 1e-13
+    refinement_rounds: int = 4
+    usual_residual: float = 1e-6
+    largest_residual: float = 1e-2
     # The least second derivative of a smooth loss, which may vanish by rounding
     least_curvature: float = 1e-12
 

@@ -370,17 +370,32 @@ class RowSystem(NewtonSystem):
         return first - self._inverse_of_penalty(self._rmatvec(self._of_root_transposed(rows)))
 
     def _refined(self, right: Array) -> Array:
-        """The solution refined by conjugate gradients.
+        """The solution refined by conjugate gradients, which start again while it is inexact.
 
         Woodbury's identity suffers from cancellation where a feature is active.
+
+        Raises
+        ------
+        LinAlgError
+            If the residual remains large.
         """
 
         def product(x: Array) -> Array:
             return self._penalty(x) + self._rmatvec(self._curvature(self._matvec(x)))
 
-        target = SETTINGS.refined_residual * float(np.max(np.abs(right), initial=0.0))
-        iterate = conjugate_gradients(
-            product, self._woodbury, right, max_iter=SETTINGS.refinements, target=target,
-            inner=lambda x, y: float(x @ y),
-        )  # fmt: skip
-        return iterate.solution
+        size, solution, residual = _largest(right), np.zeros_like(right), right
+        for _ in range(SETTINGS.refinement_rounds):
+            iterate = conjugate_gradients(
+                product, self._woodbury, residual, max_iter=SETTINGS.refinements,
+                target=SETTINGS.refined_residual * size, inner=lambda x, y: float(x @ y),
+            )  # fmt: skip
+            solution, residual = solution + iterate.solution, iterate.residual
+            if _largest(residual) <= SETTINGS.usual_residual * size:
+                return solution
+        if not _largest(residual) <= SETTINGS.largest_residual * size:
+            raise LinAlgError("a Newton system over the rows cannot be solved")
+        return solution
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0))

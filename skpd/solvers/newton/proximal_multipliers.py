@@ -49,7 +49,7 @@ def proximal_multipliers(context: SolverContext, *, budget: float = np.inf) -> N
         An iteration is a Newton step.
     budget : float, default=inf
         A computing limit: the sum of `skpd.designs.newton_cost` of the steps at which the method
-        ends unfinished, or before a step that would exceed it, unless a round begins with it.
+        ends unfinished, or before a step that would exceed it, unless it is the first.
     """
     run = _begin(context)
     run.budget = budget
@@ -132,7 +132,7 @@ class _Rounds:
     ----------
     n_iter : int
     budget : float
-        The largest cost of the steps that are left.
+        The largest cost of the steps that are left. The first step of a run may exceed it.
     stalled : bool
         Whether the run has to end unfinished.
     """
@@ -153,7 +153,8 @@ class _Rounds:
         self.prediction = PathPrediction(problem, last)
         self.steps = NewtonSteps(problem, self.envelope, monitor)
         self.schedule = CertificateSchedule(context._replace(problem=problem), SCHEDULE)
-        self.n_iter, self.budget, self.stalled = monitor.n_iter, np.inf, False
+        self.n_iter = self.began_at = monitor.n_iter
+        self.budget, self.stalled = np.inf, False
         if last is not None:
             self.iterate.known_gradient = last.gradient
             self.steps.keeps_curvature = True  # similar to the last run
@@ -219,7 +220,7 @@ class _Rounds:
                 return
             chosen = self.choose(g)
             cost = iterate.rows.cost(len(chosen.columns))
-            is_too_costly = self.n_iter > first and cost > self.budget
+            is_too_costly = self.n_iter > self.began_at and cost > self.budget
             if is_too_costly or not iterate.rows.may_hold(len(chosen.columns)):
                 self.stalled = True
                 return
