@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .. import kernels
 from .._typing import Array, Indices
 from .threads import blas_threads_for_product
 
@@ -15,17 +16,21 @@ def dense_gram(X: np.ndarray, by_row: bool, h: Array, columns: Indices, ones: bo
     d = len(columns)
     out = np.zeros((d + ones, d + ones))
     all_of_them = d == X.shape[1] and X.dtype == np.float64
-    for sign, h_some, rows in _blocks_of_one_sign(h, d):
+    copies = not all_of_them or kernels.max_abs(h - h[:1]) > 0.0
+    for sign, h_some, rows in _blocks_of_one_sign(h, d if copies else 0):
         part = X[rows] if all_of_them else _block(X, by_row, rows, columns)
-        scale, column = h_some[0], np.ones(len(h_some))
-        if np.any(h_some != scale):
-            scale, column = 1.0, np.sqrt(h_some)
+        scale, column = sign * h_some[0], np.ones(len(h_some))
+        if np.any(h_some != h_some[0]):
+            scale, column = sign, np.sqrt(h_some)
             part = part * column[:, np.newaxis]
         with blas_threads_for_product(part.size * d):
-            out[:d, :d] += sign * scale * (part.T @ part)
+            product = part.T @ part
+        if scale != 1.0:
+            product *= scale
+        out[:d, :d] += product
         if ones:  # apart: with copies of rows with such a column, a matrix takes twice as long
-            out[d:, :d] += sign * scale * (column @ part)
-            out[d, d] += sign * scale * (column @ column)
+            out[d:, :d] += scale * (column @ part)
+            out[d, d] += scale * (column @ column)
     out[:d, d:] = out[d:, :d].T
     return out
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._typing import Array, Indices
+from ..._typing import Array, Indices, Table
 from ...designs import Design
 from .settings import SETTINGS
 from .systems import FeatureSystem, RowSystem, _cholesky, _solved
@@ -204,15 +204,8 @@ class OutputsRowSystem(RowSystem):
             matrix[np.ix_(rows, rows)] = design.transposed.gram(h[columns], every, False)
         return matrix
 
-    def _sums_of_groups(self, starts: Indices, y: Array) -> Array:
-        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        table = np.empty((len(self.h), len(starts) - 1))
-        for rows, columns, design in self.outputs:
-            inside = np.flatnonzero(columns < len(group))
-            places = columns[inside]
-            shares = sp.csr_array(
-                (y[places], (group[places], inside)), shape=(table.shape[1], len(columns))
-            )
-            sums = shares @ design.as_given.T
-            table[rows] = (sums.toarray() if sp.issparse(sums) else sums).T
-        return table
+    def _times_features(self, table: sp.csr_array) -> Table:
+        places = np.argsort(np.concatenate([rows for rows, _, _ in self.outputs]))
+        parts = [table[:, columns] @ design.as_given.T for _, columns, design in self.outputs]
+        whole: Table = sp.hstack(parts, "csr") if sp.issparse(parts[0]) else np.hstack(parts)
+        return whole[:, places]

@@ -12,15 +12,15 @@ group. The borders are eliminated last, so that C need not be positive definite.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from itertools import pairwise
 from typing import cast
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._floats import EPSILON
-from ..._typing import Array, Indices
+from ..._typing import Array, Indices, Table
 from ...designs import Design
 from ...designs.conjugate_gradients import conjugate_gradients
 from .settings import SETTINGS
@@ -280,10 +280,10 @@ class RowSystem(NewtonSystem):
             left = np.maximum(1.0 - scales * np.add.reduceat(v * y, starts[:-1]), EPSILON)
             y *= np.repeat(np.sqrt(np.abs(scales) / left), np.diff(starts))
             self.group_inverse = starts, np.sign(scales), y
-            sums = self._sums_of_groups(starts, y)
-            for sign in (-1.0, 1.0):  # a product with its own transpose takes half the time
-                part = sums[:, np.sign(scales) == sign]
-                matrix += sign * (part @ part.T)
+            # the sums over each group of the features times y, of shape (n_groups, n_rows)
+            of_groups = sp.csr_array((y, np.arange(len(y)), starts), (len(scales), self.n_core))
+            sums = self._times_features(of_groups)
+            matrix += Design(sums).gram(np.sign(scales), np.arange(len(self.h)), False)
         matrix = np.ascontiguousarray(self._of_root(self._of_root(matrix).T))
         matrix.ravel()[:: len(matrix) + 1] += 1.0
         self.factor = _cholesky(matrix.T)
@@ -322,14 +322,9 @@ class RowSystem(NewtonSystem):
         """The matrix X diag(of_features) X'."""
         return self.features.transposed.gram(of_features, np.arange(len(self.h)), False)
 
-    def _sums_of_groups(self, starts: Indices, y: Array) -> Array:
-        """The sums of the features of each group times y, of shape (n_rows, n_groups)."""
-        table = np.empty((len(starts) - 1, len(self.h)))
-        for g, (start, end) in enumerate(pairwise(starts)):
-            column = np.zeros(self.n_coefficients)
-            column[start:end] = y[start:end]
-            table[g] = self.features.matvec(column)
-        return table.T
+    def _times_features(self, table: sp.csr_array) -> Table:
+        """The product with X', for a table with a column for each unknown."""
+        return table[:, : self.n_coefficients] @ self.features.as_given.T
 
     @staticmethod
     def _for_each(solve: Callable[[Array], Array], table: Array) -> Array:
