@@ -29,7 +29,8 @@ def planes(rng, n, d, intercept):
 def test_the_value_is_that_of_the_shares(n, d, intercept, rng):
     """By weak duality no value is below that of shares, so that equal values are optimal."""
     cuts = planes(rng, n, d, intercept)
-    variables, shares = minimised_with_ridge(cuts, 1e-11)
+    for _ in range(2):  # the second proximal step starts at the minimum
+        variables, shares = minimised_with_ridge(cuts, 1e-11)
     value = np.max(cuts.losses + cuts.slopes @ variables)
     value += 0.5 * ALPHA * np.sum(variables[:d] ** 2)
     slope = shares @ cuts.slopes
@@ -45,6 +46,21 @@ def test_a_start_at_the_last_shares_has_the_same_minimum(rng):
     first = minimised_with_ridge(cuts, 1e-11)
     again = minimised_with_ridge(cuts, 1e-11)
     np.testing.assert_allclose(again[0], first[0], atol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_planes_that_depend_on_each_other(intercept, rng):
+    """Large slopes whose combination is small, and each plane twice."""
+    cuts = planes(rng, 80, 10, intercept)
+    cuts.slopes[:, :10] *= 30.0
+    cuts.slopes[40:], cuts.losses[40:] = cuts.slopes[:40], cuts.losses[:40]
+    cuts.gram = cuts.slopes[:, :10] @ cuts.slopes[:, :10].T
+    for _ in range(30):
+        variables, shares = minimised_with_ridge(cuts, 1e-11)
+    value = np.max(cuts.losses + cuts.slopes @ variables)
+    value += 0.5 * ALPHA * np.sum(variables[:10] ** 2)
+    bound = shares @ cuts.losses - np.sum((shares @ cuts.slopes[:, :10]) ** 2) / (2.0 * ALPHA)
+    assert value == pytest.approx(bound, abs=1e-7)
 
 
 def test_wide_data_take_few_planes():

@@ -13,6 +13,7 @@
 #include "bind/arrays.hpp"
 #include "maths/norms.hpp"
 #include "methods/penalised_quadratic.hpp"
+#include "methods/plane_shares.hpp"
 
 using namespace nanobind::literals;
 
@@ -112,6 +113,19 @@ auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, d
     return std::make_tuple(as_numpy(std::move(columns)), as_numpy(std::move(violations)), largest);
 }
 
+// slopes (n), or (0) without an intercept
+auto move_shares(InTable H, In e, In slopes, Out a, double accuracy, double least_share, int max_steps) {
+    const std::size_t n = a.shape(0), n_slopes = slopes.shape(0);
+    require(have_shape(n, n, H) && e.shape(0) == n && (n_slopes == n || n_slopes == 0), "H, e, slopes and a differ");
+    PlaneShares planes{n, H.data(), e.data(), n_slopes ? slopes.data() : nullptr, a.data(), accuracy, least_share};
+    bool settled = false;
+    {
+        nb::gil_scoped_release release;
+        settled = planes.minimise(max_steps);
+    }
+    return std::make_tuple(settled, planes.multipliers[1]);
+}
+
 }  // namespace
 
 void bind_quadratic(nb::module_& m) {
@@ -125,6 +139,8 @@ void bind_quadratic(nb::module_& m) {
     m.def("minimise_grouped", &minimise_groups, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
           "Alternates block coordinate descent and Newton steps.\n\n"
           "Returns the largest change of a gradient in the last sweep of the former.");
+    m.def("move_shares", &move_shares, "H"_a, "e"_a, "slopes"_a, "a"_a, "accuracy"_a, "least_share"_a, "max_steps"_a,
+          "Moves the shares a of planes to the minimum; returns whether they settled, and the multiplier of a.s = 0.");
     m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
           "expected"_a.none(),
           "Returns the coordinates that are active or violating, their violations, and the largest.");

@@ -15,10 +15,9 @@ section 16.5).
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dposv
 
-from ..._typing import Array, Indices
-from ...designs.threads import blas_threads_for
+from ... import kernels
+from ..._typing import Array
 from .cuts import Cuts
 from .settings import SETTINGS
 
@@ -26,8 +25,8 @@ from .settings import SETTINGS
 def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     """The minimiser of the planes and half the squared norm, and the shares of the planes.
 
-    Parameters and results are those of `skpd.solvers.structured.master.minimised`. The active set
-    is that of ``cuts.shares``, which are updated.
+    Parameters and results are those of `skpd.solvers.structured.master.minimised`. The shares are
+    a proximal step from ``cuts.shares``, which are updated and whose active set is the first.
 
     Raises
     ------
@@ -43,58 +42,14 @@ def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     largest, sizes = float(np.max(H.diagonal())) or 1.0, np.max(np.abs(constraints), axis=1)
     of_squares = constraints / np.where(sizes > 0.0, sizes, 1.0)[:, np.newaxis]
     H += largest * (of_squares.T @ of_squares)
-    H.ravel()[:: len(H) + 1] += SETTINGS.diagonal_rounding * largest
-    with blas_threads_for(len(a)):
-        multipliers = _move_shares(H, e, constraints, a, accuracy)
+    # A proximal term, as planes may depend on each other: it vanishes where shares do not change.
+    proximal = SETTINGS.diagonal_rounding * largest
+    H.ravel()[:: len(H) + 1] += proximal
+    settled, offset = kernels.move_shares(
+        np.ascontiguousarray(H), e + proximal * a, np.ravel(constraints[1:]), a,
+        accuracy, SETTINGS.least_share, SETTINGS.active_set_steps,
+    )  # fmt: skip
+    if not settled:
+        raise LinAlgError("The active set does not settle.")
     coef = -(a @ cuts.slopes[:, :d]) / ridge
-    return np.append(coef, -multipliers[1:]), a.copy()
-
-
-def _move_shares(H: Array, e: Array, constraints: Array, a: Array, accuracy: float) -> Array:
-    """Update the shares to those of the minimum; the multipliers of the constraints."""
-    active = np.flatnonzero(a)
-    for _ in range(SETTINGS.active_set_steps):
-        best, multipliers = _minimiser(H, e, constraints, active)
-        best[np.abs(best) <= SETTINGS.least_share] = 0.0
-        step = best - a[active]
-        falling = np.flatnonzero(best < 0.0)
-        lengths = a[active[falling]] / -step[falling]
-        length = float(np.min(lengths, initial=1.0))
-        a[active] += length * step
-        if length < 1.0 and len(active) > 1:  # a plane leaves
-            leaving = falling[np.argmin(lengths)]
-            a[active[leaving]] = 0.0
-            active = np.delete(active, leaving)
-            continue
-        excess = e - H[:, active] @ a[active] - multipliers @ constraints
-        excess[active] = 0.0
-        if np.max(excess) <= accuracy:  # as shares sum to 1, the value is as near to the minimum
-            return multipliers
-        active = np.append(active, np.argmax(excess))
-    raise LinAlgError("The active set does not settle.")
-
-
-def _minimiser(H: Array, e: Array, constraints: Array, active: Indices) -> tuple[Array, Array]:
-    """The shares of the active planes that minimise, of any sign, and the multipliers.
-
-    The multipliers are those of the sum, which is t, and of a.s, which is -b.
-    """
-    rows = constraints[:, active]
-    # without intercepts among them, the active planes leave b open
-    used = np.flatnonzero(np.max(np.abs(rows), axis=1) > SETTINGS.least_share)
-    rows, multipliers = rows[used], np.zeros(len(rows))
-    matrix = H.take(active, axis=0).take(active, axis=1)
-    # one call of LAPACK: in tens of thousands of small systems, checks take as long as these
-    _, solved, failed = dposv(matrix.T, np.column_stack([e[active], rows.T]), lower=1)
-    if failed:
-        raise LinAlgError("The matrix of the active planes is not positive definite.")
-    unconstrained, by_row = solved[:, 0], solved[:, 1:]
-    goal = np.eye(len(used), 1)[:, 0]  # 1 and 0
-    of_rows, shares = np.zeros(len(used)), unconstrained
-    for _ in range(2):  # again, as differences of large numbers have lost digits
-        change = np.linalg.solve(rows @ by_row, rows @ shares - goal)
-        of_rows, shares = of_rows + change, shares - by_row @ change
-    if not np.isfinite(shares).all():
-        raise LinAlgError("The system of the active planes is singular.")
-    multipliers[used] = of_rows
-    return shares, multipliers
+    return np.append(coef, np.full(len(constraints) - 1, -offset)), a.copy()
