@@ -29,8 +29,7 @@ def planes(rng, n, d, intercept):
 def test_the_value_is_that_of_the_shares(n, d, intercept, rng):
     """By weak duality no value is below that of shares, so that equal values are optimal."""
     cuts = planes(rng, n, d, intercept)
-    for _ in range(2):  # the second proximal step starts at the minimum
-        variables, shares = minimised_with_ridge(cuts, 1e-11)
+    variables, shares = minimised_with_ridge(cuts, 1e-11)
     value = np.max(cuts.losses + cuts.slopes @ variables)
     value += 0.5 * ALPHA * np.sum(variables[:d] ** 2)
     slope = shares @ cuts.slopes
@@ -55,12 +54,19 @@ def test_planes_that_depend_on_each_other(intercept, rng):
     cuts.slopes[:, :10] *= 30.0
     cuts.slopes[40:], cuts.losses[40:] = cuts.slopes[:40], cuts.losses[:40]
     cuts.gram = cuts.slopes[:, :10] @ cuts.slopes[:, :10].T
-    for _ in range(30):
-        variables, shares = minimised_with_ridge(cuts, 1e-11)
+    variables, shares = minimised_with_ridge(cuts, 1e-11)
     value = np.max(cuts.losses + cuts.slopes @ variables)
     value += 0.5 * ALPHA * np.sum(variables[:10] ** 2)
     bound = shares @ cuts.losses - np.sum((shares @ cuts.slopes[:, :10]) ** 2) / (2.0 * ALPHA)
     assert value == pytest.approx(bound, abs=1e-7)
+
+
+@pytest.mark.parametrize("scale, alpha", [(1.0, 1e-5), (100.0, 1e-3), (1e4, 1e-3)])
+def test_features_of_any_scale_take_few_planes(scale, alpha):
+    rng = np.random.default_rng(2)
+    X = scale * rng.normal(size=(47, 681))
+    model = MetricSVC(alpha=alpha).fit(X, X[:, 0] + scale * rng.normal(size=47) > 0.0)
+    assert model.converged_ and model.n_iter_ <= 100
 
 
 def test_wide_data_take_few_planes():

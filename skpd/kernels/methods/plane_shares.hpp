@@ -10,6 +10,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "maths/norms.hpp"
@@ -25,6 +27,9 @@ struct PlaneShares {
     const double *H, *e, *slopes;  // slopes may be null
     double *a;
     double accuracy, least_share;  // of excesses of planes above the maximum, and of shares other than 0
+    static constexpr int most_refinements = 5;
+    static constexpr double largest_miss = 1e-8;  // of the sum of the shares, with planes that cannot satisfy s.a = 0
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
     std::array<double, 2> multipliers{};
     SupportSystem system{};
     std::vector<double> best{};  // the shares of the active planes that minimise, of any sign
@@ -53,16 +58,32 @@ struct PlaneShares {
                 continue;
             }
             const auto [most, k] = largest_excess(active);
+            if (!std::isfinite(most)) return false;
             if (most <= accuracy) return true;  // as shares sum to 1, the value is as near to the minimum
             active.push_back(k);
         }
         return false;
     }
 
-    // Computes the shares of the active planes that minimise, of any sign, and the multipliers, with a refinement.
+    // Computes the shares of the active planes that minimise, of any sign, and the multipliers. An updated factor may
+    // have lost digits, so that a new one is computed where the planes are not equally high.
     bool solve(const std::vector<std::size_t>& active) {
+        double error = refined(active);
+        if (!(error <= accuracy)) {
+            system = {};
+            system.name(nullptr, 0, n);
+            error = refined(active);
+        }
+        for (double& share : best)
+            if (std::fabs(share) <= least_share) share = 0.0;
+        return std::isfinite(error);
+    }
+
+    // The same with one factor. Returns the largest difference of heights, and inf without a solution. Planes that depend
+    // on each other have huge shares, towards which a step is short: differences are relative to the largest share.
+    double refined(const std::vector<std::size_t>& active) {
         const std::size_t m = active.size();
-        if (!system.take({H, n, nullptr, nullptr}, SeparableCoordinates({}, 0), active)) return false;
+        if (!system.take({H, n, nullptr, nullptr}, SeparableCoordinates({}, 0), active)) return infinite;
         Rows rows{std::vector<double>(m, 1.0), std::vector<double>(m, 0.0)};
         for (std::size_t i = 0; slopes && i < m; ++i) rows[1][i] = slopes[active[i]];
         // without slopes among them, the active planes leave b open
@@ -75,22 +96,23 @@ struct PlaneShares {
         }
         multipliers = {};
         best.assign(m, 0.0);
-        for (int repetition = 0; repetition < 2; ++repetition) {
-            std::vector<double> residual(m);
+        std::vector<double> residual(m);
+        double error = infinite, size = 1.0;
+        for (int refinement = 0; refinement <= most_refinements; ++refinement) {
             for (std::size_t i = 0; i < m; ++i) {
                 residual[i] = e[active[i]] - multipliers[0] - multipliers[1] * rows[1][i];
                 const double* row = H + active[i] * n;
                 for (std::size_t j = 0; j < m; ++j) residual[i] -= row[active[j]] * best[j];
             }
+            error = max_abs(residual.data(), m) / size;
+            if (!std::isfinite(error) || (refinement > 0 && error <= accuracy)) break;
             system.solve(active, residual);
             dense_axpy(1.0, residual.data(), best.data(), m);
             keep_constraints(rows, solved, matrix, n_rows);
+            size = std::max(1.0, max_abs(best.data(), m));
         }
-        for (double& share : best) {
-            if (!std::isfinite(share)) return false;
-            if (std::fabs(share) <= least_share) share = 0.0;
-        }
-        return true;
+        const double of_sum = dense_dot(rows[0].data(), best.data(), m) - 1.0;
+        return std::fabs(of_sum) <= largest_miss * size ? error : infinite;
     }
 
     // Changes the multipliers and the active shares so that these satisfy the constraints.
@@ -113,8 +135,11 @@ struct PlaneShares {
         for (std::size_t k = 0; k < n; ++k) excess[k] -= multipliers[0] + (slopes ? multipliers[1] * slopes[k] : 0.0);
         for (const std::size_t j : active) dense_axpy(-a[j], H + j * n, excess.data(), n);
         for (const std::size_t j : active) excess[j] = 0.0;
-        const auto most = std::max_element(excess.begin(), excess.end());
-        return {*most, static_cast<std::size_t>(most - excess.begin())};
+        double most = 0.0;
+        std::size_t highest = 0;
+        for (std::size_t k = 0; k < n; ++k)
+            if (!(excess[k] <= most)) most = excess[k], highest = k;
+        return {most, highest};
     }
 };
 

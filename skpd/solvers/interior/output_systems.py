@@ -205,7 +205,8 @@ class OutputsRowSystem(RowSystem):
         return matrix
 
     def _times_features(self, table: sp.csr_array) -> Table:
-        places = np.argsort(np.concatenate([rows for rows, _, _ in self.outputs]))
-        parts = [table[:, columns] @ design.as_given.T for _, columns, design in self.outputs]
+        outputs = [output for output in self.outputs if len(output.rows)]
+        places = np.argsort(np.concatenate([output.rows for output in outputs]))
+        parts = [table[:, columns] @ design.as_given.T for _, columns, design in outputs]
         whole: Table = sp.hstack(parts, "csr") if sp.issparse(parts[0]) else np.hstack(parts)
         return whole[:, places]

@@ -384,7 +384,8 @@ class RowSystem(NewtonSystem):
                 product, self._woodbury, residual, max_iter=SETTINGS.refinements,
                 target=SETTINGS.refined_residual * size, inner=lambda x, y: float(x @ y),
             )  # fmt: skip
-            solution, residual = solution + iterate.solution, iterate.residual
+            solution = solution + iterate.solution
+            residual = right - product(solution)  # that of the iteration accumulates errors
             if _largest(residual) <= SETTINGS.usual_residual * size:
                 return solution
         if not _largest(residual) <= SETTINGS.largest_residual * size:

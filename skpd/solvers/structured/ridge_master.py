@@ -25,8 +25,8 @@ from .settings import SETTINGS
 def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     """The minimiser of the planes and half the squared norm, and the shares of the planes.
 
-    Parameters and results are those of `skpd.solvers.structured.master.minimised`. The shares are
-    a proximal step from ``cuts.shares``, which are updated and whose active set is the first.
+    Parameters and results are those of `skpd.solvers.structured.master.minimised`. The active set
+    is that of ``cuts.shares``, which are updated.
 
     Raises
     ------
@@ -42,11 +42,9 @@ def minimised_with_ridge(cuts: Cuts, accuracy: float) -> tuple[Array, Array]:
     largest, sizes = float(np.max(H.diagonal())) or 1.0, np.max(np.abs(constraints), axis=1)
     of_squares = constraints / np.where(sizes > 0.0, sizes, 1.0)[:, np.newaxis]
     H += largest * (of_squares.T @ of_squares)
-    # A proximal term, as planes may depend on each other: it vanishes where shares do not change.
-    proximal = SETTINGS.diagonal_rounding * largest
-    H.ravel()[:: len(H) + 1] += proximal
+    H.ravel()[:: len(H) + 1] += SETTINGS.diagonal_rounding * largest
     settled, offset = kernels.move_shares(
-        np.ascontiguousarray(H), e + proximal * a, np.ravel(constraints[1:]), a,
+        np.ascontiguousarray(H), e, np.ravel(constraints[1:]), a,
         accuracy, SETTINGS.least_share, SETTINGS.active_set_steps,
     )  # fmt: skip
     if not settled:
