@@ -27,6 +27,11 @@ class RoundsSettings:
     # is similar to that without the term. It is divided by the number of classes, as each has a
     # share of the rows.
     proximal_weight: float = 1e-2
+    # The least square of the constant column, summed over the rows, in units of the mean square of
+    # a singular value of X: with less, a round moves the intercept of separable data by a small
+    # share of what is left, as the objective hardly depends on it; with much more, sweeps over the
+    # rows converge slowly.
+    least_square: float = 9.0
     # A bound on the entries of the constant column and their inverses, against under- and overflow
     largest_constant: float = 1e100
     # The gap at which the first round ends, in units of the loss of the best constant; and those
@@ -51,6 +56,9 @@ def constant_column(problem: Problem, ridge: float) -> float:
     curvature = problem.objective_unit / problem.prediction_scale / problem.prediction_scale
     curvature /= problem.n_outputs
     constant = np.sqrt(ridge / SETTINGS.proximal_weight) / np.sqrt(curvature)
+    square_of_rows = float(np.sum(problem.squares[: problem.n_coefficients]))
+    smaller_side = min(problem.n_samples, problem.n_coefficients)
+    constant = max(constant, np.sqrt(SETTINGS.least_square * square_of_rows / smaller_side))
     return float(np.clip(constant, 1.0 / SETTINGS.largest_constant, SETTINGS.largest_constant))
 
 

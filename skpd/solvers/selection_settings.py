@@ -9,6 +9,8 @@ class SelectionSettings:
 
     # Rows for each variable above which a Newton step costs less than passes of dual descent
     many_rows: int = 2000
+    # The same for the squared hinge loss, whose few Newton steps are exact on such data
+    rows_of_squared_hinge: int = 4
     # The cost of a Newton step on all rows and features up to which data count as small, 0.5 ms
     small_step: float = 4e5
     # The cost of a run of Newton steps above which gradient methods are tried first, 10 s

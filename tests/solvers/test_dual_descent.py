@@ -215,3 +215,13 @@ def test_columns_are_refused_by_the_kernel(rng):
     ones = np.ones(4)
     with pytest.raises(ValueError, match="stored by rows"):
         matrix.dual_descent(Hinge().evaluator, ones, ones, ones, 1.0, 0.0, 0.0, 0.0, 1)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("alpha", [1e-2, 1e-4, 1e-6])
+def test_separable_data_take_few_rounds(loss, alpha, rng):
+    """The loss is nearly 0, so that the objective hardly depends on the intercept."""
+    X = rng.normal(size=(300, 400))
+    y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=300) > 0.5, 1, -1)
+    model = PdproxSVC(alpha, loss=loss, penalty="l2").fit(X, y)
+    assert model.converged_ and model.solver_ == "dual-descent" and model.n_iter_ <= 250

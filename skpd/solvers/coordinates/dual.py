@@ -28,11 +28,15 @@ def has_square(penalty: Penalty) -> bool:
 def takes_few_passes(problem: Problem) -> bool:
     """Whether few passes are likely for a problem with `has_square`.
 
-    With an l1 norm, their number grows with the ratio of the mean square of a row to n times the
+    Their number grows with the rows of each feature, for the squared hinge loss faster than for
+    others. With an l1 norm, it grows with the ratio of the mean square of a row to n times the
     weight of the squared l2 norm, and with a free intercept there are several rounds.
     """
-    many_rows = SELECTION.many_rows * problem.n_variables
-    if not problem.loss.linear_tails or problem.n_samples >= many_rows:
+    loss, most_rows = problem.loss, SELECTION.many_rows
+    if not loss.linear_tails:
+        is_squared_hinge = loss.of_labels and loss.quadratic_conjugate
+        most_rows = SELECTION.rows_of_squared_hinge if is_squared_hinge else 0
+    if problem.n_samples >= most_rows * problem.n_variables:
         return False
     if problem.penalty.is_quadratic:
         return True
