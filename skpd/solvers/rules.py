@@ -211,8 +211,8 @@ def _outputs_in_parts(
 ) -> list[Attempt]:
     """Sums over coefficients or groups: Newton steps, and dual descent for classes before them.
 
-    With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual
-    descent several rounds, and it leaves ill-conditioned problems to the next method.
+    With features far from 0 and no intercept, Newton steps are expensive. Dual descent leaves
+    ill-conditioned problems to the next method.
     """
     runs = SETTINGS.most_runs
     if has_row_systems(problem):
@@ -225,8 +225,7 @@ def _outputs_in_parts(
     attempts = [newton, *others]
     if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
         attempts[:2] = others[0], newton
-    is_slow = problem.fit_intercept and problem.n_coefficients <= NEWTON.largest_working_set
-    if ENGINES["dual-descent of classes"].supports(problem) and not is_slow:
+    if ENGINES["dual-descent of classes"].supports(problem):
         options = {}
         if ENGINES["interior-point in the row space"].supports(problem):
             attempts.insert(0, Attempt("interior-point in the row space", BY_CONES))

@@ -9,7 +9,6 @@ from ...problems import Problem
 from ..proximal_rounds import solve_in_rounds
 from ..solver_context import SolverContext
 from .dual import DualDescent, has_square
-from .settings import DUAL
 
 
 def has_class_descent(problem: Problem) -> bool:
@@ -42,7 +41,7 @@ def class_descent(context: SolverContext, *, most_passes: float = np.inf) -> Non
         The passes over all rows after which the method ends unfinished.
     """
     method = _ClassDescent(context, context.problem.design.parts[0].by_rows)
-    method.leave_to_newton_after(DUAL.most_class_passes)
+    method.leave_to_newton()
     method.limit_passes(most_passes)
     solve_in_rounds(method, context)
 

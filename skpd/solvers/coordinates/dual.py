@@ -69,7 +69,7 @@ def dual_descent(context: SolverContext, *, budget: float = np.inf) -> None:
         `skpd.designs.newton_cost`).
     """
     method = DualDescent(context, context.problem.design.by_rows)
-    method.leave_to_newton_after(DUAL.most_passes)
+    method.leave_to_newton()
     method.limit_passes(budget / (DUAL.step_cost * method.pass_work))
     solve_in_rounds(method, context)
 
@@ -97,10 +97,10 @@ class DualDescent(MethodInRounds):
             context.first.intercept / constant if constant > 0.0 else 0.0, context.seed(),
         )  # fmt: skip
 
-    def leave_to_newton_after(self, most: float) -> None:
+    def leave_to_newton(self) -> None:
         """Limit the passes if Newton steps are possible."""
         if self.problem.n_coefficients <= NEWTON.largest_working_set:
-            self.limit_passes(most)
+            self.limit_passes(DUAL.most_passes)
 
     def limit_passes(self, most: float) -> None:
         self.most_visits = min(self.most_visits, self.n_rows * most)

@@ -9,10 +9,8 @@ class DualSettings:
 
     # Passes over X before a certificate, which costs about as much as a few passes
     passes: int = 50
-    # Passes over X after which Newton steps are expected to be faster, if they are possible: for
-    # a loss of one output, and of classes, whose Newton steps are for all of them together
+    # Passes over X after which Newton steps are expected to be faster, if they are possible
     most_passes: int = 500
-    most_class_passes: int = 2000
     # The cost of an entry of X in a pass, in multiplications of dense vectors
     step_cost: float = 4.0
 
