@@ -10,7 +10,7 @@ NAMES = {
     "certify": "certificates of other packages' models against an independent solver",
     "chains": "labels of sequences: certified, and beside CRFsuite and Clarabel",
     "constant_models": "each model whose coefficients are all 0 says so once, and no other",
-    "cliffs": "fits that suddenly take long, of 41 models along their alphas",
+    "cliffs": "fits that suddenly take long, of 42 models along their alphas",
     "coefficients": "no optimal coefficient outside of what a certificate says of it",
     "corners": "fits that were slow, each beside what it is measured by",
     "completion": "matrix completion: certified, beside Clarabel and soft-impute, and large",

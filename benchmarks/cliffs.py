@@ -1,4 +1,4 @@
-"""Fits that suddenly take long: 41 models on data of several kinds, along alphas.
+"""Fits that suddenly take long: 42 models on data of several kinds, along alphas.
 
 Each row is a model on one kind of data, with alphas from a half of the largest of interest to a
 five-thousandth of it. A fit falls off if it is unfinished, takes more than a limit, or more than a
@@ -34,6 +34,7 @@ MODELS = {
     "binary": {
         "svc-l1": skpd.PdproxSVC(),
         "svc-l2": skpd.PdproxSVC(penalty="l2"),
+        "svc-squared-l2": skpd.PdproxSVC(loss="squared_hinge", penalty="l2"),
         "svc-linf": skpd.PdproxSVC(penalty="linf"),
         "svc-elastic-net": skpd.ElasticNetPDClassifier(),
         "svc-fused": skpd.PdproxSVC(penalty="fused_lasso"),
