@@ -211,8 +211,8 @@ def _outputs_in_parts(
 ) -> list[Attempt]:
     """Sums over coefficients or groups: Newton steps, and dual descent for classes before them.
 
-    With features far from 0 and no intercept, Newton steps are expensive. Dual descent leaves
-    ill-conditioned problems to the next method.
+    With features far from 0 and no intercept, Newton steps are expensive. Intercepts cost dual
+    descent several rounds, and it leaves ill-conditioned problems to the next method.
     """
     runs = SETTINGS.most_runs
     if has_row_systems(problem):
@@ -225,12 +225,14 @@ def _outputs_in_parts(
     attempts = [newton, *others]
     if cost <= SETTINGS.long_run and not warm and _is_far_without_intercept(problem):
         attempts[:2] = others[0], newton
-    if ENGINES["dual-descent of classes"].supports(problem):
+    n_entries = problem.design.n_entries * problem.n_outputs
+    is_small = problem.fit_intercept and n_entries <= SETTINGS.small_classes
+    if ENGINES["dual-descent of classes"].supports(problem) and not is_small:
         options = {}
         if ENGINES["interior-point in the row space"].supports(problem):
             attempts.insert(0, Attempt("interior-point in the row space", BY_CONES))
-            of_pass = problem.design.n_entries * problem.n_outputs
-            options["most_passes"] = SETTINGS.passes_per_system * problem.n_samples**3 / of_pass
+            of_system = problem.n_samples**3 / n_entries
+            options["most_passes"] = SETTINGS.passes_per_system * of_system
         attempts.insert(
             0, Attempt("dual-descent of classes", "its own dual steps", options=options)
         )

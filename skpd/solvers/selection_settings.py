@@ -35,6 +35,9 @@ class SelectionSettings:
     # The passes of dual descent for classes before the interior-point method in the row space, for
     # each time that a pass fits into the cube of its system: about the time of that method
     passes_per_system: float = 1.0
+    # The entries of X for all classes up to which Newton steps come first with intercepts, as they
+    # take milliseconds
+    small_classes: int = 20_000
     # Problems that the interior-point method leaves unsolved are mostly limited by rounding
     # errors. The last method may take this many times its cost, plus a second for small problems.
     last_share: float = 4.0

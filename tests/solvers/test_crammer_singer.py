@@ -136,7 +136,7 @@ def test_more_features_than_rows(rng):
     assert_allclose(model.coef_, -model.dual_coef_.T @ X / len(X) / model.alpha, atol=1e-5)
 
 
-def test_intercepts_of_few_features_and_other_penalties_are_left_to_others(rng):
+def test_intercepts_of_small_tables_and_other_penalties_are_left_to_others(rng):
     X, y = classes(rng)
     assert fitted(X, y, 0.1, fit_intercept=True, tol=1e-6).solver_ != DESCENT
     assert fitted(X, y, 0.1, penalty="l1", tol=1e-6).solver_ != DESCENT
@@ -157,3 +157,14 @@ def test_the_random_state_decides(rng):
     X, y = classes(rng)
     first, again = (fitted(X, y, 0.01, tol=1e-4) for _ in range(2))
     np.testing.assert_array_equal(first.coef_, again.coef_)
+
+
+@pytest.mark.parametrize("alpha", [1e-1, 1e-3])
+def test_intercepts_of_larger_tables_take_few_passes(alpha, rng):
+    X = rng.normal(size=(300, 150))
+    y = np.argmax(X[:, :3] + rng.normal(size=(300, 3)), axis=1)
+    model = fitted(X, y, alpha, fit_intercept=True, tol=1e-4)
+    assert model.solver_ == DESCENT and model.converged_ and model.n_iter_ <= 500
+    exact = MultinomialPD(alpha, loss="crammer_singer", tol=1e-6, random_state=1).fit(X, y)
+    assert model.certificate_.dual <= exact.certificate_.primal
+    assert exact.certificate_.dual <= model.certificate_.primal
