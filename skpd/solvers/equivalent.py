@@ -91,11 +91,28 @@ def centred_problem(problem: Problem) -> tuple[Problem, Array] | None:
     else:
         shift = problem.rows.shift_of_features(problem.penalty)
         if shift is not None:
-            base = replace(problem, rows=problem.rows.shifted(shift), lift=IN_COEFFICIENTS)
-            base = base.in_workspace(workspace is not None and workspace.of_path)
+            base = _shifted(problem, shift)
         if workspace is not None:
             workspace.centred = base, shift
     return None if base is None else (base.with_penalty(problem.penalty, problem.alpha), shift)
+
+
+def _shifted(problem: Problem, shift: Array) -> Problem:
+    workspace = problem.workspace
+    other = replace(problem, rows=problem.rows.shifted(shift), lift=IN_COEFFICIENTS)
+    return other.in_workspace(workspace is not None and workspace.of_path)
+
+
+def centred_beyond(context: SolverContext, far: float, most_entries: float) -> SolverContext:
+    """The run with features centred whose mean is above ``far`` standard deviations.
+
+    X is copied, unless it has more than ``most_entries``.
+    """
+    problem = context.problem
+    if not problem.rows.absorbs_shifts or problem.design.n_entries > most_entries:
+        return context
+    shift = problem.design.shift_of_columns(problem.weights, far)
+    return context if shift is None else centred(context, _shifted(problem, shift), shift)
 
 
 def centred(context: SolverContext, other: Problem, shift: Array) -> SolverContext:

@@ -160,8 +160,9 @@ def test_the_random_state_decides(rng):
 
 
 @pytest.mark.parametrize("alpha", [1e-1, 1e-3])
-def test_intercepts_of_larger_tables_take_few_passes(alpha, rng):
-    X = rng.normal(size=(300, 150))
+@pytest.mark.parametrize("mean", [0.0, 3.0])
+def test_intercepts_of_larger_tables_take_few_passes(alpha, mean, rng):
+    X = rng.normal(size=(300, 150)) + mean
     y = np.argmax(X[:, :3] + rng.normal(size=(300, 3)), axis=1)
     model = fitted(X, y, alpha, fit_intercept=True, tol=1e-4)
     assert model.solver_ == DESCENT and model.converged_ and model.n_iter_ <= 500

@@ -219,9 +219,10 @@ def test_columns_are_refused_by_the_kernel(rng):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("alpha", [1e-2, 1e-4, 1e-6])
-def test_separable_data_take_few_rounds(loss, alpha, rng):
+@pytest.mark.parametrize("mean", [0.0, 3.0])
+def test_separable_data_take_few_rounds(loss, alpha, mean, rng):
     """The loss is nearly 0, so that the objective hardly depends on the intercept."""
     X = rng.normal(size=(300, 400))
     y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=300) > 0.5, 1, -1)
-    model = PdproxSVC(alpha, loss=loss, penalty="l2").fit(X, y)
+    model = PdproxSVC(alpha, loss=loss, penalty="l2").fit(X + mean, y)
     assert model.converged_ and model.solver_ == "dual-descent" and model.n_iter_ <= 250

@@ -6,9 +6,11 @@ import numpy as np
 
 from ...penalties import Structure
 from ...problems import Problem
+from ..equivalent import centred_beyond
 from ..proximal_rounds import solve_in_rounds
 from ..solver_context import SolverContext
 from .dual import DualDescent, has_square
+from .settings import DUAL
 
 
 def has_class_descent(problem: Problem) -> bool:
@@ -40,6 +42,7 @@ def class_descent(context: SolverContext, *, most_passes: float = np.inf) -> Non
     most_passes : float, default=inf
         The passes over all rows after which the method ends unfinished.
     """
+    context = centred_beyond(context, DUAL.far, DUAL.largest_copy)
     method = _ClassDescent(context, context.problem.design.parts[0].by_rows)
     method.leave_to_newton()
     method.limit_passes(most_passes)

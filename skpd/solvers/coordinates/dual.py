@@ -9,6 +9,7 @@ from ...designs import Design
 from ...penalties import Penalty, Structure
 from ...problems import Point, Problem
 from ..certificate_schedule import PAUSE_ENTRIES
+from ..equivalent import centred_beyond
 from ..newton.settings import SETTINGS as NEWTON
 from ..proximal_rounds import MethodInRounds, constant_column, solve_in_rounds
 from ..selection_settings import SETTINGS as SELECTION
@@ -58,7 +59,7 @@ def dual_descent(context: SolverContext, *, budget: float = np.inf) -> None:
 
     The method ends unfinished if hundreds of passes have not been sufficient, as for a small
     alpha, and Newton steps are possible. A free intercept is treated by proximal rounds
-    (`skpd.solvers.proximal_rounds`).
+    (`skpd.solvers.proximal_rounds`), and features that are not near 0 are centred beside one.
 
     Parameters
     ----------
@@ -68,6 +69,7 @@ def dual_descent(context: SolverContext, *, budget: float = np.inf) -> None:
         A computing limit: the number of multiplications at which the method ends unfinished (see
         `skpd.designs.newton_cost`).
     """
+    context = centred_beyond(context, DUAL.far, DUAL.largest_copy)
     method = DualDescent(context, context.problem.design.by_rows)
     method.leave_to_newton()
     method.limit_passes(budget / (DUAL.step_cost * method.pass_work))
