@@ -8,7 +8,7 @@ from scipy.special import entr, log_softmax, softmax
 from sklearn.datasets import load_wine
 
 from skpd import MultinomialPD, kernels
-from skpd.designs import Design, outputs_gram
+from skpd.designs import Design, newton_cost_of_outputs, outputs_gram
 from skpd.designs import outputs_moment_preconditioner as outputs_moments
 from skpd.designs.outputs import SharedDesign
 from skpd.designs.outputs_curvature import BlocksOnDemand
@@ -143,3 +143,10 @@ def test_matrices_and_products_find_the_same_model(penalty, monkeypatch):
     by_products = model.fit(X, y).certificate_
     assert model.converged_ and model.solver_ == "multipliers"
     assert_allclose(by_products.primal, by_matrix.primal, rtol=1e-8)
+
+
+def test_a_step_on_many_entries_costs_products_with_x(rng):
+    """A matrix over 4,001 entries would take 4,001^3 / 3 multiplications for its factor."""
+    design = SharedDesign(Design(rng.normal(size=(60, 900))), 10)
+    few, many = (newton_cost_of_outputs(design, 600, m, couples=True) for m in (4000, 4001))
+    assert many < 60 * 900 * 10 * 1000 < few

@@ -132,12 +132,12 @@ def test_linear_kernel_is_the_linear_model(moons):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 def test_raw_features_with_a_linear_kernel(loss):
-    """Almost all of K x cancels, and a gap of 2e-8 is certified still."""
+    """Almost all of K x cancels, and a gap of 1e-8 is certified still."""
     X, y = load_breast_cancer(return_X_y=True)
-    options = {"alpha": 1e-2, "loss": loss, "tol": 2e-8}
+    options = {"alpha": 1e-2, "loss": loss, "tol": 1.2e-8}
     ours = KernelPdproxSVC(kernel="linear", **options).fit(X, y)
     linear = PdproxSVC(penalty="l2", **options).fit(X, y)
-    assert ours.converged_ and linear.converged_ and ours.duality_gap_ <= 2e-8
+    assert ours.converged_ and linear.converged_ and ours.duality_gap_ <= 1e-8
     assert ours.certificate_.dual <= linear.certificate_.primal
     assert_allclose(ours.certificate_.primal, linear.certificate_.primal, rtol=1e-6)
     # P is strongly convex: P(w) - P(w*) is at least alpha ||w - w*||^2 / 2

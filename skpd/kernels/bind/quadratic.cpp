@@ -116,7 +116,8 @@ auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, d
 // slopes (n), or (0) without an intercept
 auto move_shares(InTable H, In e, In slopes, Out a, double accuracy, double least_share, int max_steps) {
     const std::size_t n = a.shape(0), n_slopes = slopes.shape(0);
-    require(n > 0 && have_shape(n, n, H) && e.shape(0) == n && (n_slopes == n || n_slopes == 0), "H, e, slopes and a differ");
+    require(n > 0 && have_shape(n, n, H) && e.shape(0) == n && (n_slopes == n || n_slopes == 0),
+            "H, e, slopes and a differ in length");
     PlaneShares planes{n, H.data(), e.data(), n_slopes ? slopes.data() : nullptr, a.data(), accuracy, least_share};
     bool settled = false;
     {

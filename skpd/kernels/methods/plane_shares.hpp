@@ -2,8 +2,8 @@
 //
 //   minimise over a (n) >= 0    a'H a / 2 - e.a    with sum_k a_k = 1 and, if there are slopes s (n), s.a = 0
 //
-// H (n, n) is positive definite. The multipliers t and b of the constraints satisfy (H a)_k - e_k + t + b s_k >= 0, with
-// equality where a_k > 0.
+// H (n, n) is positive definite. The multipliers t and b of the constraints satisfy (H a)_k - e_k + t + b s_k >= 0,
+// with equality where a_k > 0.
 #pragma once
 
 #include <algorithm>
@@ -79,8 +79,8 @@ struct PlaneShares {
         return std::isfinite(error);
     }
 
-    // The same with one factor. Returns the largest difference of heights, and inf without a solution. Planes that depend
-    // on each other have huge shares, towards which a step is short: differences are relative to the largest share.
+    // The same with one factor. Returns the largest difference of heights, and inf without a solution. Planes that
+    // depend on each other have huge shares, towards which a step is short: differences are relative to the largest.
     double refined(const std::vector<std::size_t>& active) {
         const std::size_t m = active.size();
         if (!system.take({H, n, nullptr, nullptr}, SeparableCoordinates({}, 0), active)) return infinite;

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from ... import kernels
 from ..._floats import EPSILON
 from ..._typing import Array, Indices, Table
 from ...designs import Design
@@ -378,7 +379,7 @@ class RowSystem(NewtonSystem):
         def product(x: Array) -> Array:
             return self._penalty(x) + self._rmatvec(self._curvature(self._matvec(x)))
 
-        size, solution, residual = _largest(right), np.zeros_like(right), right
+        size, solution, residual = kernels.max_abs(right), np.zeros_like(right), right
         for _ in range(SETTINGS.refinement_rounds):
             iterate = conjugate_gradients(
                 product, self._woodbury, residual, max_iter=SETTINGS.refinements,
@@ -386,12 +387,8 @@ class RowSystem(NewtonSystem):
             )  # fmt: skip
             solution = solution + iterate.solution
             residual = right - product(solution)  # that of the iteration accumulates errors
-            if _largest(residual) <= SETTINGS.usual_residual * size:
+            if kernels.max_abs(residual) <= SETTINGS.usual_residual * size:
                 return solution
-        if not _largest(residual) <= SETTINGS.largest_residual * size:
+        if not kernels.max_abs(residual) <= SETTINGS.largest_residual * size:
             raise LinAlgError("a Newton system over the rows cannot be solved")
         return solution
-
-
-def _largest(values: Array) -> float:
-    return float(np.max(np.abs(values), initial=0.0))
