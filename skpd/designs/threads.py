@@ -1,13 +1,16 @@
 """Contexts that limit BLAS to one thread for products too small for several threads."""
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from threading import Lock
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from threading import Lock, get_ident
 
 from .._compat import _get_threadpool_controller
 
 LARGEST_ALONE = 100  # largest system for which BLAS itself uses one thread
 TAKEN_ALONE = 1 << 13  # most multiplications of a product for which BLAS itself uses one thread
 WORTH_THREADS = 1 << 28  # multiplications, about 10 ms, above which several threads are faster
+SMALL_TABLE = 20_000  # entries of X up to which fits hardly use BLAS
 
 
 class _OneThread:
@@ -18,21 +21,39 @@ class _OneThread:
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
-        self._limit = ExitStack()
+        self._lock, self._limit = Lock(), ExitStack()
+        self._depths: Counter[int] = Counter()  # how often each thread has entered
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._inside == 0:
-                limit = _get_threadpool_controller().limit(limits=1, user_api="blas")
-                self._limit.enter_context(limit)
-            self._inside += 1
+            if not self._depths:
+                self._set()
+            self._depths[get_ident()] += 1
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
+            self._depths[get_ident()] -= 1
+            self._depths += Counter()  # without the threads that have left
+            if not self._depths:
                 self._limit.close()
+
+    def _set(self) -> None:
+        limit = _get_threadpool_controller().limit(limits=1, user_api="blas")
+        self._limit.enter_context(limit)
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """A context of the former limit, unless another thread needs the cores."""
+        with self._lock:
+            alone = list(self._depths) == [get_ident()]
+            if alone:
+                self._limit.close()
+        try:
+            yield
+        finally:
+            if alone:
+                with self._lock:
+                    self._set()
 
 
 _ONE_THREAD = _OneThread()
@@ -58,6 +79,16 @@ def blas_threads_for_product(multiplications: int) -> AbstractContextManager:
     BLAS starts threads for products that are much too small for them, which slows down fits of
     small data, above all on busy cores.
     """
-    if multiplications <= TAKEN_ALONE or multiplications >= WORTH_THREADS:
+    if multiplications <= TAKEN_ALONE:
         return nullcontext()
-    return one_blas_thread()
+    return one_blas_thread() if multiplications < WORTH_THREADS else _ONE_THREAD.lifted()
+
+
+def blas_threads_for_fit(n_entries: int) -> AbstractContextManager:
+    """A context for a fit to a table with this many entries, zeros among them.
+
+    BLAS starts threads for products of a matrix and a vector, and for sums over long vectors. They
+    save hardly any time, but wait busily for the next product, so that most fits of 50,000 rows
+    took twice the processor time.
+    """
+    return one_blas_thread() if n_entries > SMALL_TABLE else nullcontext()

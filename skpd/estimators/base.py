@@ -2,8 +2,11 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
-from typing import ClassVar, Self, TypeVar
+from functools import wraps
+from math import prod
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,6 +24,7 @@ from .._typing import (
 )
 from .._warn import warn
 from ..designs import Design, RowBlocks
+from ..designs.threads import blas_threads_for_fit
 from ..formulation.formulate import FormulatedProblems, Specification, formulate
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
@@ -40,8 +44,17 @@ Method = TypeVar("Method", bound=Callable)
 
 
 def fit_method(method: Method) -> Method:
-    """Decorate a method that fits: it then validates parameters and informs callbacks."""
-    return _fit_context(prefer_skip_nested_validation=True)(with_callbacks(method))
+    """Decorate a method that fits.
+
+    It then validates parameters, informs callbacks, and leaves BLAS the threads that it is worth.
+    """
+
+    @wraps(method)
+    def fit(self: Any, *values: Any, **named: Any) -> Any:
+        with self._blas_threads(values[0] if values else named.get("X")):
+            return method(self, *values, **named)
+
+    return _fit_context(prefer_skip_nested_validation=True)(with_callbacks(cast(Method, fit)))
 
 
 class PrimalDualEstimator(SolvedModel):
@@ -195,6 +208,11 @@ class PrimalDualEstimator(SolvedModel):
         fitted._names_of_fit = self._feature_names
         fitted.groups = getattr(self, "groups_", self.groups)
         return fitted
+
+    def _blas_threads(self, X: object) -> AbstractContextManager:
+        """A context for fits to X, with the threads of BLAS that they are worth."""
+        shape = getattr(X, "shape", ())
+        return blas_threads_for_fit(prod(shape) if shape else 0)
 
     # Validation
 

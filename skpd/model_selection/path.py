@@ -136,7 +136,16 @@ def regularization_path(
     steps, estimator = (clone(part, safe=False) for part in split_pipeline(estimator))
     if steps is not None:
         X = steps.fit_transform(X, y)
-    fit = problems_of_path(estimator, X, y, **metadata)
+    with estimator._blas_threads(X):
+        fit = problems_of_path(estimator, X, y, **metadata)
+        return _fitted(estimator, fit, alphas, eps, certified, steps)
+
+
+def _fitted(
+    estimator: PrimalDualEstimator, fit: FormulatedProblems, alphas: int | ArrayLike,
+    eps: float | None, certified: float | None, steps: Pipeline | None,
+) -> RegularizationPath:  # fmt: skip
+    """The path of problems, with its options as in `regularization_path`."""
     problems = fit.problems
     values = alpha_values(problems, alphas, eps, certified is None and estimator._fits_alpha_0)
     if certified is not None:

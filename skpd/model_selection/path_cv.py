@@ -259,7 +259,6 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             best.steps[:-1] = steps.steps  # a pipeline with a memory has fitted clones
         # this raises an error if the model has no such parameter
         any_alpha = clone(model).set_params(**{model._path_parameter: 1.0})
-        folds = self._scored_folds(samples, split, any_alpha, X, scorer)
         task: FitTask = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
 
         def fit_on_all_data(context: CallbackContext) -> None:
@@ -268,7 +267,9 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
                 model.fit(X, y, **samples.of_model)
             self.best_estimator_ = best
 
-        paths = self._select(folds, task, fit_on_all_data)
+        with model._blas_threads(X):
+            folds = self._scored_folds(samples, split, any_alpha, X, scorer)
+            paths = self._select(folds, task, fit_on_all_data)
         # the gaps of a certified path are compared with ``certified``
         gaps = paths.gaps if self.certified is None else []
         gaps += [certificate.relative_gap for certificate in model.certificate_.each]

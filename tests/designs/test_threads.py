@@ -7,10 +7,18 @@ import numpy as np
 import pytest
 from sklearn.utils.parallel import _get_threadpool_controller
 
-from skpd import GroupLassoSVC, MultiTaskPD, PdproxSVC
+from skpd import (
+    GroupLassoSVC,
+    LassoPDCertified,
+    MultiTaskPD,
+    PathCV,
+    PdproxSVC,
+    regularization_path,
+)
 from skpd.designs import dense_gram
 from skpd.designs.threads import (
     LARGEST_ALONE,
+    SMALL_TABLE,
     TAKEN_ALONE,
     WORTH_THREADS,
     blas_threads_for,
@@ -91,6 +99,50 @@ def test_fits_in_several_threads_leave_blas_as_it_was(two_threads, rng):
         with ThreadPoolExecutor(4) as pool:
             assert all(pool.map(fit, range(4)))
         assert blas_threads() == two_threads
+
+
+def test_large_products_in_a_fit_have_threads(two_threads):
+    """Unless the other thread of a machine is at work on another fit."""
+    begin, end = Barrier(2), Barrier(2)
+
+    def other_fit():
+        with one_blas_thread():
+            begin.wait()
+            end.wait()
+
+    with one_blas_thread(), one_blas_thread():
+        with blas_threads_for_product(WORTH_THREADS):
+            assert blas_threads() == two_threads
+        assert set(blas_threads()) == {1}
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(other_fit)
+            begin.wait()
+            with blas_threads_for_product(WORTH_THREADS):
+                assert set(blas_threads()) == {1}
+            end.wait()
+    assert blas_threads() == two_threads
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize("n_rows", [SMALL_TABLE // 20, SMALL_TABLE // 20 + 1])
+def test_fits_of_all_but_small_tables_have_one_thread(two_threads, rng, n_rows, by_name):
+    X, seen = rng.normal(size=(n_rows, 20)), []
+
+    class Observed(LassoPDCertified):
+        def _get_loss(self):
+            seen.append(blas_threads())
+            return super()._get_loss()
+
+    data = {"X": X, "y": X[:, 0]}
+    expected = [1] * len(two_threads) if X.size > SMALL_TABLE else two_threads
+    if by_name:
+        Observed(alpha=0.1).fit(**data)
+    else:
+        Observed(alpha=0.1).fit(*data.values())
+    regularization_path(Observed(), *data.values(), alphas=[0.1, 0.05])
+    PathCV(Observed(), alphas=[0.1, 1e-9], cv=2).fit(*data.values())
+    assert len(seen) >= 3 and all(each == expected for each in seen)
+    assert blas_threads() == two_threads
 
 
 def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
