@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpstrf
 from .._floats import EPSILON
 from .._typing import Array, Indices
 from .design import Design
+from .threads import blas_threads_for_product
 
 # The number of columns of K multiplied at a time: few, so that sums have small rounding errors,
 # and enough for a product to run at the speed of the memory.
@@ -122,7 +123,8 @@ class KernelMatrix:
         By default low is 0, and products with blocks of columns are added. A sum of m products in
         any order has an error of at most m eps sum_j |K_ij x_j| (Higham, 2002, section 3.1), and
         |K_ij| is at most sqrt(K_ii K_jj). With ``precise`` the product is computed in twice the
-        working precision. The last products are kept: predictions and norms need the same ones.
+        working precision. The last products are kept: predictions and norms need the same ones,
+        or multiples of them.
         """
         for of_x, is_precise, product in self._products:
             if is_precise == precise and np.array_equal(of_x, x):
@@ -130,6 +132,9 @@ class KernelMatrix:
         if precise:
             product = self._design.matvec_compensated(np.ascontiguousarray(x), 0.0)
         else:
+            multiple = self._multiple_of_kept(x)
+            if multiple is not None:
+                return multiple
             product = self._plain_product(x)
         for part in product:  # which several callers have
             part.flags.writeable = False
@@ -138,13 +143,42 @@ class KernelMatrix:
 
     def _plain_product(self, x: Array) -> tuple[Array, Array, Array]:
         y = np.zeros(len(x))
-        for start in range(0, len(x), BLOCK):
-            part = slice(start, start + BLOCK)
-            if x[part].any():  # dual points are sparse
-                y += self.matrix[part].T @ x[part]
+        for start, block in zip(range(0, len(x), BLOCK), self._blocks, strict=True):
+            part = np.ascontiguousarray(x[start : start + BLOCK])
+            if part.any():  # dual points are sparse
+                y += block.rmatvec(part)
         n_roundings = min(BLOCK, len(x)) + len(x) // BLOCK + 4
         size = n_roundings * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
         return y, np.zeros(len(x)), size * self.sizes
+
+    @cached_property
+    def _blocks(self) -> list[Design]:
+        """Blocks of rows, whose products leave out rows where a vector is 0."""
+        return [
+            Design(self.matrix[start : start + BLOCK]) for start in range(0, self.n_samples, BLOCK)
+        ]
+
+    def _multiple_of_kept(self, x: Array) -> tuple[Array, Array, Array] | None:
+        """The product for a multiple x = t z of a vector z whose product is kept, up to rounding.
+
+        Where every x_j differs from t z_j by at most 2 eps |x_j|, that of t K z from K x is at
+        most 2 eps sum_j |K_ij x_j|.
+        """
+        for z, is_precise, (y, low, error) in self._products:
+            place = int(np.argmax(np.abs(z)))
+            if is_precise or not x[place] * z[place]:
+                continue
+            factor = x[place] / z[place]
+            # the difference as computed has an error of half a unit in the last place of x_j
+            if np.all(np.abs(x - factor * z) <= EPSILON * np.abs(x)):
+                product = factor * y
+                rest = 2.0 * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
+                return (
+                    product,
+                    low,
+                    abs(factor) * error + EPSILON * np.abs(product) + rest * self.sizes,
+                )
+        return None
 
     def predictions_of(
         self, x: Array, y: Array, low: Array, error: Array
@@ -200,10 +234,11 @@ class KernelMatrix:
 
     def _whole(self) -> KernelFactor | None:
         """The ordinary Cholesky factor of K, None if the factorisation fails."""
-        upper, failed = dpotrf(self.matrix.copy().T, lower=0, overwrite_a=1)
+        n = self.n_samples
+        with blas_threads_for_product(n**3):
+            upper, failed = dpotrf(self.matrix.copy().T, lower=0, overwrite_a=1)
         if failed:
             return None
-        n = self.n_samples
         return KernelFactor(_padded(upper.T), np.arange(n), np.zeros(n), True)
 
 
@@ -240,11 +275,12 @@ class _PartialFactor:
 
         Returns False where that is expected to take too many pivots, unless ``to_the_end``.
         """
-        while float(np.sum(self.residual)) > trace and not self.is_complete:
-            if not to_the_end and self._takes_long(trace):
-                return False
-            self._add_block()
-            self.traces.append((self.rank, float(np.sum(self.residual))))
+        with blas_threads_for_product(self.kernel.matrix.size * PIVOTS):
+            while float(np.sum(self.residual)) > trace and not self.is_complete:
+                if not to_the_end and self._takes_long(trace):
+                    return False
+                self._add_block()
+                self.traces.append((self.rank, float(np.sum(self.residual))))
         return True
 
     @property

@@ -44,6 +44,30 @@ def test_squared_norm_and_its_error(rng, precise):
         assert np.median(widths) < (1e-12 if matrix[0, 0] < 1e6 else 1e-6 if precise else 1e4)
 
 
+@pytest.mark.parametrize("changes", [0, 1, 8])
+def test_products_of_multiples_and_their_errors(rng, changes, monkeypatch):
+    """Beside rational numbers; what differs by more than rounding is multiplied anew."""
+    matrix = smooth_kernel(rng, 20)
+    plain, x = KernelMatrix._plain_product, rng.normal(size=20)
+    multiplied = []
+    monkeypatch.setattr(
+        KernelMatrix, "_plain_product", lambda *args: multiplied.append(1) or plain(*args)
+    )
+    for factor in (-1.0 / 3.0, 3e-7, 1e5):
+        kernel, other = KernelMatrix(matrix), factor * x
+        for _ in range(changes):
+            other[3] = np.nextafter(other[3], np.inf)
+        multiplied.clear()
+        kernel.product(x)
+        product, low, error = kernel.product(other)
+        assert len(multiplied) == (2 if changes == 8 else 1)
+        for row, value, rest, bound in zip(matrix.tolist(), product, low, error, strict=True):
+            terms = zip(row, other.tolist(), strict=True)
+            exact = sum(Fraction(k) * Fraction(a) for k, a in terms)
+            assert abs(Fraction(value) + Fraction(rest) - exact) <= Fraction(bound)
+            assert bound < 1e-13 * np.abs(other).sum()
+
+
 @pytest.mark.parametrize("metric", ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_values_of_many_rows(rng, metric, container):
