@@ -113,6 +113,8 @@ def solve_in_rounds(method: MethodInRounds, context: SolverContext) -> None:
         moved = abs(method.compiled.recentre()) * problem.prediction_scale if free else 0.0
         if moved + gap <= goal or context.is_over(n_iter):
             monitor.check(n_iter, point)
+            if context.is_over(n_iter):  # a refresh costs a product with the data
+                return
             method.compiled.refresh()
             share *= FINER
         inner = min(SETTINGS.gap_of_move * moved, SETTINGS.gap_factor * inner)
