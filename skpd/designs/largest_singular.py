@@ -10,7 +10,6 @@ from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Table
 from .packed_triangle import PackedTriangle
-from .threads import blas_threads_for
 
 STEPS = 150  # most Lanczos steps, which together cost less than a factorisation
 RESIDUAL = 1e-7  # relative residual of an eigenvalue, whose error is about its square
@@ -164,5 +163,4 @@ class _Gram:
         """Whether square I - G G' has a Cholesky factorisation."""
         triangle = self._triangle()
         triangle.subtract_from(square)
-        with blas_threads_for(triangle.size):
-            return triangle.factorise()
+        return triangle.factorise()

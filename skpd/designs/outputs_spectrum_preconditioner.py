@@ -8,7 +8,6 @@ import numpy as np
 from .._typing import Array
 from .curvature_form import ROUNDING
 from .design import Design
-from .threads import one_blas_thread
 
 LARGEST_SPECTRUM = 600  # most eigenvalues, about 0.1 s
 LARGEST_TABLE = 16e6  # most numbers in a copy of X and in the eigenvectors, 128 MB each
@@ -44,17 +43,16 @@ class OutputsSpectrum:
         if not (cls.is_affordable(design, m) and total > 0.0):
             return None
         weights = np.ascontiguousarray(weights / total)
-        with one_blas_thread():
-            if m <= n:
-                return cls(*np.linalg.eigh(design.gram(weights, features, ones)))
-            A = design.table(features)
-            if ones:
-                A = np.column_stack([A, np.ones(n)])
-            A = np.sqrt(weights)[:, np.newaxis] * A
-            values, left = np.linalg.eigh(A @ A.T)
-            kept = values > n * ROUNDING * values[-1]
-            values = values[kept]
-            return cls(values, A.T @ (left[:, kept] / np.sqrt(values)))
+        if m <= n:
+            return cls(*np.linalg.eigh(design.gram(weights, features, ones)))
+        A = design.table(features)
+        if ones:
+            A = np.column_stack([A, np.ones(n)])
+        A = np.sqrt(weights)[:, np.newaxis] * A
+        values, left = np.linalg.eigh(A @ A.T)
+        kept = values > n * ROUNDING * values[-1]
+        values = values[kept]
+        return cls(values, A.T @ (left[:, kept] / np.sqrt(values)))
 
     def inverse(self, C: Array, ridge: float) -> Callable[[Array], Array]:
         """The function that multiplies a table of coefficients by (G (x) C + ridge I)^-1."""

@@ -10,7 +10,6 @@ from .._typing import Array
 from .conjugate_gradients import Product, conjugate_gradients
 from .curvature_form import ROUNDING, CurvatureForm
 from .design import Design
-from .threads import blas_threads_for
 
 # The share of the cost of a Gram matrix for the steps of a system without a factor of an earlier
 # one, which are lost where a matrix is formed after them
@@ -49,8 +48,7 @@ class SystemFactors:
 
     def solve(self, matrix: Array, right: Array) -> Array:
         """The solution with a positive definite matrix, whose factor is kept."""
-        with blas_threads_for(len(matrix)):
-            self._factor = cho_factor(matrix, lower=True, check_finite=False)
+        self._factor = cho_factor(matrix, lower=True, check_finite=False)
         solution: Array = cho_solve(self._factor, right, check_finite=False)
         return solution
 

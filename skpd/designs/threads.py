@@ -1,20 +1,30 @@
-"""Contexts that limit BLAS to one thread for products too small for several threads."""
+"""The threads of BLAS: one in all of a fit, but for products that are worth more.
+
+BLAS starts threads for products of a small matrix with a vector, and for sums over long vectors.
+They save hardly any time, but wait busily for the next product, so that most fits of 50,000 rows
+took twice the processor time; in thousands of small factorisations they wait for each other.
+To set the limit takes 0.1 ms, a tenth of the fit of a small table, which hardly uses BLAS.
+"""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import wraps
+from math import prod
 from threading import Lock, get_ident
+from typing import Any, TypeVar, cast
 
 from .._compat import _get_threadpool_controller
 
-LARGEST_ALONE = 100  # largest system for which BLAS itself uses one thread
-TAKEN_ALONE = 1 << 13  # most multiplications of a product for which BLAS itself uses one thread
 WORTH_THREADS = 1 << 28  # multiplications, about 10 ms, above which several threads are faster
-SMALL_TABLE = 20_000  # entries of X up to which fits hardly use BLAS
+# Entries of a small table, and its rows or columns: BLAS uses one thread for systems of up to 100
+SMALL_TABLE, NARROW = 20_000, 50
+
+Function = TypeVar("Function", bound=Callable)
 
 
-class _OneThread:
-    """A context that limits BLAS to one thread, and that several threads may enter.
+class OneBlasThread:
+    """A context that limits BLAS to one thread, which several threads may enter repeatedly.
 
     The limit is global to the process. The first thread that enters sets it, and the last one that
     leaves restores the former limit; otherwise a thread could restore the limit of another.
@@ -56,39 +66,23 @@ class _OneThread:
                     self._set()
 
 
-_ONE_THREAD = _OneThread()
-
-
-def one_blas_thread() -> AbstractContextManager:
-    """A context in which BLAS has one thread, which several threads may enter repeatedly."""
-    return _ONE_THREAD
-
-
-def blas_threads_for(size: int) -> AbstractContextManager:
-    """A context for a sequence of factorisations of matrices of this size.
-
-    In thousands of small factorisations the threads of BLAS mostly wait for each other, so that
-    one thread is faster.
-    """
-    return nullcontext() if size <= LARGEST_ALONE else one_blas_thread()
+one_blas_thread = OneBlasThread()
 
 
 def blas_threads_for_product(multiplications: int) -> AbstractContextManager:
-    """A context for a product of matrices with this many multiplications.
-
-    BLAS starts threads for products that are much too small for them, which slows down fits of
-    small data, above all on busy cores.
-    """
-    if multiplications <= TAKEN_ALONE:
-        return nullcontext()
-    return one_blas_thread() if multiplications < WORTH_THREADS else _ONE_THREAD.lifted()
+    """A context for a product of matrices with this many multiplications."""
+    return one_blas_thread.lifted() if multiplications >= WORTH_THREADS else nullcontext()
 
 
-def blas_threads_for_fit(n_entries: int) -> AbstractContextManager:
-    """A context for a fit to a table with this many entries, zeros among them.
+def limits_blas(function: Function) -> Function:
+    """Decorate a function whose second argument is X: BLAS has one thread unless X is small."""
 
-    BLAS starts threads for products of a matrix and a vector, and for sums over long vectors. They
-    save hardly any time, but wait busily for the next product, so that most fits of 50,000 rows
-    took twice the processor time.
-    """
-    return one_blas_thread() if n_entries > SMALL_TABLE else nullcontext()
+    @wraps(function)
+    def limited(*values: Any, **named: Any) -> Any:
+        X = values[1] if len(values) > 1 else named.get("X")
+        shape = getattr(X, "shape", ())
+        is_small = shape and prod(shape) <= SMALL_TABLE and min(shape) <= NARROW
+        with nullcontext() if is_small else one_blas_thread:
+            return function(*values, **named)
+
+    return cast(Function, limited)

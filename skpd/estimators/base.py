@@ -2,11 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from copy import copy
-from functools import wraps
-from math import prod
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,7 +21,7 @@ from .._typing import (
 )
 from .._warn import warn
 from ..designs import Design, RowBlocks
-from ..designs.threads import blas_threads_for_fit
+from ..designs.threads import limits_blas
 from ..formulation.formulate import FormulatedProblems, Specification, formulate
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
@@ -44,17 +41,8 @@ Method = TypeVar("Method", bound=Callable)
 
 
 def fit_method(method: Method) -> Method:
-    """Decorate a method that fits.
-
-    It then validates parameters, informs callbacks, and leaves BLAS the threads that it is worth.
-    """
-
-    @wraps(method)
-    def fit(self: Any, *values: Any, **named: Any) -> Any:
-        with self._blas_threads(values[0] if values else named.get("X")):
-            return method(self, *values, **named)
-
-    return _fit_context(prefer_skip_nested_validation=True)(with_callbacks(cast(Method, fit)))
+    """Decorate a method that fits: it validates parameters, informs callbacks, and limits BLAS."""
+    return _fit_context(prefer_skip_nested_validation=True)(with_callbacks(limits_blas(method)))
 
 
 class PrimalDualEstimator(SolvedModel):
@@ -208,11 +196,6 @@ class PrimalDualEstimator(SolvedModel):
         fitted._names_of_fit = self._feature_names
         fitted.groups = getattr(self, "groups_", self.groups)
         return fitted
-
-    def _blas_threads(self, X: object) -> AbstractContextManager:
-        """A context for fits to X, with the threads of BLAS that they are worth."""
-        shape = getattr(X, "shape", ())
-        return blas_threads_for_fit(prod(shape) if shape else 0)
 
     # Validation
 

@@ -9,7 +9,6 @@ from typing import TypeVar
 import numpy as np
 
 from .._typing import Array, SolverOptions
-from ..designs.threads import one_blas_thread
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, solve
 from .formulate import FormulatedProblems
@@ -31,8 +30,7 @@ def map_in_threads(
     if n_threads == 1:
         return [function(k, seed) for k, seed in enumerate(seeds)], False
     interrupted = False
-    # this thread limits BLAS for all, as it is the one that restores it
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(function, k, seed) for k, seed in enumerate(seeds)]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from .._typing import Array, ArrayLike, MatrixLike
 from .._warn import warn
 from ..certificates import Certificates
+from ..designs.threads import limits_blas
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.unknown_parameters import require_call
 from ..formulation.alphas import alpha_values
@@ -37,6 +38,7 @@ class PathInterrupt(KeyboardInterrupt):
     path: RegularizationPath
 
 
+@limits_blas
 def regularization_path(
     estimator: PrimalDualEstimator | Pipeline,
     X: MatrixLike,
@@ -136,16 +138,7 @@ def regularization_path(
     steps, estimator = (clone(part, safe=False) for part in split_pipeline(estimator))
     if steps is not None:
         X = steps.fit_transform(X, y)
-    with estimator._blas_threads(X):
-        fit = problems_of_path(estimator, X, y, **metadata)
-        return _fitted(estimator, fit, alphas, eps, certified, steps)
-
-
-def _fitted(
-    estimator: PrimalDualEstimator, fit: FormulatedProblems, alphas: int | ArrayLike,
-    eps: float | None, certified: float | None, steps: Pipeline | None,
-) -> RegularizationPath:  # fmt: skip
-    """The path of problems, with its options as in `regularization_path`."""
+    fit = problems_of_path(estimator, X, y, **metadata)
     problems = fit.problems
     values = alpha_values(problems, alphas, eps, certified is None and estimator._fits_alpha_0)
     if certified is not None:

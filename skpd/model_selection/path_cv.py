@@ -26,6 +26,7 @@ from .._compat import (
 )
 from .._typing import Array, ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
+from ..designs.threads import limits_blas
 from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
@@ -205,6 +206,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
 
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
+    @limits_blas
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: ArrayLike
     ) -> Self:
@@ -259,6 +261,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             best.steps[:-1] = steps.steps  # a pipeline with a memory has fitted clones
         # this raises an error if the model has no such parameter
         any_alpha = clone(model).set_params(**{model._path_parameter: 1.0})
+        folds = self._scored_folds(samples, split, any_alpha, X, scorer)
         task: FitTask = {"estimator": self, "X": X, "y": y, "metadata": samples.of_model or None}
 
         def fit_on_all_data(context: CallbackContext) -> None:
@@ -267,9 +270,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
                 model.fit(X, y, **samples.of_model)
             self.best_estimator_ = best
 
-        with model._blas_threads(X):
-            folds = self._scored_folds(samples, split, any_alpha, X, scorer)
-            paths = self._select(folds, task, fit_on_all_data)
+        paths = self._select(folds, task, fit_on_all_data)
         # the gaps of a certified path are compared with ``certified``
         gaps = paths.gaps if self.certified is None else []
         gaps += [certificate.relative_gap for certificate in model.certificate_.each]

@@ -17,11 +17,7 @@ from skpd import (
 )
 from skpd.designs import dense_gram
 from skpd.designs.threads import (
-    LARGEST_ALONE,
-    SMALL_TABLE,
-    TAKEN_ALONE,
     WORTH_THREADS,
-    blas_threads_for,
     blas_threads_for_product,
     one_blas_thread,
 )
@@ -33,15 +29,6 @@ def blas_threads():
     return [pool["num_threads"] for pool in pools if pool["user_api"] == "blas"]
 
 
-def test_only_larger_systems_are_limited():
-    before = blas_threads()
-    with blas_threads_for(LARGEST_ALONE):
-        assert blas_threads() == before
-    with blas_threads_for(LARGEST_ALONE + 1):
-        assert set(blas_threads()) == {1}
-    assert blas_threads() == before
-
-
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_it_is_lifted_after_a_fit(n_threads, rng, monkeypatch):
     """Also where several threads are limited at once, in systems of nearly equal features."""
@@ -50,8 +37,7 @@ def test_it_is_lifted_after_a_fit(n_threads, rng, monkeypatch):
     solution = output_quadratic._solution
 
     def observed(blocks, *arguments):
-        if blocks.shape[1] > LARGEST_ALONE + 1:
-            seen.extend(blas_threads())
+        seen.extend(blas_threads())
         return solution(blocks, *arguments)
 
     monkeypatch.setattr(output_quadratic, "_solution", observed)
@@ -68,21 +54,13 @@ def two_threads():
         yield blas_threads()
 
 
-def test_products_that_blas_gives_to_one_thread_are_not_limited(two_threads):
-    with blas_threads_for_product(TAKEN_ALONE):
-        assert blas_threads() == two_threads
-    with blas_threads_for_product(TAKEN_ALONE + 1):
-        assert set(blas_threads()) == {1}
-
-
 def test_the_last_out_restores_what_the_first_in_found(two_threads):
-    first, second = one_blas_thread(), one_blas_thread()
-    first.__enter__()
-    second.__enter__()
+    one_blas_thread.__enter__()
+    one_blas_thread.__enter__()
     assert set(blas_threads()) == {1}
-    first.__exit__(None, None, None)
+    one_blas_thread.__exit__(None, None, None)
     assert set(blas_threads()) == {1}
-    second.__exit__(None, None, None)
+    one_blas_thread.__exit__(None, None, None)
     assert blas_threads() == two_threads
 
 
@@ -106,11 +84,11 @@ def test_large_products_in_a_fit_have_threads(two_threads):
     begin, end = Barrier(2), Barrier(2)
 
     def other_fit():
-        with one_blas_thread():
+        with one_blas_thread:
             begin.wait()
             end.wait()
 
-    with one_blas_thread(), one_blas_thread():
+    with one_blas_thread, one_blas_thread:
         with blas_threads_for_product(WORTH_THREADS):
             assert blas_threads() == two_threads
         assert set(blas_threads()) == {1}
@@ -123,42 +101,44 @@ def test_large_products_in_a_fit_have_threads(two_threads):
     assert blas_threads() == two_threads
 
 
-@pytest.mark.parametrize("by_name", [False, True])
-@pytest.mark.parametrize("n_rows", [SMALL_TABLE // 20, SMALL_TABLE // 20 + 1])
-def test_fits_of_all_but_small_tables_have_one_thread(two_threads, rng, n_rows, by_name):
-    X, seen = rng.normal(size=(n_rows, 20)), []
+@pytest.mark.parametrize("shape", [(500, 40), (41, 500), (150, 60)])
+def test_all_of_a_fit_has_one_thread_unless_the_table_is_small(two_threads, rng, shape):
+    X, seen, is_small = rng.normal(size=shape), [], shape == (500, 40)
 
     class Observed(LassoPDCertified):
         def _get_loss(self):
             seen.append(blas_threads())
             return super()._get_loss()
 
-    data = {"X": X, "y": X[:, 0]}
-    expected = [1] * len(two_threads) if X.size > SMALL_TABLE else two_threads
-    if by_name:
-        Observed(alpha=0.1).fit(**data)
-    else:
-        Observed(alpha=0.1).fit(*data.values())
-    regularization_path(Observed(), *data.values(), alphas=[0.1, 0.05])
-    PathCV(Observed(), alphas=[0.1, 1e-9], cv=2).fit(*data.values())
-    assert len(seen) >= 3 and all(each == expected for each in seen)
+    y = X[:, 0]
+    Observed(alpha=0.1).fit(X, y)
+    Observed(alpha=0.1).fit(y=y, X=X)
+    Observed.path(X, y=y, alphas=[0.1])
+    regularization_path(Observed(), X, y, alphas=[0.1, 0.05])
+    PathCV(Observed(), alphas=[0.1, 1e-9], cv=2).fit(X, y)
+    assert len(seen) >= 5
+    assert all(each == (two_threads if is_small else [1] * len(each)) for each in seen)
     assert blas_threads() == two_threads
 
 
-def test_only_large_products_have_threads(two_threads, rng, monkeypatch):
+def test_the_limit_is_lifted_after_an_error(two_threads):
+    with pytest.raises(ValueError, match="NaN"):
+        LassoPDCertified().fit(np.full((60, 60), np.nan), np.ones(60))
+    assert blas_threads() == two_threads
+
+
+def test_products_of_everyday_data_have_one_thread(two_threads, rng, monkeypatch):
     """A product of the size of digits is over before a second thread of a busy machine runs."""
-    with blas_threads_for_product(WORTH_THREADS):
-        assert blas_threads() == two_threads
-    seen = []
+    sizes = []
 
     def observed(multiplications):
-        seen.append(multiplications)
+        sizes.append(multiplications)
         return blas_threads_for_product(multiplications)
 
     monkeypatch.setattr(dense_gram, "blas_threads_for_product", observed)
     X = np.asfortranarray(rng.normal(size=(1797, 80)))  # by rows it would not take BLAS
     PdproxSVC(1e-3, loss="logistic", penalty="l1").fit(X, X[:, 0] + rng.normal(size=1797) > 0.0)
-    assert 0 < max(seen) <= 1797 * 81 * 81 < WORTH_THREADS
-    with blas_threads_for_product(max(seen)):
+    assert 0 < max(sizes) <= 1797 * 81 * 81 < WORTH_THREADS
+    with one_blas_thread, blas_threads_for_product(max(sizes)):
         assert set(blas_threads()) == {1}
     assert blas_threads() == two_threads

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..._typing import Array
 from ...certificates import dual_estimate
-from ...designs.threads import one_blas_thread
 from ...problems import Point, Problem
 from ..solver_context import SolverContext
 from .certified_estimates import Result, within
@@ -111,8 +110,7 @@ class _ByGram(ModelByRows):
         design = problem.design
         weights = np.ascontiguousarray(problem.weights[:: problem.n_outputs])
         features, ones = np.arange(design.n_inputs), bool(problem.fit_intercept)
-        with one_blas_thread():
-            self._gram = design.base.gram(weights, features, ones)
+        self._gram = design.base.gram(weights, features, ones)
         self._at_0 = self.gradient(problem.loss.gradient(problem.y, np.zeros(problem.n_samples)))
 
     def image(self, x: Array) -> Array:

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._typing import Array
-from ...designs.threads import one_blas_thread
 from ..certificate_schedule import CertificateSchedule, StallDetector
 from ..solver_context import SolverContext
 from .programme import Programme
@@ -42,7 +41,7 @@ def interior_point(context: SolverContext, *, precise: bool = False) -> None:
         CertificateSchedule(context, SCHEDULE),
         monitor.n_iter,
     )
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         try:
             while True:
                 gap = state.evaluate()
@@ -82,7 +81,7 @@ def minimise(
         If numbers overflow, or the first Newton system cannot be solved.
     """
     state, patience = State(programme), StallDetector(SETTINGS.inner_patience)
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         for n_iter in range(max_iter):
             gap = state.evaluate()
             if gap <= accuracy or patience.is_over(n_iter, gap):

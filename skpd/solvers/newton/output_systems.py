@@ -12,7 +12,6 @@ import numpy as np
 from ..._typing import Array
 from ...designs.conjugate_gradients import Iterate, conjugate_gradients
 from ...designs.outputs_curvature import OutputColumns
-from ...designs.threads import blas_threads_for
 from .output_preconditioners import (
     preconditioner_of_squares,
     preconditioner_on_rows,
@@ -50,8 +49,7 @@ def _solved(
     target: float, max_steps: int,
 ) -> Iterate:  # fmt: skip
     """The approximate solution of a linear system, with a residual of maximum norm ``target``."""
-    with blas_threads_for(len(right)):
-        return conjugate_gradients(times, precondition, right, max_iter=max_steps, target=target)
+    return conjugate_gradients(times, precondition, right, max_iter=max_steps, target=target)
 
 
 def newton_step_by_products(

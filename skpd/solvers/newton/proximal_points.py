@@ -21,7 +21,6 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..._typing import Array
-from ...designs.threads import blas_threads_for
 from .settings import PROXIMAL_POINTS as SETTINGS
 
 
@@ -51,7 +50,7 @@ def minimise_by_proximal_points(model: PenalisedQuadratic, P: Array, R: Array, t
     The iteration ends early at a system that is singular in spite of its ridge.
     """
     if model.mean_curvature > 0.0:
-        with suppress(LinAlgError), blas_threads_for(len(P)):
+        with suppress(LinAlgError):
             _iterate(model, P, R, tol)
 
 

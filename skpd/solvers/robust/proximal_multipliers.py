@@ -30,7 +30,6 @@ from ..._typing import Array
 from ...designs import newton_cost
 from ...designs.conjugate_gradients import conjugate_gradients
 from ...designs.gram import PRODUCTS
-from ...designs.threads import one_blas_thread
 from ...losses.flipped_labels import project_triangle
 from ...problems import Point, Problem
 from ...problems.robust import best_radius, first_multipliers, terms_of
@@ -59,7 +58,7 @@ def proximal_multipliers(context: SolverContext, *, budget: float = inf) -> None
         ends unfinished. It is limited where the interior-point method can follow.
     """
     monitor, schedule, rounds = context.monitor, CertificateSchedule(context, SCHEDULE), None
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         try:
             rounds = _begun(context, budget)
             while rounds is not None:
