@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
+from math import fsum, inf
 from threading import Lock
 
 import numpy as np
@@ -19,6 +19,8 @@ from .threads import blas_threads_for_product
 BLOCK = 256
 # The products that are kept: plain and precise ones of a model and of a dual point
 KEPT = 4
+# The least number of a vector that may be a multiple of another one: far above underflow
+LEAST = np.finfo(np.float64).tiny / EPSILON
 # The number of pivots chosen at a time: larger blocks make products faster, smaller ones choose
 # better pivots.
 PIVOTS = 64
@@ -164,20 +166,22 @@ class KernelMatrix:
         Where every x_j differs from t z_j by at most 2 eps |x_j|, that of t K z from K x is at
         most 2 eps sum_j |K_ij x_j|.
         """
+        used = x != 0.0
+        if not LEAST <= np.min(np.abs(x[used]), initial=inf) < inf:
+            return None
         for z, is_precise, (y, low, error) in self._products:
-            place = int(np.argmax(np.abs(z)))
-            if is_precise or not x[place] * z[place]:
+            if is_precise or not np.array_equal(used, z != 0.0):
                 continue
-            factor = x[place] / z[place]
-            # the difference as computed has an error of half a unit in the last place of x_j
-            if np.all(np.abs(x - factor * z) <= EPSILON * np.abs(x)):
+            place = int(np.argmax(np.abs(z)))
+            with np.errstate(all="ignore"):
+                factor = x[place] / z[place]
+                # the difference as computed has an error of half a unit in the last place of x_j
+                is_multiple = np.all(np.abs(x - factor * z) <= EPSILON * np.abs(x))
+            if is_multiple:
                 product = factor * y
                 rest = 2.0 * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
-                return (
-                    product,
-                    low,
-                    abs(factor) * error + EPSILON * np.abs(product) + rest * self.sizes,
-                )
+                error = abs(factor) * error + EPSILON * np.abs(product) + rest * self.sizes
+                return product, low, error
         return None
 
     def predictions_of(

@@ -8,11 +8,14 @@ To set the limit takes 0.1 ms, a tenth of the fit of a small table, which hardly
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
 from math import prod
 from threading import Lock, get_ident
 from typing import Any, TypeVar, cast
+
+import numpy as np
+import scipy.sparse as sp
 
 from .._compat import _get_threadpool_controller
 
@@ -23,6 +26,17 @@ SMALL_TABLE, NARROW = 20_000, 50
 Function = TypeVar("Function", bound=Callable)
 
 
+def _let_any_thread_set_limits() -> None:
+    """Let this thread change the limits of BLAS.
+
+    From version 3.8 on threadpoolctl heeds only the first living thread that has set a limit of
+    OpenBLAS, and ignores the others silently; the last fit to end may be in any thread.
+    """
+    for library in _get_threadpool_controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
 class OneBlasThread:
     """A context that limits BLAS to one thread, which several threads may enter repeatedly.
 
@@ -31,7 +45,8 @@ class OneBlasThread:
     """
 
     def __init__(self) -> None:
-        self._lock, self._limit = Lock(), ExitStack()
+        self._lock = Lock()
+        self._limit: Any = None  # that of threadpoolctl, while it is set
         self._depths: Counter[int] = Counter()  # how often each thread has entered
 
     def __enter__(self) -> None:
@@ -45,11 +60,16 @@ class OneBlasThread:
             self._depths[get_ident()] -= 1
             self._depths += Counter()  # without the threads that have left
             if not self._depths:
-                self._limit.close()
+                self._restore()
 
     def _set(self) -> None:
-        limit = _get_threadpool_controller().limit(limits=1, user_api="blas")
-        self._limit.enter_context(limit)
+        _let_any_thread_set_limits()
+        self._limit = _get_threadpool_controller().limit(limits=1, user_api="blas")
+
+    def _restore(self) -> None:
+        _let_any_thread_set_limits()
+        self._limit.restore_original_limits()
+        _let_any_thread_set_limits()
 
     @contextmanager
     def lifted(self) -> Iterator[None]:
@@ -57,7 +77,7 @@ class OneBlasThread:
         with self._lock:
             alone = list(self._depths) == [get_ident()]
             if alone:
-                self._limit.close()
+                self._restore()
         try:
             yield
         finally:
@@ -79,8 +99,8 @@ def limits_blas(function: Function) -> Function:
 
     @wraps(function)
     def limited(*values: Any, **named: Any) -> Any:
-        X = values[1] if len(values) > 1 else named.get("X")
-        shape = getattr(X, "shape", ())
+        X: Any = values[1] if len(values) > 1 else named.get("X")
+        shape = X.shape if isinstance(X, np.ndarray) or sp.issparse(X) else ()
         is_small = shape and prod(shape) <= SMALL_TABLE and min(shape) <= NARROW
         with nullcontext() if is_small else one_blas_thread:
             return function(*values, **named)

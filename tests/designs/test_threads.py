@@ -121,6 +121,15 @@ def test_all_of_a_fit_has_one_thread_unless_the_table_is_small(two_threads, rng,
     assert blas_threads() == two_threads
 
 
+def test_overlapping_fits_of_living_threads_leave_blas_as_it_was(two_threads, rng):
+    """The last fit to end may be in another thread than the first to begin."""
+    X = rng.normal(size=(3000, 20))
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(10):
+            list(pool.map(lambda alpha: LassoPDCertified(alpha).fit(X, X[:, 0]), [0.1, 0.01, 0.3]))
+            assert blas_threads() == two_threads
+
+
 def test_the_limit_is_lifted_after_an_error(two_threads):
     with pytest.raises(ValueError, match="NaN"):
         LassoPDCertified().fit(np.full((60, 60), np.nan), np.ones(60))
