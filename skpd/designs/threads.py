@@ -69,13 +69,14 @@ class OneBlasThread:
     def _restore(self) -> None:
         _let_any_thread_set_limits()
         self._limit.restore_original_limits()
+        self._limit = None
         _let_any_thread_set_limits()
 
     @contextmanager
     def lifted(self) -> Iterator[None]:
         """A context of the former limit, unless another thread needs the cores."""
         with self._lock:
-            alone = list(self._depths) == [get_ident()]
+            alone = self._limit is not None and list(self._depths) == [get_ident()]
             if alone:
                 self._restore()
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.extmath import row_norms
 from .._floats import EPSILON
 from .._typing import Array, Matrix
 from ..designs import KernelMatrix
+from ..designs.threads import blas_threads_for_product
 
 # The increase of the diagonal of a kernel matrix, in units of n eps of its entries. With it the
 # matrix of a positive semidefinite kernel is positive definite, whatever the rounding errors.
@@ -57,12 +59,13 @@ class Kernel:
         if self.centre is not None:
             X, Y = self._centred(X), None if Y is None else self._centred(Y)
             return replace(self, centre=None).between(X, Y)
-        if not isinstance(self.metric, str):
-            return self._of_function(X, X if Y is None else Y)
         if Y is None and self._is_symmetric_by_block(X):
             return self._between_rows(X)
-        values = pairwise_kernels(X, Y, metric=self.metric, filter_params=True, **self.parameters)
-        return np.asarray(values, dtype=np.float64)
+        with blas_threads_for_product((X if Y is None else Y).shape[0] * prod(X.shape)):
+            if not isinstance(self.metric, str):
+                return self._of_function(X, X if Y is None else Y)
+            options = {"metric": self.metric, "filter_params": True, **self.parameters}
+            return np.asarray(pairwise_kernels(X, Y, **options), dtype=np.float64)
 
     def _is_symmetric_by_block(self, X: Matrix) -> bool:
         """Whether values of all pairs in different blocks of rows are computed once."""
@@ -213,7 +216,8 @@ def checked_matrix(
             matrix.flat[:: n + 1] = diagonal * (1.0 + TWICE * jitter)
             return KernelMatrix(matrix, np.diagonal(matrix) - diagonal, 0.5 * difference)
     matrix.flat[:: n + 1] = diagonal
-    eigenvalues = eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))
+    with blas_threads_for_product(n**3):
+        eigenvalues = eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))
     raise ValueError(
         f"{name} must make a positive semidefinite matrix, got one whose least eigenvalue is "
         f"{eigenvalues[0]:.3g} beside a largest diagonal entry of "
@@ -250,7 +254,8 @@ def _is_positive(matrix: Array) -> bool:
             return False
         matrix = matrix[np.ix_(is_used, is_used)]
     try:
-        cholesky(matrix, lower=True, check_finite=False)
+        with blas_threads_for_product(len(matrix) ** 3):
+            cholesky(matrix, lower=True, check_finite=False)
     except LinAlgError:
         return False
     return True

@@ -44,28 +44,40 @@ def test_squared_norm_and_its_error(rng, precise):
         assert np.median(widths) < (1e-12 if matrix[0, 0] < 1e6 else 1e-6 if precise else 1e4)
 
 
-@pytest.mark.parametrize("changes", [0, 1, 8])
-def test_products_of_multiples_and_their_errors(rng, changes, monkeypatch):
-    """Beside rational numbers; what differs by more than rounding is multiplied anew."""
-    matrix = smooth_kernel(rng, 20)
-    plain, x = KernelMatrix._plain_product, rng.normal(size=20)
-    multiplied = []
+@pytest.mark.parametrize(("units", "n_products"), [(0, 1), (1, 1), (2, 2)])
+@pytest.mark.parametrize("kept_error", [0.0, 0.25])
+def test_products_of_multiples_and_their_errors(units, n_products, kept_error, monkeypatch):
+    """Numbers that differ from a multiple by one unit in the last place, and sums that cancel.
+
+    The product that is kept is exact, or as wrong as it may be.
+    """
+    n = 20
+    matrix, z = np.ones((n, n)) + 3.0 * np.eye(n), np.tile([1.0, -1.0], n // 2)
+    z[0] = 2.0  # the factor is that of the largest number
+    plain, multiplied, kernel = KernelMatrix._plain_product, [], KernelMatrix(matrix)
     monkeypatch.setattr(
         KernelMatrix, "_plain_product", lambda *args: multiplied.append(1) or plain(*args)
     )
-    for factor in (-1.0 / 3.0, 3e-7, 1e5):
-        kernel, other = KernelMatrix(matrix), factor * x
-        for _ in range(changes):
-            other[3] = np.nextafter(other[3], np.inf)
-        multiplied.clear()
-        kernel.product(x)
-        product, low, error = kernel.product(other)
-        assert len(multiplied) == (2 if changes == 8 else 1)
-        for row, value, rest, bound in zip(matrix.tolist(), product, low, error, strict=True):
-            terms = zip(row, other.tolist(), strict=True)
-            exact = sum(Fraction(k) * Fraction(a) for k, a in terms)
-            assert abs(Fraction(value) + Fraction(rest) - exact) <= Fraction(bound)
-            assert bound < 1e-13 * np.abs(other).sum()
+    y, _, error = (part.copy() for part in kernel.product(z))
+    kernel._products = ((z, False, (y + kept_error, np.zeros(n), 0.0 * error + kept_error)),)
+    x = 4.0 * z
+    for _ in range(units):
+        x[1:] = np.nextafter(x[1:], np.inf)  # a unit of 4 is eps 4, and one of -4 half of it
+    product, low, error = kernel.product(x)
+    assert len(multiplied) == n_products
+    for row, value, rest, bound in zip(matrix.tolist(), product, low, error, strict=True):
+        exact = sum(Fraction(k) * Fraction(a) for k, a in zip(row, x.tolist(), strict=True))
+        assert abs(Fraction(value) + Fraction(rest) - exact) <= Fraction(bound)
+        assert bound < 4.1 * kept_error + 2e-12
+
+
+def test_no_multiple_is_taken_near_underflow():
+    """Half of seven times the least number is rounded to four times it, of a row of huge norm."""
+    kernel, least = KernelMatrix(np.diag([1.0, 1e300])), np.finfo(float).smallest_subnormal
+    kernel.product(np.array([1.0, 0.5]))
+    x = np.array([7.0 * least, 4.0 * least])
+    product, _, error = kernel.product(x)
+    assert abs(product[1] - 1e300 * x[1]) <= error[1] < 1e-6 * product[1]
 
 
 @pytest.mark.parametrize("metric", ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"])

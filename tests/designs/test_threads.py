@@ -90,6 +90,8 @@ def test_large_products_in_a_fit_have_threads(two_threads):
 
     with one_blas_thread, one_blas_thread:
         with blas_threads_for_product(WORTH_THREADS):
+            with blas_threads_for_product(WORTH_THREADS):
+                assert blas_threads() == two_threads
             assert blas_threads() == two_threads
         assert set(blas_threads()) == {1}
         with ThreadPoolExecutor(1) as pool:
