@@ -21,7 +21,7 @@ from .._typing import (
 )
 from .._warn import warn
 from ..designs import Design, RowBlocks
-from ..designs.threads import limits_blas
+from ..designs.threads import one_blas_thread
 from ..formulation.formulate import FormulatedProblems, Specification, formulate
 from ..formulation.validation import _DATA, validated
 from ..losses import Loss
@@ -42,7 +42,9 @@ Method = TypeVar("Method", bound=Callable)
 
 def fit_method(method: Method) -> Method:
     """Decorate a method that fits: it validates parameters, informs callbacks, and limits BLAS."""
-    return _fit_context(prefer_skip_nested_validation=True)(with_callbacks(limits_blas(method)))
+    return _fit_context(prefer_skip_nested_validation=True)(
+        with_callbacks(one_blas_thread(method))
+    )
 
 
 class PrimalDualEstimator(SolvedModel):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerFeature, PerRow
 from ..certificates import Certificate
-from ..designs.threads import limits_blas
+from ..designs.threads import one_blas_thread
 from ..formulation.alphas import alpha_values
 from ..losses import Squared
 from ..penalties import L1, NonNegativeL1, Penalty
@@ -37,7 +37,7 @@ class LassoAttributes(PrimalDualEstimator):
         return sp.csr_array(self._coef_rows)
 
     @classmethod
-    @limits_blas
+    @one_blas_thread
     def path(
         cls, X: MatrixLike, y: ArrayLike, *, eps: float = 1e-3, alphas: int | ArrayLike = 100,
         return_n_iter: bool = False, check_input: bool = True, **params: Any,

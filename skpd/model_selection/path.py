@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from .._typing import Array, ArrayLike, MatrixLike
 from .._warn import warn
 from ..certificates import Certificates
-from ..designs.threads import limits_blas
+from ..designs.threads import one_blas_thread
 from ..estimators.base import PrimalDualEstimator
 from ..estimators.unknown_parameters import require_call
 from ..formulation.alphas import alpha_values
@@ -38,7 +38,7 @@ class PathInterrupt(KeyboardInterrupt):
     path: RegularizationPath
 
 
-@limits_blas
+@one_blas_thread
 def regularization_path(
     estimator: PrimalDualEstimator | Pipeline,
     X: MatrixLike,

@@ -26,7 +26,7 @@ from .._compat import (
 )
 from .._typing import Array, ArrayLike, MatrixLike, Metadata, PerRow
 from .._warn import warn
-from ..designs.threads import limits_blas
+from ..designs.threads import one_blas_thread
 from ..estimators.parameters import ParameterValidation, declared
 from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
@@ -206,7 +206,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
 
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    @limits_blas
+    @one_blas_thread
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow = None, **params: ArrayLike
     ) -> Self:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..certificates import primal_objective
-from ..designs.threads import limits_blas
+from ..designs.threads import one_blas_thread
 from ..estimators.robust_svm import DRSVMClassifier
 from ..losses.flipped_labels import WorstCaseHinge
 from ..problems import Problem
@@ -29,7 +29,7 @@ FITS = 3  # more are hardly better
 MOST_ROWS, ROWS_PER_FEATURE = 2000, 40
 
 
-@limits_blas
+@one_blas_thread
 def robust_grid(
     estimator: BaseEstimator,
     X: MatrixLike,
