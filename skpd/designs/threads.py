@@ -6,10 +6,11 @@ took twice the processor time; in thousands of small factorisations they wait fo
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ContextDecorator, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
 from threading import Lock, get_ident
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from .._compat import _get_threadpool_controller
 
@@ -30,8 +31,13 @@ def _set_number(library: Any, n_threads: int) -> None:
         library.clear_controlling_thread(force=True)
 
 
-class OneBlasThread(ContextDecorator):
+Function = TypeVar("Function", bound=Callable)
+
+
+class OneBlasThread:
     """A context that limits BLAS to one thread, which several threads may enter repeatedly.
+
+    It decorates functions as well.
 
     The limit is global to the process. The first thread that enters sets it, and the last one that
     leaves restores the former numbers; otherwise a thread could restore the limit of another. It
@@ -56,6 +62,19 @@ class OneBlasThread(ContextDecorator):
             self._depths += Counter()  # without the threads that have left
             if not self._depths:
                 self._restore()
+
+    def __call__(self, function: Function) -> Function:
+        """The function within the context.
+
+        That of `contextlib.ContextDecorator` would be the place to which warnings point.
+        """
+
+        @wraps(function)
+        def limited(*values: Any, **named: Any) -> Any:
+            with self:
+                return function(*values, **named)
+
+        return cast(Function, limited)
 
     def _set(self) -> None:
         libraries = _get_threadpool_controller().lib_controllers
