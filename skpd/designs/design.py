@@ -266,6 +266,10 @@ class Design:
         """The product X' (weights * rows) and bounds on its rounding errors."""
         return self.matrix.rmatvec_bounded(weights, rows)
 
+    def mean_row_bounded(self, weights: Array, scale: float) -> tuple[Array, Array]:
+        """The mean row scale X' weights and a bound on its error."""
+        return self.rmatvec_bounded(weights, np.full(self.shape[0], scale))
+
     def matvec_compensated(self, coef: Array, intercept: float) -> tuple[Array, Array, Array]:
         """The predictions X coef + intercept as sums of (high, low), with error bounds."""
         if kernels.max_abs(coef) == 0.0:

@@ -8,13 +8,15 @@ a product x'L with all features of K is known, as its square is x'K x.
 from math import sqrt
 
 import numpy as np
+import scipy.sparse as sp
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Numbers
 from .design import Design
 from .far_columns import FAR
-from .kernel_matrix import KernelFactor, KernelMatrix
+from .kernel_factor import KernelFactor
+from .kernel_matrix import KernelMatrix
 
 
 class KernelFeatures(Design):
@@ -120,12 +122,27 @@ class KernelRows(Design):
     leaves_features_out = True
 
     def __init__(self, kernel: KernelMatrix) -> None:
-        super().__init__(kernel.matrix)
+        super().__init__(sp.csr_array((kernel.n_samples, kernel.n_samples)))  # K has its own
         self.kernel, self.matrices = kernel, (kernel,)
         self._features = KernelFeatures((kernel,), (KernelFactor.empty(kernel.diagonal),))
 
     def shift_of_columns(self, weights: Array, far: float = FAR) -> None:
         """None: columns far from 0 stay, as the method works on K itself, not on features."""
+
+    def matvec(self, coef: Array) -> Array:
+        return self.kernel.product(coef)[0]
+
+    def mean_row_bounded(self, weights: Array, scale: float) -> tuple[Array, Array]:
+        """The mean row and a bound on its error.
+
+        Where rows of K are computed when they are needed, the result is 0, with the largest norm
+        of the mean as a bound: a norm of a sum is at most the sum of the norms.
+        """
+        if not self.kernel.computes_rows:
+            return super().mean_row_bounded(weights, scale)
+        largest = scale * float(weights @ self.kernel.sizes)
+        rounding = 2.0 * (self.kernel.n_samples + 4.0) * EPSILON
+        return self._in_own_basis(np.zeros(1)), self._in_own_basis(largest * (1.0 + rounding))
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         z, _, error = self._predictions(coef, intercept, precise=False)
@@ -152,7 +169,7 @@ class KernelRows(Design):
     def column_norms(self, weights: Array) -> Array:
         return self._in_own_basis(self._features.column_norms(weights))
 
-    def _in_own_basis(self, first: Array) -> Array:
+    def _in_own_basis(self, first: Numbers) -> Array:
         """A vector of the features from its first entry."""
         return np.append(first, np.zeros(self.shape[1] - 1))
 

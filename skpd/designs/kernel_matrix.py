@@ -1,89 +1,45 @@
-"""RKHS kernel matrices: squared norms with error bounds, and partial Cholesky factors."""
+"""RKHS kernel matrices: their rows, products and squared norms with error bounds."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
-from threading import Lock
+from threading import RLock
+from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, dpstrf
 
-from .._floats import EPSILON
+from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Indices
 from .design import Design
-from .threads import blas_threads_for_product
+from .kernel_factor import KernelFactor, PartialFactor, ValuesOf, whole_factor
 
-# The number of columns of K multiplied at a time: few, so that sums have small rounding errors,
-# and enough for a product to run at the speed of the memory.
+# The largest number of rows of K that are computed and multiplied at a time: few, so that sums
+# have small rounding errors, and enough for a product to run at the speed of the memory.
 BLOCK = 256
 # The products that are kept: plain and precise ones of a model and of a dual point
 KEPT = 4
 # The least number of a vector that may be a multiple of another one: far above underflow
 LEAST = np.finfo(np.float64).tiny / EPSILON
-# The number of pivots chosen at a time: larger blocks make products faster, smaller ones choose
-# better pivots.
-PIVOTS = 64
-# The least pivot of a block, relative to the largest; smaller ones wait for the next block.
-LEAST_PIVOT = 0.01
-# The share of rows as pivots at which the decrease of the residual is first checked. The partial
-# factorisation continues only if it is expected to end before the share WORTH, above which an
-# ordinary factorisation of K takes less time.
-TRIED = 1.0 / 10.0
-WORTH = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class KernelFactor:
-    """A factor L with K = L L' + E, where E is positive semidefinite up to rounding.
+class KernelBlock:
+    """The values of a kernel between some rows and all of them.
 
     Attributes
     ----------
-    padded : ndarray of shape (n_samples, rank + 1)
-        L, whose rows at the pivots are lower triangular, followed by a column of zeros.
-    pivots : ndarray of shape (rank,)
-    residual : ndarray of shape (n_samples,)
-        The computed diagonal of E.
-    is_complete : bool
-        Whether further columns would consist of rounding errors.
+    rows : ndarray of shape (n_rows,)
+    values : ndarray of shape (n_rows, n_samples)
+        In float64, stored by rows; they must not be changed.
     """
 
-    padded: Array
-    pivots: Indices
-    residual: Array
-    is_complete: bool
+    rows: Indices
+    values: Array
 
-    @classmethod
-    def empty(cls, residual: Array) -> "KernelFactor":
-        """The factor of rank 0, with all of K as residual."""
-        return cls(np.zeros((len(residual), 1)), np.empty(0, dtype=np.int64), residual, False)
-
-    @property
-    def table(self) -> Array:
-        """The factor L, of shape (n_samples, rank)."""
-        return self.padded[:, :-1]
-
-    @property
-    def rank(self) -> int:
-        return self.padded.shape[1] - 1
-
-    @property
-    def trace(self) -> float:
-        """The computed trace of the residual E."""
-        return float(np.sum(self.residual))
-
-    def weights(self, coef: Array) -> Array:
-        """The weights a for which sum_i a_i k(x_i, .) has the coefficients ``coef`` of L.
-
-        They are 0 except at the pivots.
-        """
-        weights = np.zeros(len(self.residual))
-        if self.rank:
-            triangle = self.table[self.pivots]
-            weights[self.pivots] = solve_triangular(
-                triangle, coef, trans="T", lower=True, check_finite=False
-            )
-        return weights
+    @cached_property
+    def design(self) -> Design:
+        """The values as a table, whose products leave out rows where a vector is 0."""
+        return Design(self.values)
 
 
 class KernelMatrix:
@@ -101,14 +57,29 @@ class KernelMatrix:
         values used in predictions, relative to sqrt(K_ii K_jj).
     """
 
+    computes_rows: ClassVar[bool] = False  # whether rows are computed when they are needed
+
     def __init__(self, matrix: Array, added: Array | float = 0.0, asymmetry: float = 0.0) -> None:
-        self.matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        self._set_diagonal(np.diagonal(matrix), added, asymmetry)
+        for rows in np.split(np.arange(len(matrix)), range(BLOCK, len(matrix), BLOCK)):
+            self._keep(KernelBlock(rows, matrix[rows[0] : rows[-1] + 1]))
+
+    def _set_diagonal(self, diagonal: Array, added: Array | float, asymmetry: float) -> None:
         self.added, self.asymmetry = added, asymmetry
-        self.diagonal = np.maximum(np.diagonal(self.matrix), 0.0)
+        self.diagonal = np.maximum(diagonal, 0.0)
         self._products: tuple[tuple[Array, bool, tuple[Array, Array, Array]], ...] = ()
-        self._partial: _PartialFactor | None = None
+        self._partial: PartialFactor | None = None
         self._factor: KernelFactor | None = None
-        self._lock = Lock()
+        self._lock = RLock()
+        self._blocks: tuple[KernelBlock, ...] = ()
+        # the block of each row, -1 where the row is not computed, and its place in the block
+        self._places = np.full((self.n_samples, 2), -1)
+
+    def _keep(self, block: KernelBlock) -> None:
+        self._places[block.rows, 0] = len(self._blocks)
+        self._places[block.rows, 1] = np.arange(len(block.rows))
+        self._blocks = (*self._blocks, block)
 
     @property
     def n_samples(self) -> int:
@@ -118,6 +89,27 @@ class KernelMatrix:
     def sizes(self) -> Array:
         """The numbers sqrt(K_ii), which are at least K_ij / sqrt(K_jj) for every j."""
         return np.sqrt(self.diagonal)
+
+    # Values
+
+    def blocks(self, rows: Indices) -> tuple[KernelBlock, ...]:
+        """All blocks that have been computed, in the order in which they were, with these rows."""
+        return self._blocks
+
+    def values(self, rows: Indices) -> Array:
+        """The rows of K with these indices, of shape (len(rows), n_samples)."""
+        blocks = self.blocks(rows)
+        return np.stack([blocks[block].values[place] for block, place in self._places[rows]])
+
+    def to_array(self) -> Array:
+        """K as a new array."""
+        rows = np.arange(self.n_samples)
+        matrix = np.empty((self.n_samples, self.n_samples))
+        for block in self.blocks(rows):
+            matrix[block.rows] = block.values
+        return matrix
+
+    # Products
 
     def product(self, x: Array, precise: bool = False) -> tuple[Array, Array, Array]:
         """The product K x as a sum (high, low), and a bound on its error.
@@ -132,7 +124,7 @@ class KernelMatrix:
             if is_precise == precise and np.array_equal(of_x, x):
                 return product
         if precise:
-            product = self._design.matvec_compensated(np.ascontiguousarray(x), 0.0)
+            product = self._precise_product(x)
         else:
             multiple = self._multiple_of_kept(x)
             if multiple is not None:
@@ -144,21 +136,26 @@ class KernelMatrix:
         return product
 
     def _plain_product(self, x: Array) -> tuple[Array, Array, Array]:
-        y = np.zeros(len(x))
-        for start, block in zip(range(0, len(x), BLOCK), self._blocks, strict=True):
-            part = np.ascontiguousarray(x[start : start + BLOCK])
+        y, blocks = np.zeros(len(x)), self.blocks(np.flatnonzero(x))
+        for block in blocks:
+            part = x[block.rows]
             if part.any():  # dual points are sparse
-                y += block.rmatvec(part)
-        n_roundings = min(BLOCK, len(x)) + len(x) // BLOCK + 4
+                y += block.design.rmatvec(part)
+        n_roundings = min(BLOCK, len(x)) + len(blocks) + 4
         size = n_roundings * EPSILON * float(self.sizes @ np.abs(x)) * (1.0 + 1e-9)
         return y, np.zeros(len(x)), size * self.sizes
 
-    @cached_property
-    def _blocks(self) -> list[Design]:
-        """Blocks of rows, whose products leave out rows where a vector is 0."""
-        return [
-            Design(self.matrix[start : start + BLOCK]) for start in range(0, self.n_samples, BLOCK)
-        ]
+    def _precise_product(self, x: Array) -> tuple[Array, Array, Array]:
+        high = low = error = np.zeros(len(x))
+        for block in self.blocks(np.flatnonzero(x)):
+            part = x[block.rows]
+            if part.any():
+                more, more_low, more_error = block.design.transposed.matvec_compensated(part, 0.0)
+                high, lost = sum_and_rest(high, more)
+                change = lost + more_low
+                low = low + change
+                error = error + more_error + EPSILON * (np.abs(low) + np.abs(change))
+        return high, low, error * (1.0 + 4.0 * EPSILON * len(x))
 
     def _multiple_of_kept(self, x: Array) -> tuple[Array, Array, Array] | None:
         """The product for a multiple x = t z of a vector z whose product is kept, up to rounding.
@@ -193,10 +190,6 @@ class KernelMatrix:
         error += self.asymmetry * float(self.sizes @ sizes) * self.sizes
         return y - taken, low, error
 
-    @cached_property
-    def _design(self) -> Design:
-        return Design(self.matrix)
-
     def squared_norm(self, x: Array, precise: bool = False) -> tuple[float, float]:
         """The squared norm x'K x and a bound on its error, including rounding errors of x.
 
@@ -228,103 +221,43 @@ class KernelMatrix:
 
     def _extended(self, trace: float) -> KernelFactor:
         if self._partial is None:
-            self._partial = _PartialFactor(self)
+            self._partial = PartialFactor(self.diagonal, self.values)
         if not self._partial.extend(trace):
-            whole = self._whole()
+            whole = whole_factor(self.to_array())
             if whole is not None:
                 return whole
             self._partial.extend(trace, to_the_end=True)
         return self._partial.factor
 
-    def _whole(self) -> KernelFactor | None:
-        """The ordinary Cholesky factor of K, None if the factorisation fails."""
-        n = self.n_samples
-        with blas_threads_for_product(n**3):
-            upper, failed = dpotrf(self.matrix.copy().T, lower=0, overwrite_a=1)
-        if failed:
-            return None
-        return KernelFactor(_padded(upper.T), np.arange(n), np.zeros(n), True)
 
+class KernelMatrixByRows(KernelMatrix):
+    """A kernel matrix whose rows are computed when they are needed first.
 
-def _padded(table: Array) -> Array:
-    """The table with an additional column of zeros."""
-    return np.pad(table, ((0, 0), (0, 1)))
+    Two rows may differ in the entry that they share, by rounding errors: K_ij is the mean of both,
+    as sums over the rows of a vector's support have the same quadratic form.
 
-
-class _PartialFactor:
-    """A pivoted Cholesky factorisation, with blocks of pivots chosen by the residual's diagonal.
-
-    See Harbrecht, Peters and Schneider (2012), On the low-rank approximation by the pivoted
-    Cholesky decomposition.
+    Parameters
+    ----------
+    values_of : callable
+        Returns the values of rows, from their indices, of shape (n_rows, n_samples), with the
+        entries of ``diagonal``.
+    diagonal : ndarray of shape (n_samples,)
+    added, asymmetry
+        See `KernelMatrix`.
     """
 
-    def __init__(self, kernel: KernelMatrix) -> None:
-        n = kernel.n_samples
-        self.kernel, self.residual = kernel, kernel.diagonal.copy()
-        self.floor = n * EPSILON * kernel.diagonal  # smaller pivots are rounding errors
-        self.pivots = np.empty(0, dtype=np.int64)
-        self.table = np.empty((n, 0))
-        self.traces = [(0, float(np.sum(self.residual)))]
+    computes_rows: ClassVar[bool] = True
 
-    @property
-    def rank(self) -> int:
-        return len(self.pivots)
+    def __init__(
+        self, values_of: ValuesOf, diagonal: Array, added: Array, asymmetry: float
+    ) -> None:
+        self._values_of = values_of
+        self._set_diagonal(diagonal, added, asymmetry)
 
-    @property
-    def is_complete(self) -> bool:
-        return not np.any(self.residual > self.floor)
-
-    def extend(self, trace: float, to_the_end: bool = False) -> bool:
-        """Extend the factor to a residual of at most this trace.
-
-        Returns False where that is expected to take too many pivots, unless ``to_the_end``.
-        """
-        with blas_threads_for_product(self.kernel.matrix.size * PIVOTS):
-            while float(np.sum(self.residual)) > trace and not self.is_complete:
-                if not to_the_end and self._takes_long(trace):
-                    return False
-                self._add_block()
-                self.traces.append((self.rank, float(np.sum(self.residual))))
-        return True
-
-    @property
-    def factor(self) -> KernelFactor:
-        padded = _padded(self.table)
-        return KernelFactor(padded, self.pivots, self.residual.copy(), self.is_complete)
-
-    def _takes_long(self, trace: float) -> bool:
-        """Whether the trace decreases too slowly, by extrapolation from half of the pivots."""
-        n = self.kernel.n_samples
-        if self.rank < max(PIVOTS, TRIED * n):
-            return False
-        now = self.traces[-1][1]
-        rank, before = next(pair for pair in self.traces if 2 * pair[0] >= self.rank)
-        if not 0.0 < now < before or trace <= 0.0:
-            return True
-        rate = np.log(before / now) / max(self.rank - rank, 1)
-        return bool(self.rank + np.log(now / trace) / rate > WORTH * n)
-
-    def _add_block(self) -> None:
-        chosen = self._candidates()
-        block = self.kernel.matrix[chosen].T - self.table @ self.table[chosen].T
-        triangle, order, rank, _ = dpstrf(
-            block[chosen], tol=LEAST_PIVOT * float(self.residual[chosen[0]]), lower=1
-        )
-        if rank == 0:  # the residuals of these rows were rounding errors
-            self.residual[chosen] = 0.0
-            return
-        chosen = chosen[order[:rank] - 1]
-        block = block[:, order[:rank] - 1]
-        triangle = np.tril(triangle[:rank, :rank])
-        new = solve_triangular(triangle, block.T, lower=True, check_finite=False).T
-        new[chosen], new[self.pivots] = triangle, 0.0
-        self.table = np.hstack([self.table, new])
-        self.pivots = np.concatenate([self.pivots, chosen])
-        self.residual = np.maximum(self.residual - np.sum(new * new, axis=1), 0.0)
-        self.residual[self.pivots] = 0.0
-
-    def _candidates(self) -> Indices:
-        """The rows with the largest residuals, in decreasing order."""
-        rows = np.flatnonzero(self.residual > self.floor)
-        rows = rows[self.residual[rows] > LEAST_PIVOT * np.max(self.residual[rows])]
-        return rows[np.argsort(-self.residual[rows], kind="stable")[:PIVOTS]]
+    def blocks(self, rows: Indices) -> tuple[KernelBlock, ...]:
+        with self._lock:
+            missing = np.unique(rows[self._places[rows, 0] < 0])
+            for start in range(0, len(missing), BLOCK):
+                some = missing[start : start + BLOCK]
+                self._keep(KernelBlock(some, self._values_of(some)))
+            return self._blocks

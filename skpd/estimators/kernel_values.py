@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf, prod
 from typing import cast
 
 import numpy as np
@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import row_norms
 
 from .._floats import EPSILON
-from .._typing import Array, Matrix
-from ..designs import KernelMatrix
+from .._typing import Array, Indices, Matrix
+from ..designs import KernelMatrix, KernelMatrixByRows
 from ..designs.threads import blas_threads_for_product
 
 # The increase of the diagonal of a kernel matrix, in units of n eps of its entries. With it the
@@ -57,7 +57,7 @@ class Kernel:
     def between(self, X: Matrix, Y: Matrix | None = None) -> Array:
         """Values k(x_i, y_j) of all pairs of rows, in float64."""
         if self.centre is not None:
-            X, Y = self._centred(X), None if Y is None else self._centred(Y)
+            X, Y = self.centred(X), None if Y is None else self.centred(Y)
             return replace(self, centre=None).between(X, Y)
         if Y is None and self._is_symmetric_by_block(X):
             return self._between_rows(X)
@@ -101,14 +101,26 @@ class Kernel:
     def matrix(self, X: Matrix) -> KernelMatrix:
         """The kernel matrix of the rows.
 
+        Its rows are computed when they are needed if there are more than `LARGEST_TESTED` and the
+        kernel is certain to be positive semidefinite and symmetric up to small rounding errors.
+
         Raises
         ------
         ValueError
             If the matrix is not finite or not positive semidefinite.
         """
+        n = X.shape[0]
+        if n > LARGEST_TESTED and self.is_definite(X):
+            of_rows = RowsOfKernel(self, X)
+            if of_rows.error <= JITTER * n * EPSILON:
+                return of_rows.matrix
         block = BLOCK if self._is_symmetric_by_block(X) else X.shape[0]
-        name, is_definite = f"kernel={self.metric!r}", self.is_definite(X)
-        return checked_matrix(self.between(X), name, is_definite, block)
+        return checked_matrix(self.between(X), self.argument, self.is_definite(X), block)
+
+    @property
+    def argument(self) -> str:
+        """The kernel as the argument of an estimator, for messages of errors."""
+        return f"kernel={self.metric!r}"
 
     def is_definite(self, X: Matrix) -> bool:
         """Whether the kernel matrix is positive semidefinite, up to small rounding errors.
@@ -123,14 +135,61 @@ class Kernel:
             gamma = self.parameters.get("gamma", 1.0)
             return bool(gamma >= 0.0 and coef0 >= 0.0 and degree == int(degree))
         if self.metric == "rbf":
-            squares, gamma = row_norms(self._centred(X), True), self.parameters.get("gamma", 1.0)
+            squares, gamma = row_norms(self.centred(X), True), self.parameters.get("gamma", 1.0)
             return bool(0.0 <= gamma * float(np.max(squares)) <= JITTER * X.shape[0])
         return False
 
-    def _centred(self, X: Matrix) -> Matrix:
+    def centred(self, X: Matrix) -> Matrix:
         if self.centre is None:
             return X
         return (X.toarray() if hasattr(X, "toarray") else X) - self.centre
+
+
+class RowsOfKernel:
+    """Rows of the matrix of a positive semidefinite kernel with a known rounding error.
+
+    The error of a product x.y of p features is at most p eps |x| |y| / 2, that of a squared
+    distance at most (p + 4) 2 eps max |x|^2, and |k(x, y)| at most sqrt(k(x, x) k(y, y)).
+
+    Attributes
+    ----------
+    error : float
+        An upper bound on the errors of values, relative to sqrt(k(x, x) k(y, y)); inf where it is
+        not known.
+    """
+
+    def __init__(self, kernel: Kernel, X: Matrix) -> None:
+        self.kernel, self.X = replace(kernel, centre=None), kernel.centred(X)
+        if hasattr(self.X, "tocsr"):
+            self.X = self.X.tocsr()
+        squares, p = row_norms(self.X, True), X.shape[1] + 6.0
+        metric, options = kernel.metric, kernel.parameters
+        gamma, degree = options.get("gamma", 1.0), options.get("degree", 3.0)
+        self.values, self.error = np.ones(X.shape[0]), inf  # values k(x, x)
+        if metric == "rbf":
+            self.error = EPSILON * (4.0 + 2.0 * p * gamma * float(np.max(squares)))
+        elif metric == "cosine":
+            self.values, self.error = (squares > 0.0).astype(np.float64), 2.0 * p * EPSILON
+        elif metric == "linear":
+            self.values, self.error = squares, p * EPSILON
+        elif metric in ("poly", "polynomial"):
+            with np.errstate(over="ignore"):
+                self.values = (gamma * squares + options.get("coef0", 1.0)) ** degree
+            self.error = p * (degree + 1.0) * EPSILON
+
+    @property
+    def matrix(self) -> KernelMatrixByRows:
+        require_finite(self.values, self.kernel.argument)
+        diagonal = self.values * (1.0 + TWICE * JITTER * len(self.values) * EPSILON)
+
+        def values_of(rows: Indices) -> Array:
+            values = self.kernel.between(self.X[rows], self.X)
+            require_finite(values, self.kernel.argument)
+            values[np.arange(len(rows)), rows] = diagonal[rows]
+            return values
+
+        # values have errors, and so have those that predict
+        return KernelMatrixByRows(values_of, diagonal, diagonal - self.values, 2.0 * self.error)
 
 
 def centre_of(metric: str | Callable[..., Matrix], X: Matrix) -> Array | None:
@@ -197,8 +256,7 @@ def checked_matrix(
     ValueError
         If the matrix is not finite, symmetric and positive semidefinite.
     """
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"{name} must have finite values, got inf or NaN.")
+    require_finite(matrix, name)
     difference = _symmetrise(matrix, block or len(matrix))
     if difference > ASYMMETRY:
         raise ValueError(
@@ -223,6 +281,12 @@ def checked_matrix(
         f"{eigenvalues[0]:.3g} beside a largest diagonal entry of "
         f"{float(np.max(np.diagonal(matrix))):.3g}."
     )
+
+
+def require_finite(values: Array, name: str) -> None:
+    """Raise a ValueError unless all values are finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} must have finite values, got inf or NaN.")
 
 
 def _symmetrise(matrix: Array, block: int) -> float:

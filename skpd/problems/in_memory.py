@@ -175,13 +175,14 @@ class RowsInMemory(Rows):
     @cached_property
     def mean_rows(self) -> list[tuple[Array, Array]]:
         """The mean row of each of the `row_groups`, with a bound on its rounding error."""
-        product = self.design.rmatvec_bounded
-        if self.of_outputs:  # a group is of one output, and others bound the products of all
-            product = self.design.rmatvec_compensated
         means = []
         for group in self.row_groups:
             scale = 1.0 / max(group.total, np.finfo(float).tiny)
-            means.append(product(group.weights, np.full(self.n_samples, scale)))
+            if self.of_outputs:  # a group is of one output, and others bound the products of all
+                scales = np.full(self.n_samples, scale)
+                means.append(self.design.rmatvec_compensated(group.weights, scales))
+            else:
+                means.append(self.design.mean_row_bounded(group.weights, scale))
         return means
 
     @cached_property

@@ -8,8 +8,15 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skpd.designs import KernelMatrix
-from skpd.estimators.kernel_values import Kernel, centre_of, checked_matrix, gamma_of
+from skpd.designs import KernelMatrix, KernelMatrixByRows, KernelRows
+from skpd.estimators import kernel_values
+from skpd.estimators.kernel_values import (
+    Kernel,
+    RowsOfKernel,
+    centre_of,
+    checked_matrix,
+    gamma_of,
+)
 
 
 def smooth_kernel(rng, n=300):
@@ -169,7 +176,7 @@ def test_factors_of_rows_of_very_different_size(seed):
     kernel = checked_matrix(X @ X.T, "K")
     factor = kernel.factor(0.0)
     assert factor.is_complete
-    distance = np.abs(kernel.matrix - factor.table @ factor.table.T)
+    distance = np.abs(kernel.to_array() - factor.table @ factor.table.T)
     assert np.max(distance / np.outer(kernel.sizes, kernel.sizes)) < 1e-13
 
 
@@ -178,8 +185,8 @@ def test_rounding_errors_are_not_refused(rng):
     matrix = (X @ X.T).astype(np.float32).astype(float)  # of rank 3, but for its rounding
     assert np.linalg.eigvalsh(matrix)[0] < 0.0
     found = checked_matrix(matrix.copy(), "K")
-    assert_allclose(found.matrix, matrix, rtol=3e-6, atol=1e-14)
-    assert_allclose(found.matrix - np.diag(found.added), matrix, rtol=0.0, atol=1e-15)
+    assert_allclose(found.to_array(), matrix, rtol=3e-6, atol=1e-14)
+    assert_allclose(found.to_array() - np.diag(found.added), matrix, rtol=0.0, atol=1e-15)
     # half of what is added is enough, as weak duality asks
     assert np.linalg.eigvalsh(matrix + 0.5 * np.diag(found.added))[0] > 0.0
 
@@ -241,3 +248,121 @@ def test_values_far_from_zero(rng, mean):
     for Y in (X[:50], sparse.csr_array(X[:50])):
         assert_allclose(kernel.between(X, Y), exact, rtol=1e-11, atol=0.0)
     assert kernel.is_definite(X)
+
+
+def by_rows(matrix, computed, asymmetry=0.0):
+    """A matrix whose rows are taken from the table, with their indices added to a list."""
+
+    def values_of(rows):
+        computed.extend(rows.tolist())
+        return matrix[rows]
+
+    return KernelMatrixByRows(values_of, np.diagonal(matrix), np.zeros(len(matrix)), asymmetry)
+
+
+@pytest.mark.parametrize("precise", [False, True])
+def test_rows_are_computed_when_they_are_needed(rng, precise):
+    """Products are those of the whole matrix, and no row is computed twice."""
+    matrix, computed, x = smooth_kernel(rng, 600), [], np.zeros(600)
+    matrix = 0.5 * (matrix + matrix.T)
+    kernel = by_rows(matrix, computed)
+    x[rng.permutation(600)[:300]] = rng.normal(size=300)
+    high, low, error = kernel.product(x, precise)
+    assert sorted(computed) == np.flatnonzero(x).tolist()
+    exact = [exact_product(row, x) for row in matrix]
+    found = [Fraction(a) + Fraction(b) for a, b in zip(high, low, strict=True)]
+    assert all(abs(a - b) <= e for a, b, e in zip(found, exact, error, strict=True))
+    assert np.max(error) < (1e-24 if precise else 1e-9)
+    assert_allclose(kernel.values(np.array([3, 1, 3])), matrix[[3, 1, 3]])
+    kernel.product(np.ones(600))
+    assert sorted(computed) == list(range(600))
+    assert_allclose(kernel.to_array(), matrix)
+
+
+def exact_product(row, x):
+    used = np.flatnonzero(x)
+    return sum(Fraction(row[j]) * Fraction(x[j]) for j in used.tolist())
+
+
+def test_factors_compute_the_rows_of_pivots(rng):
+    computed, matrix = [], smooth_kernel(rng)
+    factor = by_rows(matrix, computed).factor(1e-6)
+    assert sorted(set(computed)) == sorted(computed)
+    assert set(factor.pivots.tolist()) <= set(computed)
+    assert len(computed) < len(matrix)
+    assert_allclose(factor.table @ factor.table.T, matrix, atol=1e-6)
+
+
+def test_entries_that_two_rows_share_may_differ(rng):
+    """The quadratic form is that of their means, which predictions are near."""
+    n, size = 30, 1e-9
+    matrix = rbf_kernel(rng.normal(size=(n, 2)), gamma=0.1)
+    rounded = matrix + size * rng.uniform(-1.0, 1.0, size=(n, n)) * (1.0 - np.eye(n))
+    x = rng.normal(size=n) * (rng.random(n) < 0.5)
+    kernel = by_rows(rounded, [], asymmetry=2.0 * size)
+    value, error = kernel.squared_norm(x)
+    means = 0.5 * (rounded + rounded.T)
+    assert abs(Fraction(value) - exact_square(means, x)) <= Fraction(error)
+    z, _, error = kernel.predictions_of(x, *kernel.product(x))
+    assert np.all(np.abs(matrix @ x - z) <= error)
+    assert np.max(error) <= 2.01 * size * np.sum(np.abs(x))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("metric", ["rbf", "linear", "poly", "polynomial", "cosine"])
+def test_errors_of_values(rng, metric, container, monkeypatch):
+    """Beside values of long doubles; of rows, and of the same rows in another order."""
+    monkeypatch.setattr(kernel_values, "LARGEST_TESTED", 20)
+    X = (1.0 + rng.normal(size=(40, 7))) * (rng.random((40, 7)) < 0.8)
+    X[5] = 0.0
+    options = {"gamma": 0.3, "coef0": 2.0, "degree": 3}
+    table = container(X)
+    kernel = Kernel(metric, options, centre_of(metric, table))
+    exact = long_values(metric, X.astype(np.longdouble), **options)
+    sizes = np.sqrt(np.diagonal(exact))
+    rows = RowsOfKernel(kernel, table)
+    assert 1e-16 < rows.error < 1e-12
+    found = kernel.matrix(table)
+    assert isinstance(found, KernelMatrixByRows)
+    assert np.all(np.abs(found.diagonal - found.added - sizes**2) <= rows.error * sizes**2)
+    order = rng.permutation(40)
+    values = found.values(order)[np.argsort(order)]
+    np.fill_diagonal(values, np.diagonal(exact))
+    for computed in (values, kernel.between(table)):
+        assert np.all(np.abs(computed - exact) <= rows.error * np.outer(sizes, sizes))
+    assert found.asymmetry == 2.0 * rows.error
+    assert np.linalg.eigvalsh(found.to_array())[0] > 0.0 or metric in ("linear", "cosine")
+
+
+def long_values(metric, X, gamma, coef0, degree):
+    products = X @ X.T
+    if metric == "rbf":
+        return np.exp(-gamma * np.sum((X[:, np.newaxis] - X) ** 2, axis=2))
+    if metric == "cosine":
+        sizes = np.sqrt(np.diagonal(products))
+        sizes[sizes == 0.0] = 1.0
+        return products / np.outer(sizes, sizes)
+    return products if metric == "linear" else (gamma * products + coef0) ** degree
+
+
+def test_matrices_that_are_computed_at_once(rng, monkeypatch):
+    """Those of kernels whose errors are not known, or too large."""
+    monkeypatch.setattr(kernel_values, "LARGEST_TESTED", 20)
+    X = rng.uniform(size=(40, 3))
+    for metric in ("laplacian", "chi2"):
+        assert not Kernel(metric, {"gamma": 1.0}).matrix(X).computes_rows
+    assert Kernel("rbf", {"gamma": 1.0}).matrix(X).computes_rows
+    assert not Kernel("rbf", {"gamma": 60.0}).matrix(X).computes_rows
+    with pytest.raises(ValueError, match="kernel='linear' must have finite values"):
+        Kernel("linear", {}).matrix(1e200 * X)
+
+
+def test_norms_of_mean_rows_without_rows(rng):
+    """They are at least those of the whole matrix."""
+    matrix, computed, weights = smooth_kernel(rng, 50), [], rng.random(50)
+    lazy, whole = KernelRows(by_rows(matrix, computed)), KernelRows(KernelMatrix(matrix))
+    mean, error = lazy.mean_row_bounded(weights, 1.0 / np.sum(weights))
+    exact = np.sqrt(weights @ matrix @ weights) / np.sum(weights)
+    assert not computed
+    assert exact <= mean[0] + error[0] <= 1.0 + 1e-13
+    assert_allclose(whole.mean_row_bounded(weights, 1.0 / np.sum(weights))[0][0], exact)

@@ -27,9 +27,11 @@ from skpd import (
     regularization_path,
 )
 from skpd.certificates import certify_point, dual_bound, primal_objective
-from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix
+from skpd.designs import KernelFactor, KernelFeatures, KernelMatrix, KernelMatrixByRows
+from skpd.estimators import kernel_values
 from skpd.losses import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 from skpd.problems.kernel import kernel_machines
+from skpd.solvers.coordinates import pairs
 from skpd.solvers.coordinates.settings import PairSettings
 from skpd.solvers.kernel_machines import solve_kernel_machine
 
@@ -170,7 +172,7 @@ def test_bounds_of_arbitrary_points_whatever_the_factors(rng, penalty_of):
         best = solve_kernel_machine(machine, tol=TIGHT, max_iter=10_000, random_state=seed)
         assert best.converged
         for trace in (30.0, 5.0, 0.1):
-            fresh = tuple(KernelMatrix(m.matrix).factor(trace) for m in matrices)
+            fresh = tuple(KernelMatrix(m.to_array()).factor(trace) for m in matrices)
             coarse = machine.with_design(KernelFeatures(machine.matrices, fresh)).problem
             for theta in (best.dual_coef, -y * rng.uniform(0.0, 1.0, 30), rng.normal(size=30)):
                 coef = 0.1 * rng.normal(size=coarse.n_coefficients)
@@ -385,6 +387,56 @@ def test_one_vs_rest_shares_the_kernel_matrix():
         alone = KernelPdproxSVC(0.01).fit(X, y == k)
         gap = model.certificate_[k].gap + alone.certificate_.gap
         assert abs(model.certificate_[k].primal - alone.certificate_.primal) <= gap
+
+
+ROW_BY_ROW = {
+    "hinge": KernelPdproxSVC(1e-3),
+    "hinge without an intercept": KernelPdproxSVC(1e-3, fit_intercept=False),
+    "squared hinge": KernelPdproxSVC(1e-2, loss="squared_hinge", class_weight={0: 3.0}),
+    "poly": KernelPdproxSVC(1e-2, kernel="poly"),
+    "cosine": KernelPdproxSVC(1e-2, kernel="cosine"),
+    "logistic": KernelPdproxSVC(1e-2, loss="logistic"),
+    "classes": KernelPdproxSVC(1e-3, n_jobs=2),
+    "absolute": KernelPdproxRegressor(1e-2),
+    "epsilon-insensitive": KernelPdproxRegressor(1e-2, loss="epsilon_insensitive", epsilon=0.3),
+    "huber": KernelPdproxRegressor(1e-2, loss="huber", fit_intercept=False),
+}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("name", ROW_BY_ROW)
+def test_rows_of_the_kernel_matrix_that_are_computed_when_needed(
+    name, container, moons, monkeypatch
+):
+    """The optimum is that of the whole matrix, and rows that no step needs are not computed."""
+    monkeypatch.setattr(pairs, "PAIRS", PairSettings(rows_at_once=8))
+    computed, keep = [], KernelMatrixByRows._keep
+    monkeypatch.setattr(
+        KernelMatrixByRows, "_keep",
+        lambda self, block: computed.extend(block.rows.tolist()) or keep(self, block),
+    )  # fmt: skip
+    X, y = moons
+    y = y + (X[:, 0] > 1.0) if name == "classes" else y
+    weights = np.random.default_rng(0).random(len(y)) + 0.5
+    whole = clone(ROW_BY_ROW[name]).set_params(tol=1e-6).fit(X, y, weights)
+    assert not computed
+    monkeypatch.setattr(kernel_values, "LARGEST_TESTED", 20)
+    ours = clone(whole).fit(container(X), y, weights)
+    certificates = zip(np.ravel(ours.certificate_), np.ravel(whole.certificate_), strict=True)
+    for mine, other in certificates:
+        assert mine.dual <= other.primal and other.dual <= mine.primal
+        assert mine.relative_gap <= 1e-6
+    assert len(set(computed)) == len(computed)
+    if name.startswith("hinge"):
+        assert len(ours.support_) <= len(computed) < 100
+    assert_allclose(on_a_grid(ours), on_a_grid(whole), atol=0.05)
+
+
+def on_a_grid(model):
+    """The values of the functions on a grid, by the model that predicts."""
+    grid = np.stack(np.meshgrid(np.linspace(-1, 2, 5), np.linspace(-1, 1, 5)), axis=-1)
+    predict = getattr(model, "decision_function", model.predict)
+    return predict(grid.reshape(-1, 2))
 
 
 def test_weights_equal_repetitions(moons):

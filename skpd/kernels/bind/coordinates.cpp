@@ -58,20 +58,27 @@ Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alph
     return std::make_unique<DualDescentOn<ClassIterate>>(std::move(iterate), seed);
 }
 
-std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, InTable K, In y, In weights, double alpha, bool has_intercept) {
-    const std::size_t n = K.shape(0);
-    require(n > 0 && K.shape(1) == n, "K must be square");
-    require(have_length(n, y, weights), "y and weights must have a number for each row of K");
+std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, In diagonal, In y, In weights, double alpha,
+                                       bool has_intercept) {
+    const std::size_t n = diagonal.shape(0);
+    require(n > 0 && have_length(n, y, weights), "y and weights must have a number for each row of K");
     nb::gil_scoped_release release;
     return std::visit(
         [&](const auto* loss) -> std::unique_ptr<PairDescent> {
             using Loss = std::remove_cvref_t<decltype(*loss)>;
             if constexpr (Loss::quadratic_pieces)
-                return std::make_unique<PairDescentOn<Loss>>(*loss, K.data(), n, y.data(), weights.data(), alpha,
+                return std::make_unique<PairDescentOn<Loss>>(*loss, diagonal.data(), n, y.data(), weights.data(), alpha,
                                                              has_intercept);
             else throw std::invalid_argument("the conjugate of the loss must have quadratic pieces");
         },
         any_loss);
+}
+
+void add_kernel_rows(PairDescent& self, Indices rows, InTable values) {
+    require(values.shape(0) == rows.shape(0) && values.shape(1) == self.n_rows(),
+            "values must have a row for each index, as long as K");
+    require_within(rows, self.n_rows(), "rows must be those of K");
+    self.add_rows(rows.data(), rows.shape(0), values.data());
 }
 
 using SmoothLoss = std::variant<const HingeLoss*, const LogisticLoss*, const ResidualLoss*>;
@@ -148,14 +155,18 @@ void bind_pair_descent(nb::module_& m) {
         "Sequential minimal optimisation on a kernel matrix K (n, n).")
         .def("run", &PairDescent::run, "target"_a, "max_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Takes steps up to one of the limits; returns their number and the gap.")
+        .def("missing_rows", [](const PairDescent& self, std::size_t most) { return as_numpy(self.missing_rows(most)); },
+             "most"_a, "Returns rows of K without which there is no next step, and others that are useful.")
+        .def("add_rows", &add_kernel_rows, "rows"_a, "values"_a, nb::keep_alive<1, 3>(),
+             "Gives the values (n_rows, n) of rows of K.")
         .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),
              "Computes z from theta, without the rounding errors of updates.")
         .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); },
             "Returns the dual point theta (n).")
         .def("intercept", &PairDescent::intercept, "Returns the intercept that belongs to theta, 0 without one.");
-    m.def("pair_descent", &of_kernel, "loss"_a, "K"_a, "y"_a, "weights"_a, "alpha"_a, "has_intercept"_a,
+    m.def("pair_descent", &of_kernel, "loss"_a, "diagonal"_a, "y"_a, "weights"_a, "alpha"_a, "has_intercept"_a,
           nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
-          "Makes a `PairDescent` that starts at theta = 0; K (n, n), y and weights (n).");
+          "Makes a `PairDescent` that starts at theta = 0; diagonal, y and weights (n).");
 }
 
 // Binds a method on the columns of X (n, d), given by its transpose stored by rows, that starts at w (d), and the same

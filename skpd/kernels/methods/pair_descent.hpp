@@ -8,12 +8,14 @@
 // all i and one b. Otherwise the row with the largest violation changes, by itself without an intercept, and otherwise
 // with a second row, the one for which the dual increases most by the second-order model (Fan, Chen and Lin, 2005,
 // Working set selection using second order information for training support vector machines). A step ends at the end of
-// a piece of the conjugate.
+// a piece of the conjugate. Rows of K are given one after another: theta_i = 0 where row i is missing, and more rows are
+// asked for where the missing ones violate the conditions most.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -29,8 +31,13 @@ struct PairDescent {
     virtual ~PairDescent() = default;
     // Takes steps until the gap is at most the target, or max_steps of them. Returns their number and the gap.
     virtual std::tuple<double, double> run(double target, double max_steps) = 0;
+    // The missing rows of K with the largest violations, at most `most`; none if other rows violate more.
+    virtual std::vector<std::int64_t> missing_rows(std::size_t most) const = 0;
+    // Gives rows of K (n_rows, n), which must outlive this object.
+    virtual void add_rows(const std::int64_t* rows, std::size_t n_rows, const double* values) = 0;
     // Recomputes z from theta, which removes accumulated rounding errors.
     virtual void refresh() = 0;
+    virtual std::size_t n_rows() const = 0;
     virtual std::vector<double> theta() const = 0;
     virtual double intercept() const = 0;
 };
@@ -44,19 +51,20 @@ inline std::size_t place_of(double largest, const double* values, std::size_t n)
 template <class Loss>
 class PairDescentOn final : public PairDescent {
    public:
-    // K (n, n) is symmetric; y and weights (n). The arrays must outlive this object.
-    PairDescentOn(const Loss& loss, const double* K, std::size_t n, const double* y, const double* weights,
+    // The diagonal of K, y and weights (n). The arrays must outlive this object.
+    PairDescentOn(const Loss& loss, const double* diagonal, std::size_t n, const double* y, const double* weights,
                   double alpha, bool has_intercept)
-        : loss_(loss), K_(K), n_(n), y_(y), weights_(weights), alpha_(alpha), has_intercept_(has_intercept),
-          theta_(n, 0.0), z_(n, 0.0), diagonal_(n), score_(n) {
+        : loss_(loss), diagonal_(diagonal), n_(n), y_(y), weights_(weights), alpha_(alpha),
+          has_intercept_(has_intercept), rows_(n, nullptr), theta_(n, 0.0), z_(n, 0.0), score_(n) {
         for (Side* side : {&left_, &right_}) {
             side->slope.resize(n);
             side->curvature.resize(n);
             side->max_change.resize(n);
         }
         for (std::size_t i = 0; i < n; ++i) {
-            diagonal_[i] = K[i * n + i];
             update_pieces(i);
+            first_slopes_.emplace_back(std::exchange(left_.slope[i], -infinity),
+                                       std::exchange(right_.slope[i], infinity));
         }
     }
 
@@ -69,9 +77,32 @@ class PairDescentOn final : public PairDescent {
                 ++steps;
             }
             gap = this->gap();
-            if (moved == 0) break;  // no row can move, so that the rest of the gap is rounding
+            // a missing row violates more, or no row can move, so that the rest of the gap is rounding
+            if (moved == 0 || misses_more()) break;
         }
         return {steps, gap};
+    }
+
+    std::vector<std::int64_t> missing_rows(std::size_t most) const override {
+        std::vector<std::pair<double, std::int64_t>> violations;
+        for (std::size_t i = 0; i < n_; ++i) {
+            const double violation = rows_[i] ? 0.0 : violation_of_missing(i);
+            if (violation > 0.0) violations.emplace_back(-violation, i);
+        }
+        const auto end = violations.begin() + static_cast<std::ptrdiff_t>(std::min(most, violations.size()));
+        std::partial_sort(violations.begin(), end, violations.end());
+        std::vector<std::int64_t> missing;
+        for (auto pair = violations.begin(); pair != end && -pair->first > own_violation(); ++pair)
+            missing.push_back(pair->second);
+        return missing;
+    }
+
+    void add_rows(const std::int64_t* rows, std::size_t n_rows, const double* values) override {
+        for (std::size_t k = 0; k < n_rows; ++k) {
+            const std::size_t i = static_cast<std::size_t>(rows[k]);
+            rows_[i] = values + k * n_;
+            update_pieces(i);
+        }
     }
 
     void refresh() override {
@@ -80,6 +111,7 @@ class PairDescentOn final : public PairDescent {
             if (weights_[i] * theta_[i] != 0.0) add(i, -weights_[i] * theta_[i] / alpha_, i, 0.0);
     }
 
+    std::size_t n_rows() const override { return n_; }
     std::vector<double> theta() const override { return theta_; }
     // The middle of the interval of intercepts that the rows admit, or its finite end; 0 if both are infinite
     double intercept() const override {
@@ -91,6 +123,9 @@ class PairDescentOn final : public PairDescent {
    private:
     static constexpr int steps_between_gaps = 100;  // the gap takes about as much time as a step
     static constexpr double infinity = std::numeric_limits<double>::infinity();
+    // Rows are asked for where the largest violation of a missing row is this multiple of the others'. Steps without new
+    // rows take less time; with 1, 3 and 10 a fit took about as long.
+    static constexpr double patience = 2.0;
 
     // The pieces of the conjugates on one side of each theta_i: the derivative of l*(y_i, .) there, its curvature over
     // c_i, and c_i times the length of the piece, the largest change. Beyond the domain the derivative is infinite. All
@@ -130,10 +165,11 @@ class PairDescentOn final : public PairDescent {
     bool pair() {
         const std::size_t i = most_violating(left_, 1.0);
         highest_ = left_.slope[i] - z_[i];
+        if (!(highest_ > -infinity)) return false;
         const std::size_t j = partner(i);
         if (!(highest_ > lowest_) || !(score_[j] > 0.0)) return false;
         const double violation = highest_ - (right_.slope[j] - z_[j]);
-        const double curvature_along = (diagonal_[i] + diagonal_[j] - 2.0 * K_[i * n_ + j]) / alpha_;
+        const double curvature_along = (diagonal_[i] + diagonal_[j] - 2.0 * rows_[i][j]) / alpha_;
         const double step = length(violation, curvature_along + left_.curvature[i] + right_.curvature[j],
                                    std::min(left_.max_change[i], right_.max_change[j]));
         move(i, -step);
@@ -149,12 +185,27 @@ class PairDescentOn final : public PairDescent {
         const bool lower = falls >= rises;
         const std::size_t i = lower ? down : up;
         const Side& side = lower ? left_ : right_;
-        const double violation = std::max(falls, rises);
+        const double violation = highest_ = std::max(falls, rises);
         if (!(violation > 0.0)) return false;
         const double step = length(violation, diagonal_[i] / alpha_ + side.curvature[i], side.max_change[i]);
         move(i, lower ? -step : step);
         add(i, (lower ? step : -step) / alpha_, i, 0.0);
         return step > 0.0;
+    }
+
+    // The violation of the optimality condition of a missing row, where theta_i = 0, by the current intercept
+    double violation_of_missing(std::size_t i) const {
+        const double z = z_[i] + intercept();
+        return std::max(first_slopes_[i].first - z, z - first_slopes_[i].second);
+    }
+    // The largest violation of the other rows
+    double own_violation() const { return has_intercept_ ? 0.5 * (highest_ - lowest_) : highest_; }
+    // Whether a missing row violates more than the others
+    bool misses_more() const {
+        const double own = own_violation();
+        for (std::size_t i = 0; i < n_; ++i)
+            if (!rows_[i] && violation_of_missing(i) > patience * own) return true;
+        return false;
     }
 
     // min(violation / curvature, max_change), the length of a step
@@ -186,7 +237,7 @@ class PairDescentOn final : public PairDescent {
     std::size_t partner(std::size_t i) {
         double largest;
         std::tie(largest, lowest_) =
-            gains(highest_, diagonal_[i], left_.curvature[i], K_ + i * n_, diagonal_.data(), right_.slope.data(),
+            gains(highest_, diagonal_[i], left_.curvature[i], rows_[i], diagonal_, right_.slope.data(),
                   right_.curvature.data(), z_.data(), 1.0 / alpha_, score_.data(), n_);
         return place_of(largest, score_.data(), n_);
     }
@@ -211,10 +262,10 @@ class PairDescentOn final : public PairDescent {
 
     // z += a K_i + b K_j
     void add(std::size_t i, double a, std::size_t j, double b) {
-        add_rows(K_ + i * n_, a, K_ + j * n_, b, z_.data(), n_);
+        add_multiples(rows_[i], a, rows_[j], b, z_.data(), n_);
     }
-    SKPD_CLONES static void add_rows(const double* one, double a, const double* other, double b, double* z,
-                                     std::size_t n) {
+    SKPD_CLONES static void add_multiples(const double* one, double a, const double* other, double b, double* z,
+                                          std::size_t n) {
 #pragma omp simd
         for (std::size_t i = 0; i < n; ++i) z[i] += a * one[i] + b * other[i];
     }
@@ -233,12 +284,14 @@ class PairDescentOn final : public PairDescent {
     }
 
     const Loss loss_;
-    const double* K_;
+    const double* diagonal_;
     const std::size_t n_;
     const double *y_, *weights_;
     const double alpha_;
     const bool has_intercept_;
-    std::vector<double> theta_, z_, diagonal_, score_;
+    std::vector<const double*> rows_;  // of K (n), null where they are missing
+    std::vector<std::pair<double, double>> first_slopes_;  // the slopes on both sides of theta_i = 0 (n)
+    std::vector<double> theta_, z_, score_;
     Side left_, right_;
     double highest_ = 0.0, lowest_ = 0.0;  // max_i left slope_i - z_i and min_i right slope_i - z_i
 };

@@ -2,7 +2,11 @@
 
 from math import ceil, inf
 
+import numpy as np
+
 from ... import kernels
+from ..._typing import Indices
+from ...designs import KernelMatrix
 from ...problems import Point, Problem
 from ..certificate_schedule import PAUSE_ENTRIES
 from ..proximal_rounds import MethodInRounds, solve_in_rounds
@@ -33,10 +37,13 @@ class _PairDescent(MethodInRounds):
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.n = problem, problem.n_samples
+        self.kernel: KernelMatrix = problem.penalty.kernel
         self.compiled = kernels.pair_descent(
-            problem.loss.evaluator, problem.penalty.kernel.matrix, problem.y, problem.weights,
+            problem.loss.evaluator, self.kernel.diagonal, problem.y, problem.weights,
             problem.alpha, problem.fit_intercept,
         )  # fmt: skip
+        self.n_blocks = 0
+        self._give_rows(np.empty(0, dtype=np.int64))
         self.pause = max(PAUSE_ENTRIES / (PAIRS.step_cost * self.n), 1.0)
         self.steps, self.most_steps = 0.0, PAIRS.most_steps(self.n)
 
@@ -48,12 +55,25 @@ class _PairDescent(MethodInRounds):
         before, gap = self.steps, inf
         wanted = max(PAIRS.first_check, PAIRS.check_factor * before)
         wanted = min(wanted, before + most * self.n, self.most_steps)
-        while gap > accuracy and self.steps < wanted:
+        while self.steps < wanted:
             taken, gap = self.compiled.run(accuracy, min(self.pause, wanted - self.steps))
             self.steps += taken
-            if taken == 0.0:  # limited by rounding errors
-                wanted = self.most_steps = self.steps
+            if gap <= accuracy:
+                break
+            missing = self.compiled.missing_rows(PAIRS.rows_at_once)
+            self._give_rows(missing)
+            if taken == 0.0 and not len(missing):
+                break
+        if self.steps == before:  # limited by rounding errors
+            self.most_steps = self.steps
         return ceil(self.steps / self.n) - ceil(before / self.n), gap
+
+    def _give_rows(self, rows: Indices) -> None:
+        """Give these rows of K to the iteration, and all others that are known."""
+        blocks = self.kernel.blocks(rows)
+        for block in blocks[self.n_blocks :]:
+            self.compiled.add_rows(block.rows, block.values)
+        self.n_blocks = len(blocks)
 
     def point(self) -> Point:
         theta = self.compiled.theta()
