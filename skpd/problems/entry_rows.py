@@ -34,6 +34,7 @@ NULL_ROUNDS = 24  # rounds of multipliers for the best constant prediction
 # Sums at which a round ends, relative to the mean slope of losses with kinks and of others
 NULL_TARGETS = 1e-8, 1e-13
 NULL_FACTOR = 2.0  # by which sigma increases in each of them
+NULL_GAP = 1e-9  # the gap at which no other round follows, relative to the mean loss
 NULL_ACCURACY = 1e-3  # relative accuracy of their linear systems
 NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is optimal
 
@@ -155,8 +156,9 @@ class RowsOfEntries(Rows):
 
             max over theta of   c.(theta z - l*(y, theta)) - c.(theta - last theta)^2 / (2 sigma)
 
-        whose maximisers are the next theta, and multiplies sigma by `NULL_FACTOR`. A loss without
-        kinks takes one round with an infinite sigma. ``value`` is the mean loss at the start.
+        whose maximisers are the next theta, and multiplies sigma by `NULL_FACTOR`. The least value
+        is a lower bound on the mean loss. A loss without kinks takes one round with an infinite
+        sigma. ``value`` is the mean loss at the start.
         """
         c = self.weights
         theta = self.dual_point_of(np.zeros(self.coef_shape), free)
@@ -184,6 +186,9 @@ class RowsOfEntries(Rows):
             if not np.isfinite(scaled).all():
                 break
             free, theta = scaled / scale, result.known
+            value = self._mean_loss(np.zeros(self.coef_shape), free)
+            if value - result.value / scale <= NULL_GAP * value:
+                break
             scale = sigma = NULL_FACTOR * sigma
         return free, theta
 
