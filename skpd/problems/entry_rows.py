@@ -187,7 +187,9 @@ class RowsOfEntries(Rows):
                 break
             free, theta = scaled / scale, result.known
             value = self._mean_loss(np.zeros(self.coef_shape), free)
-            if value - result.value / scale <= NULL_GAP * value:
+            imbalance = float(np.max(np.abs(groups.sums(c * theta))))
+            is_least = imbalance <= target * float(np.max(groups.sums(c)))
+            if is_least and value - result.value / scale <= NULL_GAP * value:
                 break
             scale = sigma = NULL_FACTOR * sigma
         return free, theta
