@@ -234,7 +234,8 @@ class KernelMatrixByRows(KernelMatrix):
     """A kernel matrix whose rows are computed when they are needed first.
 
     Two rows may differ in the entry that they share, by rounding errors: K_ij is the mean of both,
-    as sums over the rows of a vector's support have the same quadratic form.
+    as sums over the rows of a vector's support have the same quadratic form. Precise products
+    compare all entries that two rows share, and replace a bound on the differences.
 
     Parameters
     ----------
@@ -251,7 +252,8 @@ class KernelMatrixByRows(KernelMatrix):
     def __init__(
         self, values_of: ValuesOf, diagonal: Array, added: Array, asymmetry: float
     ) -> None:
-        self._values_of = values_of
+        self._values_of, self._n_compared, self._difference = values_of, 0, 0.0
+        self._largest_asymmetry = asymmetry
         self._set_diagonal(diagonal, added, asymmetry)
 
     def blocks(self, rows: Indices) -> tuple[KernelBlock, ...]:
@@ -260,4 +262,22 @@ class KernelMatrixByRows(KernelMatrix):
             for start in range(0, len(missing), BLOCK):
                 some = missing[start : start + BLOCK]
                 self._keep(KernelBlock(some, self._values_of(some)))
+                self.asymmetry = self._largest_asymmetry
             return self._blocks
+
+    def _precise_product(self, x: Array) -> tuple[Array, Array, Array]:
+        product = super()._precise_product(x)
+        with self._lock:
+            for k in range(self._n_compared, len(self._blocks)):
+                for block in self._blocks[: k + 1]:
+                    self._compare(self._blocks[k], block)
+            self._n_compared = len(self._blocks)
+            self.asymmetry = self._difference
+        return product
+
+    def _compare(self, one: KernelBlock, other: KernelBlock) -> None:
+        """Take the entries that are in rows of both blocks into account."""
+        difference = np.abs(one.values[:, other.rows] - other.values[:, one.rows].T)
+        sizes = np.outer(self.sizes[one.rows], self.sizes[other.rows])
+        np.divide(difference, sizes, out=difference, where=sizes > 0.0)
+        self._difference = max(self._difference, 0.5 * float(np.max(difference)))

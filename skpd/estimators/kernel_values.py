@@ -148,7 +148,7 @@ class Kernel:
 class RowsOfKernel:
     """Rows of the matrix of a positive semidefinite kernel with a known rounding error.
 
-    The error of a product x.y of p features is at most p eps |x| |y| / 2, that of a squared
+    The error of a product x.y of p numbers is at most p eps |x| |y| / 2, that of a squared
     distance at most (p + 4) 2 eps max |x|^2, and |k(x, y)| at most sqrt(k(x, x) k(y, y)).
 
     Attributes
@@ -160,9 +160,11 @@ class RowsOfKernel:
 
     def __init__(self, kernel: Kernel, X: Matrix) -> None:
         self.kernel, self.X = replace(kernel, centre=None), kernel.centred(X)
+        p = X.shape[1] + 6.0
         if hasattr(self.X, "tocsr"):
             self.X = self.X.tocsr()
-        squares, p = row_norms(self.X, True), X.shape[1] + 6.0
+            p = float(np.max(np.diff(self.X.indptr))) + 6.0
+        squares = row_norms(self.X, True)
         metric, options = kernel.metric, kernel.parameters
         gamma, degree = options.get("gamma", 1.0), options.get("degree", 3.0)
         self.values, self.error = np.ones(X.shape[0]), inf  # values k(x, x)
