@@ -72,14 +72,14 @@ class KernelMatrix:
         self._partial: PartialFactor | None = None
         self._factor: KernelFactor | None = None
         self._lock = RLock()
-        self._blocks: tuple[KernelBlock, ...] = ()
-        # the block of each row, -1 where the row is not computed, and its place in the block
-        self._places = np.full((self.n_samples, 2), -1)
+        # The known blocks; the block of each row, -1 where no block has it, and its place there.
+        # They change together, as Ctrl-C may end a fit anywhere.
+        self._known: tuple[tuple[KernelBlock, ...], Indices] = (), np.full((self.n_samples, 2), -1)
 
     def _keep(self, block: KernelBlock) -> None:
-        self._places[block.rows, 0] = len(self._blocks)
-        self._places[block.rows, 1] = np.arange(len(block.rows))
-        self._blocks = (*self._blocks, block)
+        blocks, places = self._known[0], self._known[1].copy()
+        places[block.rows, 0], places[block.rows, 1] = len(blocks), np.arange(len(block.rows))
+        self._known = (*blocks, block), places
 
     @property
     def n_samples(self) -> int:
@@ -93,13 +93,17 @@ class KernelMatrix:
     # Values
 
     def blocks(self, rows: Indices) -> tuple[KernelBlock, ...]:
-        """All blocks that have been computed, in the order in which they were, with these rows."""
-        return self._blocks
+        """All blocks that are known, in the order of their computation, after that of these rows.
+
+        They hold the given rows and may hold many others.
+        """
+        return self._known[0]
 
     def values(self, rows: Indices) -> Array:
         """The rows of K with these indices, of shape (len(rows), n_samples)."""
-        blocks = self.blocks(rows)
-        return np.stack([blocks[block].values[place] for block, place in self._places[rows]])
+        self.blocks(rows)
+        blocks, places = self._known
+        return np.stack([blocks[block].values[place] for block, place in places[rows]])
 
     def to_array(self) -> Array:
         """K as a new array."""
@@ -233,9 +237,10 @@ class KernelMatrix:
 class KernelMatrixByRows(KernelMatrix):
     """A kernel matrix whose rows are computed when they are needed first.
 
-    Two rows may differ in the entry that they share, by rounding errors: K_ij is the mean of both,
-    as sums over the rows of a vector's support have the same quadratic form. Precise products
-    compare all entries that two rows share, and replace a bound on the differences.
+    Two rows may differ in the entry that they share, by rounding errors. K_ij is the mean of both.
+    Quadratic forms x'K x from products with the rows are those of the means; products K x differ
+    from them by at most ``asymmetry``, which predictions take into account. Precise products
+    compare all entries that two rows share, and replace that bound by the largest difference.
 
     Parameters
     ----------
@@ -258,20 +263,22 @@ class KernelMatrixByRows(KernelMatrix):
 
     def blocks(self, rows: Indices) -> tuple[KernelBlock, ...]:
         with self._lock:
-            missing = np.unique(rows[self._places[rows, 0] < 0])
+            missing = np.unique(rows[self._known[1][rows, 0] < 0])
             for start in range(0, len(missing), BLOCK):
                 some = missing[start : start + BLOCK]
-                self._keep(KernelBlock(some, self._values_of(some)))
+                block = KernelBlock(some, self._values_of(some))
                 self.asymmetry = self._largest_asymmetry
-            return self._blocks
+                self._keep(block)
+            return self._known[0]
 
     def _precise_product(self, x: Array) -> tuple[Array, Array, Array]:
         product = super()._precise_product(x)
         with self._lock:
-            for k in range(self._n_compared, len(self._blocks)):
-                for block in self._blocks[: k + 1]:
-                    self._compare(self._blocks[k], block)
-            self._n_compared = len(self._blocks)
+            blocks = self._known[0]
+            for k in range(self._n_compared, len(blocks)):
+                for block in blocks[: k + 1]:
+                    self._compare(blocks[k], block)
+            self._n_compared = len(blocks)
             self.asymmetry = self._difference
         return product
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, eigh
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
 from .._floats import EPSILON
@@ -31,6 +32,7 @@ N_JITTERS = 5  # increases that are tried, from `JITTER` on
 TWICE = 2.2
 BLOCK = 512  # rows whose values are computed in one call
 TILE = 256  # rows and columns of a part of a matrix that fits into a cache
+LEAST_ENTRY = 1e-140  # the products of smaller features may underflow
 ASYMMETRY = 1e-7  # |K_ij - K_ji| / sqrt(K_ii K_jj) above this is no rounding error
 
 
@@ -159,20 +161,22 @@ class RowsOfKernel:
     """
 
     def __init__(self, kernel: Kernel, X: Matrix) -> None:
-        self.kernel, self.X = replace(kernel, centre=None), kernel.centred(X)
+        metric, options = kernel.metric, kernel.parameters
+        self.argument, self.kernel = kernel.argument, replace(kernel, centre=None)
+        self.X = X.tocsr() if hasattr(X, "tocsr") else kernel.centred(X)
+        if metric == "cosine":  # the products of normalised rows
+            self.X, self.kernel = normalize(self.X), Kernel("linear", {})
         p = X.shape[1] + 6.0
-        if hasattr(self.X, "tocsr"):
-            self.X = self.X.tocsr()
+        if hasattr(self.X, "indptr"):  # rows have products of as many entries as they store
             p = float(np.max(np.diff(self.X.indptr))) + 6.0
         squares = row_norms(self.X, True)
-        metric, options = kernel.metric, kernel.parameters
         gamma, degree = options.get("gamma", 1.0), options.get("degree", 3.0)
         self.values, self.error = np.ones(X.shape[0]), inf  # values k(x, x)
+        if self._may_underflow:
+            return
         if metric == "rbf":
             self.error = EPSILON * (4.0 + 2.0 * p * gamma * float(np.max(squares)))
-        elif metric == "cosine":
-            self.values, self.error = (squares > 0.0).astype(np.float64), 2.0 * p * EPSILON
-        elif metric == "linear":
+        elif metric in ("linear", "cosine"):
             self.values, self.error = squares, p * EPSILON
         elif metric in ("poly", "polynomial"):
             with np.errstate(over="ignore"):
@@ -180,13 +184,19 @@ class RowsOfKernel:
             self.error = p * (degree + 1.0) * EPSILON
 
     @property
+    def _may_underflow(self) -> bool:
+        """Whether a product of two entries may be too small for a relative error."""
+        entries = np.abs(self.X.data if sp.issparse(self.X) else self.X)
+        return bool(np.min(entries, where=entries > 0.0, initial=inf) < LEAST_ENTRY)
+
+    @property
     def matrix(self) -> KernelMatrixByRows:
-        require_finite(self.values, self.kernel.argument)
+        require_finite(self.values, self.argument)
         diagonal = self.values * (1.0 + TWICE * JITTER * len(self.values) * EPSILON)
 
         def values_of(rows: Indices) -> Array:
             values = self.kernel.between(self.X[rows], self.X)
-            require_finite(values, self.kernel.argument)
+            require_finite(values, self.argument)
             values[np.arange(len(rows)), rows] = diagonal[rows]
             return values
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.preprocessing import normalize
 
 from skpd.designs import KernelMatrix, KernelMatrixByRows, KernelRows
 from skpd.estimators import kernel_values
@@ -326,9 +327,14 @@ def test_errors_of_values(rng, metric, container, monkeypatch):
     monkeypatch.setattr(kernel_values, "LARGEST_TESTED", 20)
     X = (1.0 + rng.normal(size=(40, 7))) * (rng.random((40, 7)) < 0.8)
     X[5] = 0.0
+    if metric == "cosine":
+        X[6:9] *= [[1e-15], [1e-17], [1e9]]  # too small rows are not normalised
     options = {"gamma": 0.3, "coef0": 2.0, "degree": 3}
     table = container(X)
     kernel = Kernel(metric, options, centre_of(metric, table))
+    if metric == "cosine":  # of rows as scikit-learn normalises them, for each container
+        normalised = normalize(table)
+        X = normalised.toarray() if sparse.issparse(normalised) else normalised
     exact = long_values(metric, X.astype(np.longdouble), **options)
     sizes = np.sqrt(np.diagonal(exact))
     rows = RowsOfKernel(kernel, table)
@@ -349,11 +355,7 @@ def long_values(metric, X, gamma, coef0, degree):
     products = X @ X.T
     if metric == "rbf":
         return np.exp(-gamma * np.sum((X[:, np.newaxis] - X) ** 2, axis=2))
-    if metric == "cosine":
-        sizes = np.sqrt(np.diagonal(products))
-        sizes[sizes == 0.0] = 1.0
-        return products / np.outer(sizes, sizes)
-    return products if metric == "linear" else (gamma * products + coef0) ** degree
+    return products if metric in ("linear", "cosine") else (gamma * products + coef0) ** degree
 
 
 def test_matrices_that_are_computed_at_once(rng, monkeypatch):
@@ -366,6 +368,8 @@ def test_matrices_that_are_computed_at_once(rng, monkeypatch):
     assert not Kernel("rbf", {"gamma": 60.0}).matrix(X).computes_rows
     with pytest.raises(ValueError, match="kernel='linear' must have finite values"):
         Kernel("linear", {}).matrix(1e200 * X)
+    X[3, 2] = 1e-150
+    assert not Kernel("linear", {}).matrix(X).computes_rows
 
 
 def test_norms_of_mean_rows_without_rows(rng):

@@ -156,7 +156,7 @@ void bind_pair_descent(nb::module_& m) {
         .def("run", &PairDescent::run, "target"_a, "max_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Takes steps up to one of the limits; returns their number and the gap.")
         .def("missing_rows", [](const PairDescent& self, std::size_t most) { return as_numpy(self.missing_rows(most)); },
-             "most"_a, "Returns rows of K without which there is no next step, and others that are useful.")
+             "most"_a, "Returns the missing rows of K that violate more than the others, largest first.")
         .def("add_rows", &add_kernel_rows, "rows"_a, "values"_a, nb::keep_alive<1, 3>(),
              "Gives the values (n_rows, n) of rows of K.")
         .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),

@@ -31,7 +31,7 @@ struct PairDescent {
     virtual ~PairDescent() = default;
     // Takes steps until the gap is at most the target, or max_steps of them. Returns their number and the gap.
     virtual std::tuple<double, double> run(double target, double max_steps) = 0;
-    // The missing rows of K with the largest violations, at most `most`; none if other rows violate more.
+    // The missing rows of K that violate the conditions more than all others, at most `most`, largest first.
     virtual std::vector<std::int64_t> missing_rows(std::size_t most) const = 0;
     // Gives rows of K (n_rows, n), which must outlive this object.
     virtual void add_rows(const std::int64_t* rows, std::size_t n_rows, const double* values) = 0;

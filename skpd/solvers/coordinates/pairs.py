@@ -64,7 +64,7 @@ class _PairDescent(MethodInRounds):
             self._give_rows(missing)
             if taken == 0.0 and not len(missing):
                 break
-        if self.steps == before:  # limited by rounding errors
+        if self.steps == before:  # none is needed or possible, up to rounding errors
             self.most_steps = self.steps
         return ceil(self.steps / self.n) - ceil(before / self.n), gap
 
