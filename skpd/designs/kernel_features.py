@@ -122,7 +122,7 @@ class KernelRows(Design):
     leaves_features_out = True
 
     def __init__(self, kernel: KernelMatrix) -> None:
-        super().__init__(sp.csr_array((kernel.n_samples, kernel.n_samples)))  # K has its own
+        super().__init__(sp.csr_array((kernel.n_samples, kernel.n_samples)))  # products use K
         self.kernel, self.matrices = kernel, (kernel,)
         self._features = KernelFeatures((kernel,), (KernelFactor.empty(kernel.diagonal),))
 
@@ -142,7 +142,7 @@ class KernelRows(Design):
             return super().mean_row_bounded(weights, scale)
         largest = scale * float(weights @ self.kernel.sizes)
         rounding = 2.0 * (self.kernel.n_samples + 4.0) * EPSILON
-        return self._in_own_basis(np.zeros(1)), self._in_own_basis(largest * (1.0 + rounding))
+        return self._in_own_basis(0.0), self._in_own_basis(largest * (1.0 + rounding))
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         z, _, error = self._predictions(coef, intercept, precise=False)

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
 from threading import RLock
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
-from .._floats import EPSILON, sum_and_rest
+from .._floats import EPSILON
 from .._typing import Array, Indices
 from .design import Design
 from .kernel_factor import KernelFactor, PartialFactor, ValuesOf, whole_factor
+from .sums import BoundedSum
 
 # The largest number of rows of K that are computed and multiplied at a time: few, so that sums
 # have small rounding errors, and enough for a product to run at the speed of the memory.
@@ -150,16 +151,13 @@ class KernelMatrix:
         return y, np.zeros(len(x)), size * self.sizes
 
     def _precise_product(self, x: Array) -> tuple[Array, Array, Array]:
-        high = low = error = np.zeros(len(x))
+        total = BoundedSum(np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x)))
         for block in self.blocks(np.flatnonzero(x)):
             part = x[block.rows]
             if part.any():
-                more, more_low, more_error = block.design.transposed.matvec_compensated(part, 0.0)
-                high, lost = sum_and_rest(high, more)
-                change = lost + more_low
-                low = low + change
-                error = error + more_error + EPSILON * (np.abs(low) + np.abs(change))
-        return high, low, error * (1.0 + 4.0 * EPSILON * len(x))
+                high, low, error = block.design.transposed.matvec_compensated(part, 0.0)
+                total += BoundedSum(high, error, low)
+        return cast(tuple[Array, Array, Array], (total.high, total.low, total.error))
 
     def _multiple_of_kept(self, x: Array) -> tuple[Array, Array, Array] | None:
         """The product for a multiple x = t z of a vector z whose product is kept, up to rounding.

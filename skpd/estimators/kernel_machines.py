@@ -205,7 +205,7 @@ class KernelPdproxSVC(KernelClassifier, _OneKernel):
     -----
     K is the kernel matrix as scikit-learn computes it, in float64; it takes 8 n_samples^2 bytes.
     With more than 2,000 samples and the kernels "rbf", "linear", "poly" and "cosine" its rows are
-    computed when the method needs them, and those of most samples that are no support vectors
+    computed when the method needs them, so that those of many samples that are no support vectors
     are never computed.
 
     The norm is that of K with its diagonal raised: by n_samples units of rounding, or by 20 times

@@ -112,12 +112,13 @@ class Kernel:
             If the matrix is not finite or not positive semidefinite.
         """
         n = X.shape[0]
-        if n > LARGEST_TESTED and self.is_definite(X):
+        is_definite = self.is_definite(X)
+        if n > LARGEST_TESTED and is_definite:
             of_rows = RowsOfKernel(self, X)
             if of_rows.error <= JITTER * n * EPSILON:
                 return of_rows.matrix
         block = BLOCK if self._is_symmetric_by_block(X) else X.shape[0]
-        return checked_matrix(self.between(X), self.argument, self.is_definite(X), block)
+        return checked_matrix(self.between(X), self.argument, is_definite, block)
 
     @property
     def argument(self) -> str:

@@ -181,14 +181,14 @@ class RowsOfEntries(Rows):
         n_rounds, scale, target = NULL_ROUNDS, sigma, NULL_TARGETS[0] * slope
         if not self.loss.has_kinks:  # the losses are their own envelopes for an infinite sigma
             n_rounds, scale, sigma, target = 1, 1.0, np.inf, NULL_TARGETS[1] * slope
+        largest_sum = target * float(np.max(groups.sums(c)))
         for _ in range(n_rounds):
             scaled, result = groups.minimised(at, scale * free, target, NULL_ACCURACY)
             if not np.isfinite(scaled).all():
                 break
             free, theta = scaled / scale, result.known
             value = self._mean_loss(np.zeros(self.coef_shape), free)
-            imbalance = float(np.max(np.abs(groups.sums(c * theta))))
-            is_least = imbalance <= target * float(np.max(groups.sums(c)))
+            is_least = float(np.max(np.abs(groups.sums(c * theta)))) <= largest_sum
             if is_least and value - result.value / scale <= NULL_GAP * value:
                 break
             scale = sigma = NULL_FACTOR * sigma

@@ -185,7 +185,8 @@ class PairDescentOn final : public PairDescent {
         const bool lower = falls >= rises;
         const std::size_t i = lower ? down : up;
         const Side& side = lower ? left_ : right_;
-        const double violation = highest_ = std::max(falls, rises);
+        const double violation = std::max(falls, rises);
+        highest_ = violation;
         if (!(violation > 0.0)) return false;
         const double step = length(violation, diagonal_[i] / alpha_ + side.curvature[i], side.max_change[i]);
         move(i, lower ? -step : step);
@@ -293,7 +294,8 @@ class PairDescentOn final : public PairDescent {
     std::vector<std::pair<double, double>> first_slopes_;  // the slopes on both sides of theta_i = 0 (n)
     std::vector<double> theta_, z_, score_;
     Side left_, right_;
-    double highest_ = 0.0, lowest_ = 0.0;  // max_i left slope_i - z_i and min_i right slope_i - z_i
+    // max_i left slope_i - z_i and min_i right slope_i - z_i; without an intercept highest_ is the largest violation
+    double highest_ = 0.0, lowest_ = 0.0;
 };
 
 }  // namespace skpd
