@@ -52,8 +52,10 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             require(have_length(n, y, weights, theta, derivative, gradient, curvature),
                     "y, weights, theta, z and the outputs differ in length");
             nb::gil_scoped_release release;
-            return smoothed_derivatives(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
-                                        derivative.data(), gradient.data(), curvature.data());
+            return with_smooth(loss, sigma, [&](const auto& smooth) {
+                return smoothed_derivatives(smooth, n, y.data(), weights.data(), theta.data(), z.data(),
+                                            derivative.data(), gradient.data(), curvature.data());
+            });
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a,
         "Writes the first two derivatives of the smoothed losses; returns their primal and dual sums.");
@@ -63,14 +65,20 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             const std::size_t n = z.shape(0);
             require(have_length(n, y, theta, derivative, curvature),
                     "y, theta, z, derivative and curvature differ in length");
-            std::vector<std::uint8_t> bends(n);
-            std::vector<std::int64_t> rows;
+            std::vector<double> bends(n);
+            std::vector<std::int64_t> rows(n);
             {
                 nb::gil_scoped_release release;
-                rows_that_bend(Smoothed<Loss>{loss, sigma}, n, y.data(), theta.data(), z.data(), derivative.data(),
-                               curvature.data(), radius, bends.data());
-                for (std::size_t i = 0; i < n; ++i)
-                    if (bends[i]) rows.push_back(static_cast<std::int64_t>(i));
+                with_smooth(loss, sigma, [&](const auto& smooth) {
+                    rows_that_bend(smooth, n, y.data(), theta.data(), z.data(), derivative.data(), curvature.data(),
+                                   radius, bends.data());
+                });
+                std::size_t count = 0;
+                for (std::size_t i = 0; i < n; ++i) {  // without a branch, which would be mispredicted
+                    rows[count] = static_cast<std::int64_t>(i);
+                    count += bends[i] > 0.0;
+                }
+                rows.resize(count);
             }
             return as_numpy(std::move(rows));
         },
@@ -83,8 +91,10 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             require(have_length(n, y, weights, theta, direction),
                     "y, weights, theta, z and direction differ in length");
             nb::gil_scoped_release release;
-            return smoothed_slope(Smoothed<Loss>{loss, sigma}, n, y.data(), weights.data(), theta.data(), z.data(),
-                                  direction.data(), step);
+            return with_smooth(loss, sigma, [&](const auto& smooth) {
+                return smoothed_slope(smooth, n, y.data(), weights.data(), theta.data(), z.data(), direction.data(),
+                                      step);
+            });
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "direction"_a, "step"_a, "sigma"_a,
         "Returns the slope of the smoothed losses along a direction.");

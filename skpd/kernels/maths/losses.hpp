@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,9 +29,13 @@
 
 namespace skpd {
 
+// The divisor of an argument that stands for a curvature of 0: the quotient is beyond every bound, or 0. A condition on
+// the curvature itself, which is the same for all rows, would keep loops over rows from being vectorised.
+inline constexpr double TINY = std::numeric_limits<double>::min();
+
 // min(max(x, lower), upper): std::clamp returns a reference and compiles to branches, while this compiles to two
 // instructions
-inline double clip(double x, double lower, double upper) { return std::min(std::max(x, lower), upper); }
+SKPD_INLINE double clip(double x, double lower, double upper) { return std::min(std::max(x, lower), upper); }
 
 // exp(-|x|) and log(1 + x) for 0 <= x <= 1, to a few units in the last place; they have no branches and calls, so that
 // loops over rows are vectorised.
@@ -119,26 +124,23 @@ struct HingeLoss {
     static constexpr bool margin = true, quadratic_pieces = true;
     double lower, curvature;
 
-    double value(double t) const {
-        const double slack = std::max(1.0 - t, 0.0);
-        if (curvature == 0.0) return -lower * slack;
-        const double u = std::max(-slack / curvature, lower);
+    SKPD_INLINE double value(double t) const {
+        const double slack = std::max(1.0 - t, 0.0), u = std::max(-slack / std::max(curvature, TINY), lower);
         return -u * slack - 0.5 * curvature * u * u;
     }
-    double conjugate(double u) const { return u + 0.5 * curvature * u * u; }
+    SKPD_INLINE double conjugate(double u) const { return u + 0.5 * curvature * u * u; }
     QuadraticPiece piece(double u) const { return {u > lower && u < 0.0, 1.0 + curvature * u, curvature, lower, 0.0}; }
-    double prox_conjugate(double v, double step) const {
-        if (curvature == 0.0) return clip(v - step, lower, 0.0);  // this case needs no division
+    SKPD_INLINE double prox_conjugate(double v, double step) const {
         return clip((v - step) / (1.0 + step * curvature), lower, 0.0);
     }
-    double slope_conjugate(double v, double step) const {
+    SKPD_INLINE double slope_conjugate(double v, double step) const {
         const double scale = 1.0 + step * curvature, u = (v - step) / scale;
-        return u > lower && u < 0.0 ? 1.0 / scale : 0.0;
+        return ((u > lower) & (u < 0.0) ? 1.0 : 0.0) / scale;
     }
-    double derivative(double t) const { return clip((t - 1.0) / curvature, lower, 0.0); }
-    double second_derivative(double t) const {
+    SKPD_INLINE double derivative(double t) const { return clip((t - 1.0) / curvature, lower, 0.0); }
+    SKPD_INLINE double second_derivative(double t) const {
         const double u = (t - 1.0) / curvature;
-        return u > lower && u < 0.0 ? 1.0 / curvature : 0.0;
+        return ((u > lower) & (u < 0.0) ? 1.0 : 0.0) / curvature;
     }
 };
 
@@ -207,35 +209,31 @@ struct ResidualLoss {
     static constexpr bool margin = false, quadratic_pieces = true;
     double lower, upper, tube, curvature;
 
-    double value(double t) const {
-        const double shrunk = t - clip(t, -tube, tube);
-        if (curvature == 0.0) return std::max(upper * shrunk, lower * shrunk);
-        const double u = clip(shrunk / curvature, lower, upper);
+    SKPD_INLINE double value(double t) const {
+        const double shrunk = t - clip(t, -tube, tube), u = clip(shrunk / std::max(curvature, TINY), lower, upper);
         return u * shrunk - 0.5 * curvature * u * u;
     }
-    double conjugate(double u) const { return tube * std::fabs(u) + 0.5 * curvature * u * u; }
+    SKPD_INLINE double conjugate(double u) const { return tube * std::fabs(u) + 0.5 * curvature * u * u; }
     QuadraticPiece piece(double u) const {
         const double first = tube > 0.0 && u >= 0.0 ? 0.0 : lower, last = tube > 0.0 && u <= 0.0 ? 0.0 : upper;
         return {u > first && u < last, curvature * u + std::copysign(tube, u), curvature, first, last};
     }
-    double prox_conjugate(double v, double step) const {
+    SKPD_INLINE double prox_conjugate(double v, double step) const {
         const double threshold = step * tube;
-        const double shrunk = v - clip(v, -threshold, threshold);
-        if (curvature == 0.0) return clip(shrunk, lower, upper);
-        return clip(shrunk / (1.0 + step * curvature), lower, upper);
+        return clip((v - clip(v, -threshold, threshold)) / (1.0 + step * curvature), lower, upper);
     }
-    double slope_conjugate(double v, double step) const {
+    SKPD_INLINE double slope_conjugate(double v, double step) const {
         const double scale = 1.0 + step * curvature;
         const double shrunk = v - clip(v, -step * tube, step * tube), u = shrunk / scale;
-        return shrunk != 0.0 && u > lower && u < upper ? 1.0 / scale : 0.0;
+        return ((shrunk != 0.0) & (u > lower) & (u < upper) ? 1.0 : 0.0) / scale;
     }
-    double derivative(double t) const { return clip((t - clip(t, -tube, tube)) / curvature, lower, upper); }
+    SKPD_INLINE double derivative(double t) const { return clip((t - clip(t, -tube, tube)) / curvature, lower, upper); }
     double second_derivative(double t) const { return at(t).second_derivative; }
-    Expansion at(double t) const {
+    SKPD_INLINE Expansion at(double t) const {
         const double shrunk = t - clip(t, -tube, tube), free = shrunk / curvature, u = clip(free, lower, upper);
         const double quadratic_part = 0.5 * curvature * u * u;
-        const bool inside = (free != 0.0 || tube == 0.0) && free > lower && free < upper;
-        return {u * shrunk - quadratic_part, u, inside ? 1.0 / curvature : 0.0, tube * std::fabs(u) + quadratic_part};
+        const bool in_tube = (free == 0.0) & (tube > 0.0), inside = !in_tube & (free > lower) & (free < upper);
+        return {u * shrunk - quadratic_part, u, (inside ? 1.0 : 0.0) / curvature, tube * std::fabs(u) + quadratic_part};
     }
 };
 
@@ -286,7 +284,7 @@ concept OfTargets = requires(const Loss& loss) { loss.at(0.0, 0.0); };
 
 // argmin_u l*(y, u) + (u - (theta + step z))^2 / (2 step)
 template <class Loss>
-double dual_prox(const Loss& loss, double y, double theta, double z, double step) {
+SKPD_INLINE double dual_prox(const Loss& loss, double y, double theta, double z, double step) {
     if constexpr (OfTargets<Loss>) return loss.prox_conjugate(y, theta + step * z, step);
     else if constexpr (Loss::margin) return y * loss.prox_conjugate(y * theta + step * y * z, step);
     else return loss.prox_conjugate(theta + step * (z - y), step);
@@ -294,13 +292,13 @@ double dual_prox(const Loss& loss, double y, double theta, double z, double step
 
 // l(y, z)
 template <class Loss>
-double primal_value(const Loss& loss, double y, double z) {
+SKPD_INLINE double primal_value(const Loss& loss, double y, double z) {
     if constexpr (OfTargets<Loss>) return loss.at(y, z).value;
     else return Loss::margin ? loss.value(y * z) : loss.value(z - y);
 }
 // l*(y, theta)
 template <class Loss>
-double conjugate(const Loss& loss, double y, double theta) {
+SKPD_INLINE double conjugate(const Loss& loss, double y, double theta) {
     if constexpr (OfTargets<Loss>) return loss.conjugate(y, theta);
     else return Loss::margin ? loss.conjugate(y * theta) : loss.conjugate(theta) + y * theta;
 }
@@ -325,33 +323,46 @@ QuadraticPiece dual_piece(const Loss& loss, double y, double theta) {
     }
 }
 
-// The loss as a smooth function of z: l(y, z) if sigma = inf, and otherwise its Moreau envelope shifted by theta, whose
-// derivative is dual_prox(loss, y, theta, z, sigma).
+// Functions of z that are smooth: a loss l(y, z) with its derivatives, which are NaN for a loss that has none, and the
+// Moreau envelope of any loss, shifted by theta, whose derivative is dual_prox(loss, y, theta, z, sigma). The curvature
+// of the envelope is over sigma, which makes it 0 or 1 on linear pieces for every sigma. These are two types, as loops
+// over rows with a condition on sigma are not vectorised.
 template <class Loss>
-struct Smoothed {
+struct Itself {
     Loss loss;
-    double sigma;
 
-    double derivative(double y, double theta, double z) const {
-        if (sigma < std::numeric_limits<double>::infinity()) return dual_prox(loss, y, theta, z, sigma);
+    SKPD_INLINE double derivative(double y, double, double z) const {
         if constexpr (OfTargets<Loss>) return loss.at(y, z).derivative;
         else if constexpr (requires { loss.derivative(0.0); })
             return Loss::margin ? y * loss.derivative(y * z) : loss.derivative(z - y);
         else return std::numeric_limits<double>::quiet_NaN();
     }
-    // The second derivative in z, over sigma if sigma < inf, which makes it 0 or 1 on linear pieces for every sigma.
-    double curvature(double y, double theta, double z) const {
-        if constexpr (OfTargets<Loss>) {
-            if (sigma == std::numeric_limits<double>::infinity()) return loss.at(y, z).second_derivative;
-            return loss.slope_conjugate(y, theta + sigma * z, sigma);
-        } else if (sigma < std::numeric_limits<double>::infinity()) {
-            const double v = Loss::margin ? y * theta + sigma * y * z : theta + sigma * (z - y);
-            return loss.slope_conjugate(v, sigma);
-        } else if constexpr (requires { loss.derivative(0.0); })
+    SKPD_INLINE double curvature(double y, double, double z) const {
+        if constexpr (OfTargets<Loss>) return loss.at(y, z).second_derivative;
+        else if constexpr (requires { loss.derivative(0.0); })
             return Loss::margin ? loss.second_derivative(y * z) : loss.second_derivative(z - y);
         else return std::numeric_limits<double>::quiet_NaN();
     }
 };
+template <class Loss>
+struct Envelope {
+    Loss loss;
+    double sigma;
+
+    SKPD_INLINE double derivative(double y, double theta, double z) const {
+        return dual_prox(loss, y, theta, z, sigma);
+    }
+    SKPD_INLINE double curvature(double y, double theta, double z) const {
+        if constexpr (OfTargets<Loss>) return loss.slope_conjugate(y, theta + sigma * z, sigma);
+        else return loss.slope_conjugate(Loss::margin ? y * theta + sigma * y * z : theta + sigma * (z - y), sigma);
+    }
+};
+// Calls function with the loss itself if sigma = inf, and otherwise with its envelope.
+template <class Loss, class Function>
+auto with_smooth(const Loss& loss, double sigma, const Function& function) {
+    if (sigma == std::numeric_limits<double>::infinity()) return function(Itself<Loss>{loss});
+    return function(Envelope<Loss>{loss, sigma});
+}
 
 // Returns l(y, z), its first two derivatives in z, and l*(y, .) at the first one.
 template <class Loss>
@@ -384,30 +395,27 @@ SKPD_CLONES void conjugates(std::size_t n, const double* u, double* out) {
         out[i] = ((u[i] >= -1.0) & (u[i] <= 0.0)) ? out[i] : std::numeric_limits<double>::infinity();
 }
 
-// With f_i the smoothed loss of row i as a function of z_i, writes
-//   derivative_i = f_i'(z_i),    gradient_i = weights_i f_i'(z_i),    curvature_i = weights_i f_i''(z_i),
-// the last over sigma if sigma < inf; all vectors have n entries. Returns sum_i weights_i l(y_i, z_i) and -sum_i
-// weights_i l*(y_i, f_i'(z_i)).
-template <class Loss>
+// With f_i the smooth function of row i (`Itself` or `Envelope`), writes
+//   derivative_i = f_i'(z_i),    gradient_i = weights_i f_i'(z_i),    curvature_i = weights_i f_i''(z_i);
+// all vectors have n entries. Returns sum_i weights_i l(y_i, z_i) and -sum_i weights_i l*(y_i, f_i'(z_i)).
+template <class Smooth>
 SKPD_CLONES std::pair<double, double> smoothed_derivatives(
-    const Smoothed<Loss>& smoothed, std::size_t n, const double* y, const double* weights, const double* theta,
-    const double* z, double* derivative, double* gradient, double* curvature) {
-    const Smoothed<Loss> local = smoothed;  // a copy, which is not read again after every write
-    const Loss loss = smoothed.loss;
+    const Smooth& smooth, std::size_t n, const double* y, const double* weights, const double* theta, const double* z,
+    double* derivative, double* gradient, double* curvature) {
+    const Smooth local = smooth;  // a copy, which is not read again after every write
+    using Loss = decltype(local.loss);
     double primal_sum = 0.0, dual_sum = 0.0;
-    if constexpr (requires { expansion(loss, 0.0, 0.0); }) {
-        if (smoothed.sigma == std::numeric_limits<double>::infinity()) {
+    if constexpr (std::is_same_v<Smooth, Itself<Loss>> && requires { expansion(local.loss, 0.0, 0.0); }) {
 #pragma omp simd reduction(+ : primal_sum, dual_sum)
-            for (std::size_t i = 0; i < n; ++i) {
-                const Expansion at_z = expansion(loss, y[i], z[i]);
-                derivative[i] = at_z.derivative;
-                gradient[i] = weights[i] * at_z.derivative;
-                curvature[i] = weights[i] * at_z.second_derivative;
-                primal_sum += weights[i] * at_z.value;
-                dual_sum -= weights[i] * at_z.conjugate;
-            }
-            return {primal_sum, dual_sum};
+        for (std::size_t i = 0; i < n; ++i) {
+            const Expansion at_z = expansion(local.loss, y[i], z[i]);
+            derivative[i] = at_z.derivative;
+            gradient[i] = weights[i] * at_z.derivative;
+            curvature[i] = weights[i] * at_z.second_derivative;
+            primal_sum += weights[i] * at_z.value;
+            dual_sum -= weights[i] * at_z.conjugate;
         }
+        return {primal_sum, dual_sum};
     }
 #pragma omp simd reduction(+ : primal_sum, dual_sum)
     for (std::size_t i = 0; i < n; ++i) {
@@ -415,43 +423,35 @@ SKPD_CLONES std::pair<double, double> smoothed_derivatives(
         derivative[i] = first;
         gradient[i] = weights[i] * first;
         curvature[i] = weights[i] * local.curvature(y[i], theta[i], z[i]);
-        primal_sum += weights[i] * primal_value(loss, y[i], z[i]);
-        dual_sum -= weights[i] * conjugate(loss, y[i], first);
+        primal_sum += weights[i] * primal_value(local.loss, y[i], z[i]);
+        dual_sum -= weights[i] * conjugate(local.loss, y[i], first);
     }
     return {primal_sum, dual_sum};
 }
 
-// bends_i = curvature_i > 0, or f_i'(z_i - radius) or f_i'(z_i + radius) differs from derivative_i, with f_i the
-// smoothed loss of row i; all vectors have n entries
-template <class Loss>
-SKPD_CLONES void rows_that_bend(const Smoothed<Loss>& smoothed, std::size_t n, const double* y, const double* theta,
+// bends_i is 1 if curvature_i > 0, or if f_i'(z_i - radius) or f_i'(z_i + radius) differs from derivative_i, with f_i
+// the smooth function of row i, and 0 otherwise; all vectors have n entries
+template <class Smooth>
+SKPD_CLONES void rows_that_bend(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
                                 const double* z, const double* derivative, const double* curvature, double radius,
-                                std::uint8_t* bends) {
-    const Smoothed<Loss> local = smoothed;
+                                double* bends) {
+    const Smooth local = smooth;
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
         const double below = local.derivative(y[i], theta[i], z[i] - radius);
         const double above = local.derivative(y[i], theta[i], z[i] + radius);
-        bends[i] = curvature[i] > 0.0 || below != derivative[i] || above != derivative[i];
+        const bool is_flat = (curvature[i] <= 0.0) & (below == derivative[i]) & (above == derivative[i]);
+        bends[i] = is_flat ? 0.0 : 1.0;
     }
 }
 
-// sum_i weights_i direction_i f_i'(z_i + step direction_i) with f_i the smoothed loss of row i; all vectors have n
+// sum_i weights_i direction_i f_i'(z_i + step direction_i) with f_i the smooth function of row i; all vectors have n
 // entries
-template <class Loss>
-SKPD_CLONES double smoothed_slope(const Smoothed<Loss>& smoothed, std::size_t n, const double* y,
-                                  const double* weights, const double* theta, const double* z,
-                                  const double* direction, double step) {
-    const Smoothed<Loss> local = smoothed;
+template <class Smooth>
+SKPD_CLONES double smoothed_slope(const Smooth& smooth, std::size_t n, const double* y, const double* weights,
+                                  const double* theta, const double* z, const double* direction, double step) {
+    const Smooth local = smooth;
     double sum = 0.0;
-    if constexpr (requires { Loss::at(0.0); }) {
-        if (smoothed.sigma == std::numeric_limits<double>::infinity()) {
-#pragma omp simd reduction(+ : sum)
-            for (std::size_t i = 0; i < n; ++i)
-                sum += weights[i] * direction[i] * y[i] * Loss::derivative(y[i] * (z[i] + step * direction[i]));
-            return sum;
-        }
-    }
 #pragma omp simd reduction(+ : sum)
     for (std::size_t i = 0; i < n; ++i)
         sum += weights[i] * direction[i] * local.derivative(y[i], theta[i], z[i] + step * direction[i]);

@@ -77,7 +77,7 @@ class NewtonOnTable {
     NewtonOnTable(const Loss& loss, const TableWithOnes& table, const double* y, const double* weights,
                   const SeparableCoordinates& penalty, const NewtonGoal& goal, const NewtonSettings& settings,
                   double* variables, double* derivative)
-        : loss_{loss, std::numeric_limits<double>::infinity()}, table_(table), y_(y), weights_(weights),
+        : loss_{loss}, table_(table), y_(y), weights_(weights),
           penalty_(penalty), goal_(goal), settings_(settings), w_(variables), derivative_(derivative),
           upper_(goal.constant),
           z_(table.n_rows), along_(table.n_rows), before_(table.n_rows), slopes_(table.n_rows), h_(table.n_rows),
@@ -183,7 +183,7 @@ class NewtonOnTable {
         return low;
     }
 
-    const Smoothed<Loss> loss_;
+    const Itself<Loss> loss_;
     const TableWithOnes table_;
     const double *y_, *weights_;
     const SeparableCoordinates& penalty_;

@@ -215,7 +215,7 @@ class CoordinateDescentOn final : public CoordinatesOn<Loss, Terms> {
     // the upper bound. From each s there is a proximal Newton step, which also tells on which side of s it is.
     double minimise_exactly(std::size_t j, double bound) const {
         const double length = bound - w_[j], unit = 4.0 * std::numeric_limits<double>::epsilon();
-        const Smoothed<Loss> of_row{this->loss_, std::numeric_limits<double>::infinity()};
+        const Itself<Loss> of_row{this->loss_};
         double next = bound, low = 1.0, high = 1.0, start = 1.0;
         const auto excess = [&](double s) {
             const double w = w_[j] + s * length;
