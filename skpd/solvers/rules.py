@@ -191,7 +191,7 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
         if has_row_systems(problem) and problem.n_variables <= INTERIOR.largest_system:
             last.insert(1, Attempt("interior-point", PRECISE, options={"precise": True}))
     if problem.loss.of_quantiles:
-        return [*_quantiles(problem, cost), *_gradients_before_cones(cost, warm), *last]
+        return [*_quantiles(problem, cost), *last]
     if ENGINES["line-search-frank-wolfe"].supports(problem):
         return [Attempt("line-search-frank-wolfe", "least squares over a ball"), *last]
     if has_separate_outputs(problem):
