@@ -237,8 +237,7 @@ class KernelMatrixByRows(KernelMatrix):
 
     Two rows may differ in the entry that they share, by rounding errors. K_ij is the mean of both.
     Quadratic forms x'K x from products with the rows are those of the means; products K x differ
-    from them by at most ``asymmetry``, which predictions take into account. Precise products
-    compare all entries that two rows share, and replace that bound by the largest difference.
+    from them by at most ``asymmetry``, which predictions take into account.
 
     Parameters
     ----------
@@ -255,8 +254,7 @@ class KernelMatrixByRows(KernelMatrix):
     def __init__(
         self, values_of: ValuesOf, diagonal: Array, added: Array, asymmetry: float
     ) -> None:
-        self._values_of, self._n_compared, self._difference = values_of, 0, 0.0
-        self._largest_asymmetry = asymmetry
+        self._values_of = values_of
         self._set_diagonal(diagonal, added, asymmetry)
 
     def blocks(self, rows: Indices) -> tuple[KernelBlock, ...]:
@@ -264,25 +262,5 @@ class KernelMatrixByRows(KernelMatrix):
             missing = np.unique(rows[self._known[1][rows, 0] < 0])
             for start in range(0, len(missing), BLOCK):
                 some = missing[start : start + BLOCK]
-                block = KernelBlock(some, self._values_of(some))
-                self.asymmetry = self._largest_asymmetry
-                self._keep(block)
+                self._keep(KernelBlock(some, self._values_of(some)))
             return self._known[0]
-
-    def _precise_product(self, x: Array) -> tuple[Array, Array, Array]:
-        product = super()._precise_product(x)
-        with self._lock:
-            blocks = self._known[0]
-            for k in range(self._n_compared, len(blocks)):
-                for block in blocks[: k + 1]:
-                    self._compare(blocks[k], block)
-            self._n_compared = len(blocks)
-            self.asymmetry = self._difference
-        return product
-
-    def _compare(self, one: KernelBlock, other: KernelBlock) -> None:
-        """Take the entries that are in rows of both blocks into account."""
-        difference = np.abs(one.values[:, other.rows] - other.values[:, one.rows].T)
-        sizes = np.outer(self.sizes[one.rows], self.sizes[other.rows])
-        np.divide(difference, sizes, out=difference, where=sizes > 0.0)
-        self._difference = max(self._difference, 0.5 * float(np.max(difference)))

@@ -111,14 +111,11 @@ class Kernel:
         ValueError
             If the matrix is not finite or not positive semidefinite.
         """
-        n = X.shape[0]
-        is_definite = self.is_definite(X)
-        if n > LARGEST_TESTED and is_definite:
-            of_rows = RowsOfKernel(self, X)
-            if of_rows.error <= JITTER * n * EPSILON:
-                return of_rows.matrix
-        block = BLOCK if self._is_symmetric_by_block(X) else X.shape[0]
-        return checked_matrix(self.between(X), self.argument, is_definite, block)
+        n, is_definite, of_rows = X.shape[0], self.is_definite(X), RowsOfKernel(self, X)
+        if n > LARGEST_TESTED and is_definite and of_rows.error <= JITTER * n * EPSILON:
+            return of_rows.matrix
+        block = BLOCK if self._is_symmetric_by_block(X) else n
+        return checked_matrix(self.between(X), self.argument, is_definite, of_rows.error, block)
 
     @property
     def argument(self) -> str:
@@ -167,22 +164,22 @@ class RowsOfKernel:
         self.X = X.tocsr() if hasattr(X, "tocsr") else kernel.centred(X)
         if metric == "cosine":  # the products of normalised rows
             self.X, self.kernel = normalize(self.X), Kernel("linear", {})
+        self.values, self.error = np.ones(X.shape[0]), inf  # values k(x, x)
+        if not isinstance(metric, str) or self._may_underflow:
+            return
         p = X.shape[1] + 6.0
         if hasattr(self.X, "indptr"):  # rows have products of as many entries as they store
             p = float(np.max(np.diff(self.X.indptr))) + 6.0
         squares = row_norms(self.X, True)
         gamma, degree = options.get("gamma", 1.0), options.get("degree", 3.0)
-        self.values, self.error = np.ones(X.shape[0]), inf  # values k(x, x)
-        if self._may_underflow:
-            return
         if metric == "rbf":
             self.error = EPSILON * (4.0 + 2.0 * p * gamma * float(np.max(squares)))
         elif metric in ("linear", "cosine"):
-            self.values, self.error = squares, p * EPSILON
-        elif metric in ("poly", "polynomial"):
+            self.values, self.error = squares, 0.5 * p * EPSILON
+        elif metric in ("poly", "polynomial") and kernel.is_definite(X):
             with np.errstate(over="ignore"):
                 self.values = (gamma * squares + options.get("coef0", 1.0)) ** degree
-            self.error = p * (degree + 1.0) * EPSILON
+            self.error = 0.5 * p * (degree + 1.0) * EPSILON
 
     @property
     def _may_underflow(self) -> bool:
@@ -249,8 +246,9 @@ def gamma_of(gamma: float | str, X: Matrix, weights: Array) -> float:
 
 
 def checked_matrix(
-    matrix: Array, name: str, is_definite: bool = False, block: int | None = None
-) -> KernelMatrix:
+    matrix: Array, name: str, is_definite: bool = False, error: float = inf,
+    block: int | None = None,
+) -> KernelMatrix:  # fmt: skip
     """A kernel matrix K + S with a diagonal S >= 0, so that K + S / 2 is positive definite.
 
     Parameters
@@ -261,6 +259,9 @@ def checked_matrix(
         Name of the matrix in messages of errors.
     is_definite : bool, default=False
         Whether the matrix is certain to be positive semidefinite.
+    error : float, default=inf
+        An upper bound on the errors of values, relative to sqrt(K_ii K_jj); inf where none is
+        known. Those of the same kernel that predict have errors of their own.
     block : int, default=None
         The size of blocks on the diagonal outside of which the matrix is certain to be symmetric.
 
@@ -285,7 +286,8 @@ def checked_matrix(
         matrix.flat[:: n + 1] = diagonal * (1.0 + jitter)
         if (is_definite and jitter > min_jitter) or _is_positive(matrix):
             matrix.flat[:: n + 1] = diagonal * (1.0 + TWICE * jitter)
-            return KernelMatrix(matrix, np.diagonal(matrix) - diagonal, 0.5 * difference)
+            asymmetry = max(0.5 * difference, 2.0 * error if error < inf else 0.0)
+            return KernelMatrix(matrix, np.diagonal(matrix) - diagonal, asymmetry)
     matrix.flat[:: n + 1] = diagonal
     with blas_threads_for_product(n**3):
         eigenvalues = eigh(matrix, eigvals_only=True, subset_by_index=(0, 0))

@@ -1,6 +1,7 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..formulation.formulate import FormulatedProblems
 from ..formulation.solve_problems import dual_coef_of
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
-from .kernel_values import Kernel, centre_of, checked_matrix, gamma_of
+from .kernel_values import Kernel, RowsOfKernel, centre_of, checked_matrix, gamma_of
 from .parameters import declared, shared
 
 Metric = str | Callable[..., Matrix]
@@ -60,7 +61,7 @@ class SeveralKernels(KernelWeights):
                 )
             tables = list(np.moveaxis(X, 2, 0))
             names = [f"kernel {k} of X" for k in range(len(tables))]
-            definite = [False] * len(tables)
+            definite, errors = [False] * len(tables), [inf] * len(tables)
         else:
             kernels = self._kernels = [_kernel_of(entry, X, weights) for entry in self.kernels]
             if not kernels:
@@ -68,9 +69,11 @@ class SeveralKernels(KernelWeights):
             tables = [kernel.between(X) for kernel in kernels]
             names = [f"kernels[{k}]" for k in range(len(tables))]
             definite = [kernel.is_definite(X) for kernel in kernels]
+            errors = [RowsOfKernel(kernel, X).error for kernel in kernels]
         self._scales = np.array([self._scale_of(table, weights) for table in tables])
         scaled = [table / scale for table, scale in zip(tables, self._scales, strict=True)]
-        return [checked_matrix(*args) for args in zip(scaled, names, definite, strict=True)]
+        parts = zip(scaled, names, definite, errors, strict=True)
+        return [checked_matrix(*part) for part in parts]
 
     def _scale_of(self, table: Array, weights: Array) -> float:
         mean = float(weights @ np.diagonal(table))

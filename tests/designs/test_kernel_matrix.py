@@ -307,17 +307,6 @@ def test_entries_that_two_rows_share_may_differ(rng):
     z, _, error = kernel.predictions_of(x, *kernel.product(x))
     assert np.all(np.abs(means @ x - z) <= error)
     assert np.max(error) <= 2.01 * size * np.sum(np.abs(x))
-    # precise products compare the entries of rows that have been computed
-    z, _, error = kernel.predictions_of(x, *kernel.product(x, precise=True))
-    used = np.flatnonzero(x)
-    shared = np.abs(rounded - rounded.T)[np.ix_(used, used)]
-    assert kernel.asymmetry == pytest.approx(0.5 * np.max(shared), rel=1e-12)
-    exact = np.where(np.isin(np.arange(n), used)[:, np.newaxis], means, rounded.T)
-    assert np.all(np.abs(exact @ x - z) <= error)
-    kernel.product(np.ones(n))
-    assert kernel.asymmetry == 2.0 * size
-    kernel.product(np.ones(n), precise=True)
-    assert kernel.asymmetry == pytest.approx(0.5 * np.max(np.abs(rounded - rounded.T)), rel=1e-12)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
