@@ -18,10 +18,12 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
     ValueError
         If X is no list of tables with at least a row each, of the same number of columns.
     """
-    if isinstance(X, str | bytes) or sp.issparse(X) or not hasattr(X, "__len__") or not len(X):
+    is_table = isinstance(X, str | bytes) or sp.issparse(X) or hasattr(X, "iloc")
+    if is_table or not np.iterable(X) or not len(X):
+        got = "an empty list" if isinstance(X, Sequence) and not len(X) else type(X).__name__
         raise ValueError(
             "X must be a list of at least one sequence, each an array or sparse matrix of shape "
-            f"(n_tokens, n_features), got {type(X).__name__}."
+            f"(n_tokens, n_features), got {got}."
         )
     tables = [table if sp.issparse(table) else np.asarray(table) for table in X]
     for i, table in enumerate(tables):
@@ -51,6 +53,8 @@ def encoded(y: Sequence[Sequence[Hashable]], lengths: Indices) -> tuple[np.ndarr
         If y does not have a label for each token, if labels are not hashable, or if there are
         fewer than two.
     """
+    if y is None:
+        raise ValueError("y must hold the labels of each sequence, got None.")
     if len(y) != len(lengths):
         raise ValueError(f"y must have as many sequences as X, {len(lengths)}, got {len(y)}.")
     for i, (labels, length) in enumerate(zip(y, lengths, strict=True)):

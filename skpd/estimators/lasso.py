@@ -148,9 +148,10 @@ class LassoLike(FitsWithoutPenalty, LassoAttributes, PrimalDualRegressor):
             Ignored, there for compatibility with scikit-learn: the data are always checked.
         offset : float or array-like of shape (n_samples,), default=None
             Numbers that are added to the predictions x.w + b, such as the logarithm of an exposure
-            for a model of counts; for more than two classes of shape (n_samples, n_classes); one
-            number is that of all rows. Predictions for rows that have an offset must be given it
-            too.
+            for a model of counts; one number is that of all rows. For more than two classes, each
+            against the others, the shape is (n_samples, n_classes); `LogisticPD` takes offsets for
+            two classes only. Models of several outputs, of kernels and of robust losses take none.
+            Predictions for rows that have an offset must be given it too.
 
         Returns
         -------

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
 
 from .._compat import StrOptions
 from .._typing import Array, Indices, Matrix
@@ -116,7 +116,7 @@ def _kernel_of(entry: KernelEntry, X: Matrix, weights: Array) -> Kernel:
     Raises
     ------
     ValueError
-        If the entry does not name a kernel.
+        If the entry does not name a kernel, or has parameters that this one does not take.
     """
     metric, parameters = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
     known = callable(metric) or metric in PAIRWISE_KERNEL_FUNCTIONS
@@ -127,6 +127,13 @@ def _kernel_of(entry: KernelEntry, X: Matrix, weights: Array) -> Kernel:
             f"parameters, got {entry!r}."
         )
     if not callable(metric):
+        unknown = parameters.keys() - KERNEL_PARAMS[metric]
+        if unknown:
+            taken = ", ".join(sorted(KERNEL_PARAMS[metric])) or "none"
+            raise ValueError(
+                f"kernels must hold parameters that the kernel takes, for {metric!r} {taken}, got "
+                f"{', '.join(sorted(unknown))}."
+            )
         gamma = gamma_of(parameters.get("gamma", "scale"), X, weights)
         parameters = {**parameters, "gamma": gamma}
     return Kernel(metric, parameters, centre_of(metric, X))

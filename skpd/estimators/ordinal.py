@@ -341,10 +341,11 @@ class OrdinalPD(
             return None
         if self.loss != "logistic":
             raise ValueError(f"decision must be 'median' for loss='hinge', got {shown(rule)}.")
-        costs = check_array(rule, input_name="decision") if np.ndim(rule) else -np.eye(n_classes)
-        if costs.shape != shape:
-            raise ValueError(f"decision must be costs of shape {shape}, got {costs.shape}.")
-        return costs
+        if np.ndim(rule) == 0:
+            return -np.eye(n_classes)
+        if np.shape(rule) != shape:
+            raise ValueError(f"decision must be costs of shape {shape}, got {np.shape(rule)}.")
+        return check_array(rule, input_name="decision")
 
     @available_if(_is_logistic)
     def predict_proba(self, X: MatrixLike, offset: PerRow = None) -> Array:

@@ -51,6 +51,14 @@ def pairs_and_ratings(X: MatrixLike, y: PerRow) -> tuple[Labels, tuple, Array]:
     return labels, pairs, y
 
 
+def _pairs(X: Any) -> list[tuple]:
+    """The pairs of an iterable as tuples; letters of a string are no labels."""
+    pairs = list(X) if np.iterable(X) else [X]
+    if any(isinstance(pair, str) or not np.iterable(pair) for pair in pairs):
+        raise ValueError(f"X must hold pairs of labels of a row and a column, got {shown(X)}.")
+    return list(map(tuple, pairs))
+
+
 def two_columns(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """The labels of rows and of columns of pairs, each with its own type where possible."""
     require_unmasked("X", X)
@@ -59,7 +67,7 @@ def two_columns(X: Any) -> tuple[np.ndarray, np.ndarray]:
         columns = [np.asarray(X.iloc[:, k]) for k in range(min(2, shape[-1]))]
     else:
         # NumPy would make strings of numbers in a list with strings
-        table = X if isinstance(X, np.ndarray) else np.array(list(map(tuple, X)), dtype=object)
+        table = X if isinstance(X, np.ndarray) else np.array(_pairs(X), dtype=object)
         shape, columns = table.shape, []
         if table.ndim == 2 and shape[1] == 2:
             columns = list(table.T)

@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
@@ -101,7 +101,7 @@ def certify(
         one of these, or with a loss of several outputs, there is one certificate for all outputs
         together.
     alpha : float, default=None
-        See ``loss``; greater than 0.
+        See ``loss``; at least 0.
     fit_intercept : bool, default=None
         See ``loss``: whether the intercept is free, or 0. By default as in the estimator.
     offset : float or array-like of shape (n_samples,), default=None
@@ -208,6 +208,10 @@ def certify(
         raise ValueError("certify requires y to be passed, but the target y is None.")
     if not (isinstance(tol, Real) and tol >= 0.0):
         raise ValueError(f"tol must be a number of at least 0, got {tol!r}.")
+    if not (isinstance(max_iter, Integral) and max_iter >= 1):
+        raise ValueError(f"max_iter must be an int of at least 1, got {max_iter!r}.")
+    if not isinstance(rigorous, bool | np.bool_):
+        raise ValueError(f"rigorous must be True or False, got {rigorous!r}.")
     has_fit = hasattr(estimator, "fit")  # results of statsmodels have none
     if strata is not None and not (has_fit and has_fit_parameter(estimator, "strata")):
         raise ValueError(f"strata must be None for {full_name(estimator)}, whose fit has none.")
@@ -286,15 +290,19 @@ class GivenObjective:
         ------
         TypeError
             If some of the parts are given, but not all.
+        ValueError
+            If alpha is no number.
         """
         if loss is not None and penalty is not None and alpha is not None:
+            if not isinstance(alpha, Real):
+                raise ValueError(f"alpha must be a number of at least 0, got {alpha!r}.")
             return cls(loss, penalty, float(alpha), fit_intercept)
         parts = {"loss": loss, "penalty": penalty, "alpha": alpha}
         missing = [name for name, value in parts.items() if value is None]
         if len(missing) < 3 or fit_intercept is not None:
             raise TypeError(
                 "loss, penalty and alpha must be given together (and fit_intercept with them): "
-                f"{', '.join(missing)} is missing."
+                f"{' and '.join(missing)} missing."
             )
         return None
 

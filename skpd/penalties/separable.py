@@ -62,8 +62,8 @@ class SeparablePenalty(Penalty):
     def for_n_features(self, n_features: int) -> Self:
         if not self.treats_alike and n_features != self.n_features:
             raise ValueError(
-                f"penalty_weights, bounds and the arrays of {type(self).__name__} must hold a "
-                f"number for each of the {n_features} features, got {self.n_features}."
+                f"The penalty has numbers for {self.n_features} features, X has {n_features}: "
+                "penalty_weights, bounds and arrays of a penalty must hold one for each feature."
             )
         return self
 

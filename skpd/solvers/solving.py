@@ -52,9 +52,10 @@ def check_solver_options(method: Method, options: dict[str, Value] | None) -> di
         declared["output"] = Option(get_args(Output))
     for name, value in options.items():
         if name not in declared:
-            names = ", ".join(repr(option) for option in sorted(declared)) or "no options"
+            names = ", ".join(repr(option) for option in sorted(declared))
+            allowed = f"be among {names}" if names else "be empty, as it takes none"
             raise ValueError(
-                f"solver_options of solver {method.name!r} must be among {names}, got {name!r}."
+                f"solver_options of solver={method.name!r} must {allowed}, got {name!r}."
             )
         if not declared[name].allows(value):
             raise ValueError(f"solver_options[{name!r}] must be {declared[name]}, got {value!r}.")

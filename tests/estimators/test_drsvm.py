@@ -508,7 +508,7 @@ def test_pickle(cancer):
         ({"norm": 3}, "'norm' parameter"),
         ({"alpha": -1.0}, "'alpha' parameter"),
         ({"solver": "pdprox-dual"}, "'solver' parameter"),
-        ({"solver_options": {"ratio": 0.9}}, "of solver 'auto' must be among no options"),
+        ({"solver_options": {"ratio": 0.9}}, "of solver='auto' must be empty, as it takes none"),
         ({"solver": "isg", "solver_options": {"ratio": 1.0}}, r"'ratio'\] must be a float in"),
         ({"solver": "isg", "solver_options": {"scheme": "k"}}, r"'scheme'\] must be one of"),
         ({"solver": "isg", "solver_options": {"batch_size": 0}}, r"'batch_size'\] must be an int"),

@@ -8,11 +8,15 @@ import pytest
 from sklearn.linear_model import Lasso
 
 from skpd import (
+    ChainCRF,
     CoxPD,
+    LPBoostClassifier,
     MatrixCompletionPD,
+    MKLClassifier,
     OrdinalPD,
     PdproxRegressor,
     PdproxSVC,
+    RowBlocks,
     certify,
     coef_table,
     feature_groups,
@@ -58,6 +62,43 @@ def classes():
          "['low', 'high'] for the classes [0, 1, 2]."),
         (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, tol="a"), ValueError,
          "tol must be a number of at least 0, got 'a'."),
+        (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, max_iter=1.5), ValueError,
+         "max_iter must be an int of at least 1, got 1.5."),
+        (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, rigorous="a"), ValueError,
+         "rigorous must be True or False, got 'a'."),
+        (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge", penalty="l1", alpha="a"),
+         ValueError, "alpha must be a number of at least 0, got 'a'."),
+        (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge"), TypeError,
+         "loss, penalty and alpha must be given together (and fit_intercept with them): penalty "
+         "and alpha missing."),
+        (lambda X, y: MatrixCompletionPD().fit(["ab", "cd"], [1.0, 2.0]), ValueError,
+         "X must hold pairs of labels of a row and a column, got ['ab', 'cd']."),
+        (lambda X, y: MatrixCompletionPD().fit([(1, 2), (2, 3)], [1.0, 2.0]).predict((1, 2)),
+         ValueError, "X must hold pairs of labels of a row and a column, got (1, 2)."),
+        (lambda X, y: MatrixCompletionPD().fit(None, [1.0]), ValueError,
+         "X must hold pairs of labels of a row and a column, got None."),
+        (lambda X, y: MKLClassifier(kernels=[("rbf", {"gama": 5.0})]).fit(X, y), ValueError,
+         "kernels must hold parameters that the kernel takes, for 'rbf' gamma, got gama."),
+        (lambda X, y: MKLClassifier(kernels=[("linear", {"gamma": 5.0})]).fit(X, y), ValueError,
+         "kernels must hold parameters that the kernel takes, for 'linear' none, got gamma."),
+        (lambda X, y: OrdinalPD(decision=[1.0]).fit(X, np.arange(N) % 3), ValueError,
+         "decision must be costs of shape (3, 3), got (1,)."),
+        (lambda X, y: ChainCRF().fit([X], None), ValueError,
+         "y must hold the labels of each sequence, got None."),
+        (lambda X, y: ChainCRF().fit(pd.DataFrame(X), y), ValueError,
+         "X must be a list of at least one sequence, each an array or sparse matrix of shape "
+         "(n_tokens, n_features), got DataFrame."),
+        (lambda X, y: ChainCRF().fit([], []), ValueError,
+         "X must be a list of at least one sequence, each an array or sparse matrix of shape "
+         "(n_tokens, n_features), got an empty list."),
+        (lambda X, y: LPBoostClassifier().fit(RowBlocks([X]), y), ValueError,
+         "LPBoostClassifier takes X as an array or a sparse matrix, got RowBlocks. PdproxSVC, "
+         "LogisticPD, GroupLassoSVC, PdproxRegressor, GroupLassoPD, LassoPDCertified, "
+         "ElasticNetPD, ElasticNetPDClassifier, PoissonPD, GammaPD and TweediePD take these; "
+         "gathered() copies them to memory."),
+        (lambda X, y: PdproxSVC(penalty_weights=[1.0, 2.0]).fit(X, y), ValueError,
+         "The penalty has numbers for 2 features, X has 3: penalty_weights, bounds and arrays of "
+         "a penalty must hold one for each feature."),
         (lambda X, y: coef_table("x"), TypeError,
          "model must be an estimator of skpd with coef_, a pipeline that ends in one, or a search "
          "with best_estimator_, got 'x'."),
