@@ -215,6 +215,11 @@ def _outputs_in_parts(
     descent several rounds, and it leaves ill-conditioned problems to the next method.
     """
     runs = SETTINGS.most_runs
+    if (
+        problem.loss.has_kinks
+        and problem.n_samples <= SETTINGS.rows_of_kinks * problem.n_variables
+    ):
+        runs = SETTINGS.runs_of_kinks
     if has_row_systems(problem):
         is_smooth = problem.loss.smoothness < inf
         runs = SETTINGS.row_runs_of_smooth if is_smooth else SETTINGS.row_runs_of_kinks
