@@ -45,9 +45,9 @@ class SelectionSettings:
     # Several outputs: the largest cost of the method of multipliers, in runs of the interior-point
     # method with systems of the features. Its usual cost is that of one or two, unless it stalls.
     most_runs: float = 2.0
-    # The same for losses with kinks, where Newton steps stall more often, with at most so many rows
-    # for each feature: 84 fits of the loss of Crammer and Singer and of absolute losses to ten
-    # tables take 0.76 of the time in the geometric mean. With 2,500 rows for each feature an
+    # The same for losses with kinks, where Newton steps stall more often, with at most so many
+    # rows for each feature: 84 fits of the loss of Crammer and Singer and of absolute losses to
+    # ten tables take 0.76 of the time in the geometric mean. With 2,500 rows for each feature the
     # interior-point method takes five times as long as Newton steps.
     runs_of_kinks: float = 0.3
     rows_of_kinks: float = 100.0
