@@ -12,7 +12,7 @@ from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
-from ..formulation.validation import checked_weights, validated
+from ..formulation.validation import checked_weights, require_numbers, validated
 from ..losses.survival import PartialLikelihood
 from ..penalties import Penalty
 from ..problems import Point, Solution
@@ -241,7 +241,7 @@ class CoxPD(
         if not np.any(event & (weights > 0.0)):
             raise ValueError(
                 "y must have an event of a sample with a positive sample_weight, got "
-                f"{np.count_nonzero(event)} events: nothing is known of censored times alone."
+                f"{np.count_nonzero(event)} events of weight 0: censored times alone say nothing."
             )
         (shifts,) = offset_columns(offset, len(time), 1)
         shares_of(weights)  # raises an error if their sum is not finite
@@ -316,6 +316,7 @@ class CoxPD(
         scores = self.predict(X, offset)
         if times is None:
             times = np.unique(np.concatenate([at for _, at, _ in self.baseline_]))
+        require_numbers("times", times)
         times = np.ravel(np.asarray(times, dtype=np.float64))
         if np.isnan(times).any():
             raise ValueError("times must be numbers, got NaN.")

@@ -81,6 +81,9 @@ def classes():
          "kernels must hold parameters that the kernel takes, for 'rbf' gamma, got gama."),
         (lambda X, y: MKLClassifier(kernels=[("linear", {"gamma": 5.0})]).fit(X, y), ValueError,
          "kernels must hold parameters that the kernel takes, for 'linear' none, got gamma."),
+        (lambda X, y: CoxPD().fit(X, np.column_stack([np.arange(N) + 1.0, y > 0]))
+         .predict_survival_function(X, "a"), ValueError,
+         "times must hold numbers, but could not convert string to float: 'a'."),
         (lambda X, y: OrdinalPD(decision=[1.0]).fit(X, np.arange(N) % 3), ValueError,
          "decision must be costs of shape (3, 3), got (1,)."),
         (lambda X, y: ChainCRF().fit([X], None), ValueError,
