@@ -62,8 +62,8 @@ class SeparablePenalty(Penalty):
     def for_n_features(self, n_features: int) -> Self:
         if not self.treats_alike and n_features != self.n_features:
             raise ValueError(
-                f"The penalty has numbers for {self.n_features} features, X has {n_features}: "
-                "penalty_weights, bounds and arrays of a penalty must hold one for each feature."
+                "penalty_weights, bounds and the arrays of a penalty must hold a number for each "
+                f"of the {n_features} features, got {self.n_features}."
             )
         return self
 

@@ -175,7 +175,7 @@ def test_rare_positives_are_found_if_they_can_be_told_apart():
         ({"metric": "recall_at_k", "k": 201}, "k must be from 1 to the number of samples less"),
         ({"metric": "accuracy"}, "must be a str among"),
         ({"penalty": "total_variation"}, "no coefficient free"),
-        ({"solver_options": {"memory": "one"}}, "no options"),
+        ({"solver_options": {"memory": "one"}}, "be empty, as it takes none"),
         ({"solver": "agm", "solver_options": {"memory": "two"}}, "'infinite', 'one'"),
     ],
 )

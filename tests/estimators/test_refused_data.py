@@ -100,8 +100,8 @@ def classes():
          "ElasticNetPD, ElasticNetPDClassifier, PoissonPD, GammaPD and TweediePD take these; "
          "gathered() copies them to memory."),
         (lambda X, y: PdproxSVC(penalty_weights=[1.0, 2.0]).fit(X, y), ValueError,
-         "The penalty has numbers for 2 features, X has 3: penalty_weights, bounds and arrays of "
-         "a penalty must hold one for each feature."),
+         "penalty_weights, bounds and the arrays of a penalty must hold a number for each of the "
+         "3 features, got 2."),
         (lambda X, y: coef_table("x"), TypeError,
          "model must be an estimator of skpd with coef_, a pipeline that ends in one, or a search "
          "with best_estimator_, got 'x'."),

@@ -235,7 +235,7 @@ def test_ctrl_c_keeps_what_was_found(problem):
 
 
 @pytest.mark.parametrize("solver, options, message", [
-    ("auto", {"average": True}, "among no options, got 'average'"),
+    ("auto", {"average": True}, "be empty, as it takes none, got 'average'"),
     ("pdprox-primal", {"algorithm": 1}, "got 'algorithm'"),
     ("pdprox-dual", {"algorithm": 2}, "one of 1, 3, got 2"),
     ("pdprox-dual", {"algorithm": True}, "one of 1, 3, got True"),
