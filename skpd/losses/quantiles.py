@@ -132,7 +132,7 @@ class NonCrossingPinball(CoupledResidualLoss):
             errors = errors + (errors > 0.0) * 2.0 * EPSILON * (np.abs(residual) + errors)
             # a pinball is convex, and so is largest at an end of an interval
             ends = (self._pinballs(self._table(residual + side * errors)) for side in (-1.0, 1.0))
-            sums = np.maximum(*ends) @ np.ones(self.n_outputs)  # faster than sums over short rows
+            sums = np.sum(np.maximum(*ends), axis=1)
             return self._shared(sums * (1.0 + self.n_outputs * EPSILON))
 
     def of_output(self, k: int) -> Pinball:
@@ -144,19 +144,18 @@ class NonCrossingPinball(CoupledResidualLoss):
     def _apart(self, z: Array, z_low: Numbers = 0.0, error: Numbers = 0.0) -> tuple[Array, Array]:
         """The differences of predictions of successive quantiles, and bounds on their errors.
 
-        Both are of shape (n_outputs - 1, n_rows), as loops over short rows would take longer.
+        Both are of shape (n_rows, n_outputs - 1).
         """
-        columns = (self._table(np.broadcast_to(x, len(z))).T for x in (z, z_low, error))
-        z, z_low, error = map(np.ascontiguousarray, columns)
-        high, low = np.diff(z, axis=0), np.diff(z_low, axis=0)
+        z, z_low, error = (self._table(np.broadcast_to(x, len(z))) for x in (z, z_low, error))
+        high, low = np.diff(z, axis=1), np.diff(z_low, axis=1)
         rounding = 4.0 * EPSILON * (np.abs(high) + np.abs(low))
-        return high + low, error[1:] + error[:-1] + rounding
+        return high + low, error[:, 1:] + error[:, :-1] + rounding
 
     def raises_in_order(
         self, z: Array, z_low: Array, error: Array, rounded: Array, size: float
     ) -> Array:
         apart, errors = self._apart(z, z_low, error)
-        overlaps = np.max(np.maximum(errors - apart, -self._apart(rounded)[0]), axis=1)
+        overlaps = np.max(np.maximum(errors - apart, -self._apart(rounded)[0]), axis=0)
         return _raises(overlaps, size)
 
     def largest_mean(
@@ -167,12 +166,12 @@ class NonCrossingPinball(CoupledResidualLoss):
         Errors of predictions may hide crossings of at most their size. The value is inf where
         predictions cross by more than that.
         """
-        counted = slice(None) if weights.all() else weights != 0.0
+        counted = weights != 0.0
         parts = (np.broadcast_to(x, len(z))[counted] for x in (z, z_low, error))
         apart, errors = self._apart(*parts)
         if not np.all(apart >= -errors):
             return inf
-        raises = _raises(np.max(errors - apart, axis=1), 0.0)
+        raises = _raises(np.max(errors - apart, axis=0), 0.0)
         z_low = z_low + np.tile(raises, len(z) // self.n_outputs)
         return super().largest_mean(y, weights, z, z_low, error)
 
