@@ -8,7 +8,11 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky, eigh
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import (
+    KERNEL_PARAMS,
+    PAIRWISE_KERNEL_FUNCTIONS,
+    pairwise_kernels,
+)
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import row_norms
 
@@ -36,6 +40,10 @@ LEAST_ENTRY = 1e-140  # the products of smaller features may underflow
 ASYMMETRY = 1e-7  # |K_ij - K_ji| / sqrt(K_ii K_jj) above this is no rounding error
 
 
+Metric = str | Callable[..., Matrix]
+KernelEntry = Metric | tuple[Metric, dict[str, float]]  # of the parameter ``kernels``
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A kernel of `sklearn.metrics.pairwise.pairwise_kernels`.
@@ -52,7 +60,7 @@ class Kernel:
         What is subtracted from all rows.
     """
 
-    metric: str | Callable[..., Matrix]
+    metric: Metric
     parameters: dict[str, float]
     centre: Array | None = None
 
@@ -202,7 +210,7 @@ class RowsOfKernel:
         return KernelMatrixByRows(values_of, diagonal, diagonal - self.values, 2.0 * self.error)
 
 
-def centre_of(metric: str | Callable[..., Matrix], X: Matrix) -> Array | None:
+def centre_of(metric: Metric, X: Matrix) -> Array | None:
     """The means of the features of an array, for kernels of distances computed from products.
 
     The errors of |x|^2 - 2 x.y + |y|^2 are relative to the squares, not to the distance.
@@ -243,6 +251,35 @@ def gamma_of(gamma: float | str, X: Matrix, weights: Array) -> float:
         raise ValueError("X must be on a smaller scale for gamma='scale': its variance overflows.")
     is_constant = np.sqrt(variance) <= min_std * abs(mean)
     return 1.0 if is_constant else float(1.0 / (n_features * variance))
+
+
+def kernel_of(entry: KernelEntry, X: Matrix, weights: Array) -> Kernel:
+    """The kernel of an entry of ``kernels``, with numbers for its parameters.
+
+    Raises
+    ------
+    ValueError
+        If the entry does not name a kernel, or has parameters that this one does not take.
+    """
+    metric, parameters = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
+    known = callable(metric) or metric in PAIRWISE_KERNEL_FUNCTIONS
+    if not (known and isinstance(parameters, dict)):
+        raise ValueError(
+            "kernels must hold functions or names among "
+            f"{sorted(PAIRWISE_KERNEL_FUNCTIONS)}, or pairs of these and a dict of their "
+            f"parameters, got {entry!r}."
+        )
+    if not callable(metric):
+        unknown = parameters.keys() - KERNEL_PARAMS[metric]
+        if unknown:
+            taken = ", ".join(sorted(KERNEL_PARAMS[metric])) or "none"
+            raise ValueError(
+                f"kernels must hold parameters that the kernel takes, for {metric!r} {taken}, got "
+                f"{', '.join(sorted(unknown))}."
+            )
+        gamma = gamma_of(parameters.get("gamma", "scale"), X, weights)
+        parameters = {**parameters, "gamma": gamma}
+    return Kernel(metric, parameters, centre_of(metric, X))
 
 
 def checked_matrix(

@@ -1,11 +1,10 @@
 """Multiple kernel learning: sums of functions of several kernels, some of which are selected."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS
 
 from .._compat import StrOptions
 from .._typing import Array, Indices, Matrix
@@ -14,11 +13,8 @@ from ..formulation.formulate import FormulatedProblems
 from ..formulation.solve_problems import dual_coef_of
 from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
-from .kernel_values import Kernel, RowsOfKernel, centre_of, checked_matrix, gamma_of
+from .kernel_values import Kernel, KernelEntry, RowsOfKernel, checked_matrix, kernel_of
 from .parameters import declared, shared
-
-Metric = str | Callable[..., Matrix]
-KernelEntry = Metric | tuple[Metric, dict[str, float]]  # of the parameter ``kernels``
 
 
 class KernelWeights(KernelModel):
@@ -63,7 +59,7 @@ class SeveralKernels(KernelWeights):
             names = [f"kernel {k} of X" for k in range(len(tables))]
             definite, errors = [False] * len(tables), [inf] * len(tables)
         else:
-            kernels = self._kernels = [_kernel_of(entry, X, weights) for entry in self.kernels]
+            kernels = self._kernels = [kernel_of(entry, X, weights) for entry in self.kernels]
             if not kernels:
                 raise ValueError("kernels must name at least one kernel, got none.")
             tables = [kernel.between(X) for kernel in kernels]
@@ -108,35 +104,6 @@ class SeveralKernels(KernelWeights):
 
     def _coefficients_of(self, weights: Array, classes: np.ndarray) -> Array:
         return weights[0] if classes is None else weights
-
-
-def _kernel_of(entry: KernelEntry, X: Matrix, weights: Array) -> Kernel:
-    """The kernel of an entry of ``kernels``, with numbers for its parameters.
-
-    Raises
-    ------
-    ValueError
-        If the entry does not name a kernel, or has parameters that this one does not take.
-    """
-    metric, parameters = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
-    known = callable(metric) or metric in PAIRWISE_KERNEL_FUNCTIONS
-    if not (known and isinstance(parameters, dict)):
-        raise ValueError(
-            "kernels must hold functions or names among "
-            f"{sorted(PAIRWISE_KERNEL_FUNCTIONS)}, or pairs of these and a dict of their "
-            f"parameters, got {entry!r}."
-        )
-    if not callable(metric):
-        unknown = parameters.keys() - KERNEL_PARAMS[metric]
-        if unknown:
-            taken = ", ".join(sorted(KERNEL_PARAMS[metric])) or "none"
-            raise ValueError(
-                f"kernels must hold parameters that the kernel takes, for {metric!r} {taken}, got "
-                f"{', '.join(sorted(unknown))}."
-            )
-        gamma = gamma_of(parameters.get("gamma", "scale"), X, weights)
-        parameters = {**parameters, "gamma": gamma}
-    return Kernel(metric, parameters, centre_of(metric, X))
 
 
 @declared
