@@ -65,20 +65,13 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             const std::size_t n = z.shape(0);
             require(have_length(n, y, theta, derivative, curvature),
                     "y, theta, z, derivative and curvature differ in length");
-            std::vector<double> bends(n);
-            std::vector<std::int64_t> rows(n);
+            std::vector<std::int64_t> rows;
             {
                 nb::gil_scoped_release release;
-                with_smooth(loss, sigma, [&](const auto& smooth) {
-                    rows_that_bend(smooth, n, y.data(), theta.data(), z.data(), derivative.data(), curvature.data(),
-                                   radius, bends.data());
+                rows = with_smooth(loss, sigma, [&](const auto& smooth) {
+                    return rows_that_bend(smooth, n, y.data(), theta.data(), z.data(), derivative.data(),
+                                          curvature.data(), radius);
                 });
-                std::size_t count = 0;
-                for (std::size_t i = 0; i < n; ++i) {  // without a branch, which would be mispredicted
-                    rows[count] = static_cast<std::int64_t>(i);
-                    count += bends[i] > 0.0;
-                }
-                rows.resize(count);
             }
             return as_numpy(std::move(rows));
         },

@@ -29,8 +29,8 @@
 
 namespace skpd {
 
-// The divisor of an argument that stands for a curvature of 0: the quotient is beyond every bound, or 0. A condition on
-// the curvature itself, which is the same for all rows, would keep loops over rows from being vectorised.
+// A curvature of 0 is replaced by this number where an argument is divided by it: the quotient is then beyond all
+// bounds, or 0. GCC vectorises no loop over rows with a condition on the curvature, which is the same for all of them.
 inline constexpr double TINY = std::numeric_limits<double>::min();
 
 // min(max(x, lower), upper): std::clamp returns a reference and compiles to branches, while this compiles to two
@@ -432,9 +432,9 @@ SKPD_CLONES std::pair<double, double> smoothed_derivatives(
 // bends_i is 1 if curvature_i > 0, or if f_i'(z_i - radius) or f_i'(z_i + radius) differs from derivative_i, with f_i
 // the smooth function of row i, and 0 otherwise; all vectors have n entries
 template <class Smooth>
-SKPD_CLONES void rows_that_bend(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
-                                const double* z, const double* derivative, const double* curvature, double radius,
-                                double* bends) {
+SKPD_CLONES void find_bends(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
+                            const double* z, const double* derivative, const double* curvature, double radius,
+                            double* bends) {
     const Smooth local = smooth;
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) {
@@ -443,6 +443,29 @@ SKPD_CLONES void rows_that_bend(const Smooth& smooth, std::size_t n, const doubl
         const bool is_flat = (curvature[i] <= 0.0) & (below == derivative[i]) & (above == derivative[i]);
         bends[i] = is_flat ? 0.0 : 1.0;
     }
+}
+
+// Returns the rows of `find_bends`, a block of rows at a time, which stays in the cache.
+template <class Smooth>
+std::vector<std::int64_t> rows_that_bend(const Smooth& smooth, std::size_t n, const double* y, const double* theta,
+                                         const double* z, const double* derivative, const double* curvature,
+                                         double radius) {
+    constexpr std::size_t block = 1024;
+    double bends[block];
+    std::vector<std::int64_t> rows;
+    std::size_t count = 0;
+    for (std::size_t start = 0; start < n; start += block) {
+        const std::size_t size = std::min(block, n - start);
+        find_bends(smooth, size, y + start, theta + start, z + start, derivative + start, curvature + start, radius,
+                   bends);
+        rows.resize(count + size);
+        for (std::size_t i = 0; i < size; ++i) {  // without a branch, which would be mispredicted
+            rows[count] = static_cast<std::int64_t>(start + i);
+            count += bends[i] > 0.0;
+        }
+    }
+    rows.resize(count);
+    return rows;
 }
 
 // sum_i weights_i direction_i f_i'(z_i + step direction_i) with f_i the smooth function of row i; all vectors have n
