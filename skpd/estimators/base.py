@@ -65,7 +65,6 @@ class PrimalDualEstimator(SolvedModel):
     noise_budget: float | None = None
 
     _named_penalties: ClassVar[dict] = PENALTIES  # the penalties that have a name
-    _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _predicts_means: ClassVar[bool] = False  # whether predictions are exp(x.w + b)
     _needs_groups: ClassVar[bool] = False  # whether a fit without groups warns
     _checks_classes: ClassVar[bool] = False  # whether `_fitted_problems` compares the classes

@@ -1,6 +1,6 @@
 """Sequences of rows and labels, one below the other."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -18,9 +18,9 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
     ValueError
         If X is no list of tables with at least a row each, of the same number of columns.
     """
-    is_table = isinstance(X, str | bytes) or sp.issparse(X) or hasattr(X, "iloc")
-    if is_table or not np.iterable(X) or not len(X):
-        got = "an empty list" if isinstance(X, Sequence) and not len(X) else type(X).__name__
+    is_table = isinstance(X, str | bytes) or sp.issparse(X) or hasattr(X, "columns")
+    if is_table or not isinstance(X, Collection) or not len(X):
+        got = "an empty list" if isinstance(X, list) and not X else type(X).__name__
         raise ValueError(
             "X must be a list of at least one sequence, each an array or sparse matrix of shape "
             f"(n_tokens, n_features), got {got}."

@@ -109,6 +109,7 @@ class ParameterValidation(PickledWithVersion):
     """
 
     _own_constraints: ClassVar[dict] = {}
+    _takes_blocks: ClassVar[bool] = False  # whether X may be `RowBlocks`
     _fits_alpha_0: ClassVar[bool] = False  # whether an alpha of 0 is a model without a penalty
     _parameter_constraints: ClassVar[dict]
     _defaults: ClassVar[dict]  # by the names of parameters; `Signature.empty` where there is none

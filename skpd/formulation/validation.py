@@ -164,7 +164,7 @@ def _validated_blocks(
     estimator: BaseEstimator, X: RowBlocks, *y: ArrayLike, reset: bool = True,
     multi_output: bool = False, y_numeric: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
-    if not getattr(estimator, "_takes_blocks", False):
+    if not estimator._takes_blocks:
         raise ValueError(
             f"{type(estimator).__name__} takes X as an array or a sparse matrix, got RowBlocks. "
             "PdproxSVC, LogisticPD, GroupLassoSVC, PdproxRegressor, GroupLassoPD, "

@@ -77,7 +77,7 @@ class FreeGroups:
     def values(self, free: Array) -> Array:
         """The sums f_a(i) + g_b(i) for all rows, from the vector (f, g)."""
         f, g = free[: self.n_left], free[self.n_left :]
-        return f.take(self.left) + g.take(self.right)
+        return f.take(self.left) + g.take(self.right)  # a fifth of the time of f[self.left]
 
     def sums(self, rows: Array) -> Array:
         """The sums of row values over the left groups, followed by the right groups."""

@@ -215,10 +215,8 @@ def _outputs_in_parts(
     descent several rounds, and it leaves ill-conditioned problems to the next method.
     """
     runs = SETTINGS.most_runs
-    if (
-        problem.loss.has_kinks
-        and problem.n_samples <= SETTINGS.rows_of_kinks * problem.n_variables
-    ):
+    has_few_rows = problem.n_samples <= SETTINGS.rows_of_kinks * problem.n_variables
+    if problem.loss.has_kinks and has_few_rows:
         runs = SETTINGS.runs_of_kinks
     if has_row_systems(problem):
         is_smooth = problem.loss.smoothness < inf

@@ -47,8 +47,8 @@ class SelectionSettings:
     most_runs: float = 2.0
     # The same for losses with kinks, where Newton steps stall more often, with at most so many
     # rows for each feature: 84 fits of the loss of Crammer and Singer and of absolute losses to
-    # ten tables take 0.76 of the time in the geometric mean. With 2,500 rows for each feature the
-    # interior-point method takes five times as long as Newton steps.
+    # ten tables take 0.76 of the time in the geometric mean. With 2,500 rows for each feature two
+    # fits would take 1.6 and 5.7 times as long.
     runs_of_kinks: float = 0.3
     rows_of_kinks: float = 100.0
     # The same on wide data, where these systems are of the rows: for smooth losses, and for losses
