@@ -291,11 +291,15 @@ class GivenObjective:
         TypeError
             If some of the parts are given, but not all.
         ValueError
-            If alpha is no number.
+            If alpha is no number, or fit_intercept neither True nor False.
         """
         if loss is not None and penalty is not None and alpha is not None:
             if not isinstance(alpha, Real):
                 raise ValueError(f"alpha must be a number of at least 0, got {alpha!r}.")
+            if fit_intercept not in (None, True, False):
+                raise ValueError(
+                    f"fit_intercept must be True, False or None, got {fit_intercept!r}."
+                )
             return cls(loss, penalty, float(alpha), fit_intercept)
         parts = {"loss": loss, "penalty": penalty, "alpha": alpha}
         missing = [name for name, value in parts.items() if value is None]

@@ -68,6 +68,9 @@ def classes():
          "rigorous must be True or False, got 'a'."),
         (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge", penalty="l1", alpha="a"),
          ValueError, "alpha must be a number of at least 0, got 'a'."),
+        (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge", penalty="l1", alpha=1.0,
+                              fit_intercept="no"), ValueError,
+         "fit_intercept must be True, False or None, got 'no'."),
         (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge"), TypeError,
          "loss, penalty and alpha must be given together (and fit_intercept with them): penalty "
          "and alpha missing."),
