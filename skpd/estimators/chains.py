@@ -7,14 +7,14 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
 from ..formulation.formulate import FormulatedProblems
-from ..formulation.validation import validated
+from ..formulation.validation import validated, validated_array
 from ..losses.chain_recursions import Beliefs, Chains, best_labels, sum_product
 from ..losses.chains import ChainLogLoss, ChainLoss
 from ..losses.structured import StructuredLoss
@@ -30,6 +30,7 @@ class ChainAttributes:
     """The fitted attributes of chain models, which would be parameters in their class."""
 
     classes_: np.ndarray
+    feature_names_in_: np.ndarray
     transitions_: Array
     alpha: float
 
@@ -91,6 +92,7 @@ class _ChainEstimator(
         """The validated data, the one problem, and the classes."""
         tokens, lengths = stacked(X)
         tokens = validated(self, tokens, **_DATA)
+        validate_data(self, next(iter(X)), skip_check_array=True)  # names of columns
         classes, labels = encoded(y, lengths)
         self._group_size = len(classes)
         design = ChainsDesign(Design(tokens), len(classes))
@@ -119,7 +121,8 @@ class _ChainEstimator(
         """The chains and the scores of their tokens."""
         check_is_fitted(self)
         tokens, lengths = stacked(X)
-        tokens = validated(self, tokens, reset=False, **_DATA)
+        validate_data(self, next(iter(X)), reset=False, skip_check_array=True)
+        tokens = validated_array(tokens, input_name="X", **_DATA)
         chains = Chains(lengths, len(self.classes_))
         scores: Array = np.asarray(tokens @ self._dense_coef.T, dtype=np.float64)
         return chains, np.ascontiguousarray(scores)
@@ -237,6 +240,8 @@ class ChainCRF(_ChainEstimator):
         Iterations.
     n_features_in_ : int
         Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where the sequences had string names.
 
     Warns
     -----
@@ -376,6 +381,8 @@ class ChainM3N(_ChainEstimator):
         Iterations.
     n_features_in_ : int
         Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where the sequences had string names.
 
     Warns
     -----

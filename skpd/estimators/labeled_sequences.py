@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 import scipy.sparse as sp
 
-from .._checks import require_unmasked
+from .._checks import require_unmasked, shown
 from .._typing import Indices, Matrix
 
 
@@ -16,7 +16,7 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
     Raises
     ------
     ValueError
-        If X is no list of tables with at least a row each, of the same number of columns.
+        If X is no list of tables with at least a row each, of the same columns.
     """
     is_table = isinstance(X, str | bytes) or sp.issparse(X) or hasattr(X, "columns")
     if is_table or not isinstance(X, Collection) or not len(X):
@@ -25,9 +25,10 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
             "X must be a list of at least one sequence, each an array or sparse matrix of shape "
             f"(n_tokens, n_features), got {got}."
         )
-    tables = [table if sp.issparse(table) else np.asarray(table) for table in X]
+    sequences = list(X)
+    tables = [table if sp.issparse(table) else np.asarray(table) for table in sequences]
     for i, table in enumerate(tables):
-        require_unmasked(f"X[{i}]", X[i])
+        require_unmasked(f"X[{i}]", sequences[i])
         if table.ndim != 2 or table.shape[0] == 0:
             raise ValueError(
                 f"X[{i}] must have the shape (n_tokens, n_features) with at least one token, got "
@@ -37,6 +38,12 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
             raise ValueError(
                 f"All sequences must have the same number of features, got {table.shape[1]} in "
                 f"X[{i}] and {tables[0].shape[1]} in X[0]."
+            )
+        columns, expected = (list(getattr(sequences[k], "columns", ())) for k in (i, 0))
+        if columns != expected:
+            raise ValueError(
+                "All sequences must have the same columns in the same order, got "
+                f"{shown(columns)} in X[{i}] and {shown(expected)} in X[0]."
             )
     lengths = np.array([table.shape[0] for table in tables])
     if any(sp.issparse(table) for table in tables):

@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
@@ -236,6 +237,27 @@ def test_data_that_do_not_fit_are_refused():
         model.fit([np.ma.masked_less(X[0], 0.0), *X[1:]], y)
     with pytest.raises(TypeError, match="sample_weight"):
         model.fit(X, y, sample_weight=np.ones(4))
+
+
+def test_columns_of_frames_are_checked():
+    """A model of frames knows their columns, as other estimators do."""
+    X, y, _ = generated(10)
+    frames = [pd.DataFrame(table, columns=list("abcd")) for table in X]
+    model = ChainCRF().fit(frames, y)
+    assert list(model.feature_names_in_) == list("abcd")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        labels = model.predict(frames)
+    for ours, expected in zip(labels, ChainCRF().fit(X, y).predict(X), strict=True):
+        np.testing.assert_array_equal(ours, expected)
+    with pytest.raises(ValueError, match="The feature names should match"):
+        model.predict([frame[list("dcba")] for frame in frames])
+    with pytest.raises(
+        ValueError, match=r"same columns in the same order, got \['d', 'c', 'b', 'a'\]"
+    ):
+        model.fit([frames[0], frames[1][list("dcba")], *frames[2:]], y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
 
 
 def test_squares_of_features_that_overflow(rng):
