@@ -15,7 +15,8 @@ or of the best constant if that is smaller. The latter may be below D; then the 
 (P - D) / P.
 
 A gap within `negligible` counts as 0. Just below the largest alpha, P_0 - D decreases with the
-square of the distance to it, and rounding errors of P_0 and D limit what can be proven.
+square of the distance to it, and rounding errors of P_0 and D limit what can be proven. Where
+P_0 - D itself is of their size, nothing can be learnt, and the best constant counts as optimal.
 
 Where P is far below P_0, as for data with little noise, a small share of P_0 - D may be a large
 one of P. So the tolerance is met (`largest_gap`) where the gap is also a small share of P.
@@ -31,6 +32,8 @@ from .interface import DualPoint, DualVector, Objective
 ROUNDING = 64.0 * EPSILON  # relative rounding error of a norm, a sum and the operations on them
 # The gap that counts as 0, relative to P_0: some thousand rounding errors, as certificates add up
 NEGLIGIBLE = 1e-12
+# The gain over P_0, relative to it, that counts as nothing: bounds for several outputs lose more
+NO_GAIN = 1e-11
 # The largest share of the objective value that the gap may be, in units of the tolerance
 OF_OBJECTIVE = 100.0
 # The relative gap below which a share of the objective value is not asked for any more
@@ -63,6 +66,13 @@ def possible_gain(objective: Objective, primal: float, dual: float) -> float:
     return max(gain, negligible(objective))
 
 
+def _counts_as_zero(objective: Objective, dual: float) -> float:
+    """The gap that counts as 0 with a lower bound."""
+    least, gain = negligible(objective), _first(objective) - dual
+    learns_nothing = 0.0 < gain <= NO_GAIN * objective.objective_unit < inf
+    return least + gain if learns_nothing and objective.null_is_allowed else least
+
+
 def relative_gap(objective: Objective, primal: float, dual: float) -> float:
     """The relative gap of an objective value and a lower bound, see the module.
 
@@ -70,7 +80,7 @@ def relative_gap(objective: Objective, primal: float, dual: float) -> float:
     nothing is known.
     """
     gap = primal - dual
-    if gap <= negligible(objective):
+    if gap <= _counts_as_zero(objective, dual):
         return 0.0
     gain = possible_gain(objective, primal, dual)
     if gain == inf:
@@ -82,7 +92,7 @@ def largest_gap(objective: Objective, tol: float, primal: float, dual: float) ->
     """The largest gap at which the tolerance is met with these bounds."""
     gain = possible_gain(objective, primal, dual)
     of_objective = max(tol * OF_OBJECTIVE * primal, FINEST * gain)
-    gap = float(max(min(tol * gain, of_objective), negligible(objective)))
+    gap = float(max(min(tol * gain, of_objective), _counts_as_zero(objective, dual)))
     return gap if gap < inf else 0.0
 
 

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize, minimize_scalar
+from sklearn.datasets import make_classification
 from sklearn.linear_model import PoissonRegressor
+from sklearn.preprocessing import StandardScaler
 
 from skpd import (
     MatrixCompletionPD,
+    MultinomialPD,
     MultiTaskPD,
     PdproxSVC,
     PoissonPD,
@@ -21,6 +24,7 @@ from skpd import (
 from skpd.certificates.relative_gaps import (
     FINEST,
     NEGLIGIBLE,
+    NO_GAIN,
     OF_OBJECTIVE,
     bound_on_constants,
     largest_gap,
@@ -71,6 +75,11 @@ def test_gaps_as_shares_of_what_can_be_gained():
     # where the constant is optimal, up to rounding, the unit is that rounding
     assert relative_gap(OBJECTIVE, 9.0, 9.0) == 0.0
     assert relative_gap(OBJECTIVE, 10.0, 9.0) == 1.0 / LEAST
+    # nothing can be learnt where that is all that any model could gain
+    exact = Objective(null_lower_bound=1.0, objective_unit=1.0)
+    assert relative_gap(exact, 1.0, 1.0 - 0.5 * NO_GAIN) == 0.0
+    assert relative_gap(exact, 1.0, 1.0 - 2.0 * NO_GAIN) == 1.0
+    assert largest_gap(exact, 1e-4, 1.0, 1.0 - 0.5 * NO_GAIN) >= 0.5 * NO_GAIN
     without_loss = Objective(null_lower_bound=0.0, objective_unit=0.0)
     assert (relative_gap(without_loss, 0.0, 0.0), relative_gap(without_loss, 1.0, 0.0)) == (0, inf)
 
@@ -298,6 +307,16 @@ def test_just_below_the_largest_alpha(loss, share, rng):
     largest = regularization_path(PdproxSVC(loss=loss), X, y, alphas=2).alphas[0]
     model = PdproxSVC(loss=loss, alpha=share * largest).fit(X, y)
     assert model.converged_ and 0.0 <= model.relative_gap_ <= model.tol
+
+
+def test_classes_of_which_nothing_can_be_learnt():
+    """Zeros are optimal for weak features; bounds lose 2e-12 of the objective value, 1."""
+    X, y = make_classification(2000, 10, n_informative=5, n_classes=8, random_state=1)
+    model = MultinomialPD(alpha=1e-5, loss="crammer_singer").fit(
+        StandardScaler().fit_transform(X), y
+    )
+    assert model.converged_ and model.relative_gap_ == 0.0
+    assert_allclose([model.certificate_.primal, model.certificate_.dual], 1.0, rtol=1e-11)
 
 
 def test_biases_that_fit_all_targets():
