@@ -125,10 +125,6 @@ class OutputsDesign:
         """The given entries of `rmatvec`."""
         return self.rmatvec(rows)[columns]
 
-    def work_on(self, columns: Indices) -> float:
-        """The estimated time of `rmatvec_some`, relative to that of `rmatvec`."""
-        return 1.0
-
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The predictions plus a constant, and a bound on their rounding errors."""
         z, error = self._predicted(Design.matvec_bounded, 2, coef, intercept)
@@ -296,9 +292,6 @@ class SharedDesign(OutputsDesign):
         product = self.base.rmatmul(rows.reshape(-1, self.n_outputs), features)
         indices = positions_in(features, columns // self.n_outputs)
         return product[indices, columns % self.n_outputs]
-
-    def work_on(self, columns: Indices) -> float:
-        return self.base.work_on(self.features_of(columns))
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The predictions plus a constant, and bounds on their rounding errors.

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from sklearn.utils.validation import assert_all_finite
 
-from ..._typing import Array, Indices
+from ..._typing import Array
 from ...designs.sums import BoundedSum, Sums
 from .remote_dual import RemoteDualPoint
 from .shard import Block, Shard, summed
@@ -89,7 +89,3 @@ class DataSummary:
         """The largest number of rows that one shard, or this process, may copy."""
         length = self.n_entries / max(self.shape[0], 1)
         return COPIED / max(length * (8.0 if self.dense else 12.0), 1.0)
-
-    def work_on(self, columns: Indices) -> float:
-        """The relative time of a gradient over some columns, 1 as all rows have to be read."""
-        return 1.0
