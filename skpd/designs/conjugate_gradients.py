@@ -24,13 +24,9 @@ class Iterate(NamedTuple):
     n_steps: int
 
 
-def _sum_of_products(x: Array, y: Array) -> float:
-    return float(np.vdot(x, y))
-
-
 def conjugate_gradients(
     product: Product, precondition: Product, right: Array, *, max_iter: int, share: float = 0.0,
-    target: float = -1.0, inner: Callable[[Array, Array], float] = _sum_of_products,
+    target: float = -1.0,
 ) -> Iterate:  # fmt: skip
     """The approximate solution of H x = right, started at 0.
 
@@ -47,8 +43,6 @@ def conjugate_gradients(
         norm of the preconditioner.
     target : float, default=-1.0
         The maximum norm of the residual at which to stop.
-    inner : callable, default=_sum_of_products
-        The inner product.
     """
     solution, direction, residual = np.zeros_like(right), np.zeros_like(right), right
     first, before = np.nan, 1.0
@@ -56,13 +50,13 @@ def conjugate_gradients(
         if target >= 0.0 and float(np.max(np.abs(residual))) <= target:
             return Iterate(solution, residual, k)
         z = precondition(residual)
-        size = inner(residual, z)
+        size = float(np.vdot(residual, z))
         first = size if k == 0 else first
         if not size > share * first:
             return Iterate(solution, residual, k)
         direction, before = z + size / before * direction, size
         image = product(direction)
-        bend = inner(direction, image)
+        bend = float(np.vdot(direction, image))
         if not bend > 0.0:
             return Iterate(solution, residual, k)
         length = size / bend

@@ -148,9 +148,8 @@ class FreeGroups:
             return cast(Array, diagonal * x + np.append(between @ g, across @ f))
 
         return conjugate_gradients(
-            product, lambda x: inverse * x, right_side, max_iter=LINEAR_STEPS, share=accuracy**2,
-            inner=np.dot,
-        ).solution  # fmt: skip
+            product, lambda x: inverse * x, right_side, max_iter=LINEAR_STEPS, share=accuracy**2
+        ).solution
 
     def minimised(
         self, at: Callable[[Array], Smooth], free: Array, target: float, accuracy: float

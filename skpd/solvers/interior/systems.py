@@ -383,7 +383,7 @@ class RowSystem(NewtonSystem):
         for _ in range(SETTINGS.refinement_rounds):
             iterate = conjugate_gradients(
                 product, self._woodbury, residual, max_iter=SETTINGS.refinements,
-                target=SETTINGS.refined_residual * size, inner=lambda x, y: float(x @ y),
+                target=SETTINGS.refined_residual * size,
             )  # fmt: skip
             solution = solution + iterate.solution
             residual = right - product(solution)  # that of the iteration accumulates errors
