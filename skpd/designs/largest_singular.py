@@ -13,6 +13,7 @@ from .packed_triangle import PackedTriangle
 
 STEPS = 150  # most Lanczos steps, which together cost less than a factorisation
 RESIDUAL = 1e-7  # relative residual of an eigenvalue, whose error is about its square
+EXHAUSTED = 1e-14  # entries beside the diagonal that are rounding errors, relative to the largest
 EXAMINED_EVERY = 8  # steps between checks of convergence
 FIRST_MARGIN = 1e-11  # first margin of the bound, relative to the squared estimate
 MARGIN_GROWTH = 100.0  # factor of the margin after a failed factorisation
@@ -26,12 +27,13 @@ TINY = np.finfo(float).tiny
 
 
 def estimated_largest_singular_value(
-    matrix: Table, start: Array | None = None, steps: int = STEPS
-) -> tuple[float, Array]:
+    matrix: Table, start: Array | None = None, steps: int = STEPS, residual: float = RESIDUAL
+) -> tuple[float, Array, bool]:
     """A lower bound on the largest singular value, up to rounding, and its approximate vector.
 
     The method is that of Lanczos with full orthogonalisation. The vector is a right singular
-    vector.
+    vector. The last result is whether the Krylov space is exhausted: from a random start, the
+    value is then that of the matrix up to rounding.
 
     Parameters
     ----------
@@ -41,16 +43,20 @@ def estimated_largest_singular_value(
         The first vector, such as the right singular vector of a similar matrix.
     steps : int, default=150
         The largest number of products with G and G'.
+    residual : float, default=1e-7
+        The residual of the eigenvalue of G'G at which to stop, relative to it; a negative one
+        asks for all steps.
     """
     (m, n), transposed = matrix.shape, matrix.T
     if start is None or not start.any():
         start = np.random.default_rng(0).standard_normal(n)
     # the Krylov space has at most the rank of G plus one dimensions
-    steps = min(steps, m + 1, n)
+    dimension = min(m + 1, n)
+    steps = min(steps, dimension)
     basis = np.zeros((steps, n))
     diagonal, off_diagonal = np.zeros(steps), np.zeros(steps)
     v = start / np.linalg.norm(start)
-    value, vector = 0.0, start
+    value, vector, exhausted = 0.0, start, False
     for k in range(1, steps + 1):
         basis[k - 1] = v
         v = transposed @ (matrix @ v)
@@ -58,7 +64,8 @@ def estimated_largest_singular_value(
         for _ in range(2):  # the second pass removes rounding errors of the first
             v = v - (basis[:k] @ v) @ basis[:k]
         off_diagonal[k - 1] = kernels.euclidean_norm(v)  # without overflow of squares
-        exhausted = not off_diagonal[k - 1] > EPSILON * np.max(diagonal[:k])
+        largest = np.max(diagonal[:k])
+        exhausted = k == dimension or not off_diagonal[k - 1] > EXHAUSTED * largest
         if k % EXAMINED_EVERY and k < steps and not exhausted:
             v = v / off_diagonal[k - 1]
             continue
@@ -66,10 +73,10 @@ def estimated_largest_singular_value(
             break
         values, vectors = eigh_tridiagonal(diagonal[:k], off_diagonal[: k - 1])
         value, vector = float(values[-1]), vectors[:, -1] @ basis[:k]
-        if exhausted or abs(off_diagonal[k - 1] * vectors[-1, -1]) <= RESIDUAL * value:
+        if exhausted or abs(off_diagonal[k - 1] * vectors[-1, -1]) <= residual * value:
             break
         v = v / off_diagonal[k - 1]
-    return sqrt(max(value, 0.0)), vector
+    return sqrt(max(value, 0.0)), vector, exhausted
 
 
 def largest_singular_value_bound(matrix: Table) -> float:
@@ -97,7 +104,7 @@ def largest_singular_value_bound(matrix: Table) -> float:
     frobenius = kernels.euclidean_norm(wide.data) * (1.0 + (wide.nnz + 8.0) * EPSILON)
     if float(m) * m > MOST_NUMBERS:
         return unit * frobenius + TINY
-    estimate, _ = estimated_largest_singular_value(wide)
+    estimate, *_ = estimated_largest_singular_value(wide)
     if not estimate > 0.0:
         return unit * frobenius + TINY
     scale = 1.0 / estimate

@@ -220,7 +220,7 @@ class RowsOfEntries(Rows):
         if self.groups is not None:
             return True
         gradient = self.design.sparse(self.null_gradient)
-        lower_estimate, _ = estimated_largest_singular_value(gradient, steps=NULL_STEPS)
+        lower_estimate, *_ = estimated_largest_singular_value(gradient, steps=NULL_STEPS)
         return bool(problem.alpha >= NEAR * lower_estimate)
 
     # Sums over the rows

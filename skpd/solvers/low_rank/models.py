@@ -91,7 +91,7 @@ class LowRankModel(SmoothModel):
         """
         gradient, vectors = self.gradient(theta), self.threshold.vectors
         start = _largest_among(vectors, gradient @ vectors)
-        sigma, _ = estimated_largest_singular_value(gradient, start, SETTINGS.lanczos_steps)
+        sigma, *_ = estimated_largest_singular_value(gradient, start, SETTINGS.lanczos_steps)
         scale = min(1.0, self.problem.alpha / sigma) if sigma > 0.0 else 1.0
         dual = -float(self.weights @ self.problem.loss.conjugate(self.problem.y, scale * theta))
         primal = loss + self.problem.alpha * M.trace_norm
