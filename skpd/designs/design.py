@@ -199,21 +199,6 @@ class Design:
         """
         return self.matrix.rmatvec_some(rows, columns)
 
-    def rmatvec_at(self, rows: Array, columns: Indices) -> Array:
-        """The product of `rmatvec_some`, for any layout."""
-        if self.work_on(columns) < 1.0:
-            return self.rmatvec_some(rows, columns)
-        return self.rmatvec(rows)[columns]
-
-    def work_on(self, columns: Indices) -> float:
-        """The estimated time of `rmatvec_some`, relative to that of `rmatvec`."""
-        if not sp.issparse(self._X):
-            gather = 5.0 if self.matrix.by_row else 1.0
-            return gather * len(columns) / self.shape[1]
-        if self.matrix.by_row:
-            return np.inf
-        return float(np.sum(self.column_counts[columns])) / max(self._X.nnz, 1)
-
     @property
     def n_entries(self) -> int:
         """The number of entries that a product reads."""

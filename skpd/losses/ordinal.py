@@ -242,10 +242,10 @@ class OrdinalLoss(StructuredLossOfRows):
         """
         expansions = self._at_thresholds(self._shifted(z))
         second = [self.weights * self._rows(curvature) for _, _, curvature in expansions]
-        sums = np.array([design.rmatvec_at(curvature, columns) for curvature in second])
+        sums = design.rmatmul(np.column_stack(second))[columns]
         masses = np.maximum([np.sum(curvature) for curvature in second], np.finfo(float).tiny)
         hessian: Array = design.gram(np.sum(second, axis=0), columns, False)
-        hessian -= (sums.T / masses) @ sums
+        hessian -= (sums / masses) @ sums.T
         return hessian if np.isfinite(hessian).all() else None
 
     def recession(self) -> sp.csr_array:
