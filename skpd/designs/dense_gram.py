@@ -35,23 +35,6 @@ def dense_gram(X: np.ndarray, by_row: bool, h: Array, columns: Indices, ones: bo
     return out
 
 
-def dense_cross_gram(
-    X: np.ndarray, by_row: bool, h: Array, left: Indices, right: Indices, ones: bool
-) -> Array:
-    """The result of `Design.cross_gram` for an array X, which is stored by rows if ``by_row``."""
-    n_left, both = len(left), np.concatenate([left, right])
-    d = len(both)
-    out = np.zeros((len(right), d + ones))
-    for sign, h_some, rows in _blocks_of_one_sign(h, d + len(right)):
-        part = _block(X, by_row, rows, both)
-        weighted = part[:, n_left:] * (sign * h_some)[:, np.newaxis]
-        with blas_threads_for_product(weighted.size * d):
-            out[:, :d] += weighted.T @ part
-        if ones:
-            out[:, d] += np.ones(len(weighted)) @ weighted
-    return out
-
-
 def _blocks_of_one_sign(h: Array, width: int) -> Iterator[tuple[float, Array, Indices | slice]]:
     """Blocks (sign, |h|, rows) of rows of equal sign of h, for copies of ``width`` columns."""
     block = max(AT_A_TIME // max(width, 1), 256)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .. import kernels
 from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices, Table
-from .dense_gram import dense_cross_gram, dense_gram
+from .dense_gram import dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .products_with_tables import (
     canonical,
@@ -291,26 +291,6 @@ class Design:
             return dense_gram(self._X, self.matrix.by_row, h, columns, ones)
         out = np.empty((m, m))
         self.matrix.gram(h, columns, ones, out)
-        return out
-
-    def cross_gram(self, h: Array, left: Indices, right: Indices, ones: bool) -> Array:
-        """The matrix X_R' diag(h) [X_L X_R] over disjoint L and R; with ``ones``, also X_R' h.
-
-        Parameters
-        ----------
-        h : ndarray of shape (n_samples,)
-            Weights of the rows.
-        left, right : ndarray of shape (n_left,) and (n_right,)
-        ones : bool
-
-        Returns
-        -------
-        gram : ndarray of shape (n_right, n_left + n_right + ones)
-        """
-        if self.dense:
-            return dense_cross_gram(self._X, self.matrix.by_row, h, left, right, ones)
-        out = np.empty((len(right), len(left) + len(right) + ones))
-        self.matrix.cross_gram(h, left, right, ones, out)
         return out
 
     def columns_that_seem_far(self, far: float) -> tuple[Indices, Array]:

@@ -92,8 +92,8 @@ class WeightedGram:
     """A cache of the last Gram matrix, with the data from which it was computed.
 
     Between two Newton steps few rows enter or leave the curved part of a loss, and the weights h
-    of the squared loss never change. The Gram matrix is updated where that costs less than
-    computing a new one.
+    of the squared loss never change. The Gram matrix of the same columns is updated where that
+    costs less than computing a new one.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class WeightedGram:
             if max_steps >= LEAST_STEPS and (
                 self.changes_little or self._favours_columns(design, h, columns, plain)
             ):
-                self._forget()
+                self.forget()
                 self.h = h.copy()
                 return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None
@@ -154,7 +154,7 @@ class WeightedGram:
         ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
         if self._favours_columns(design, h, columns, plain):
             if factor is None or factor.scale != scale or not kernels.equal(factor.h, h):
-                self._forget()
+                self.forget()
                 factor = self._factor = _Factor(design, h, scale, self.ones)
             factor.set_curvature(design, columns, ridge)
             return factor.curvature
@@ -171,11 +171,6 @@ class WeightedGram:
             self._cached = self.h, columns, curvature
         return curvature
 
-    def _forget(self) -> None:
-        """Empty the caches of matrices and columns."""
-        self._columns, self._matrix = self._columns[:0], self._matrix[:0, :0].copy()
-        self._factor = self._cached = None
-
     def _favours_columns(self, design: Design, h: Array, columns: Indices, plain: bool) -> bool:
         """Whether passes over the columns cost less than forming and using a Gram matrix."""
         m = len(columns)
@@ -188,11 +183,6 @@ class WeightedGram:
         by_columns = self._passes * n_curved * length * entry
         forming = n_curved * length * length * pair
         using = SWEEPS * m * m + m**3 / (3.0 * BLAS)
-        if by_columns >= forming + using:
-            return False
-        if kernels.equal(h, self.h):
-            known_share = float(np.isin(columns, self._columns, assume_unique=True).mean())
-            forming *= 1.0 - known_share * known_share
         return by_columns < forming + using
 
     def _costs(self, design: Design, columns: Indices) -> tuple[float, float, float]:
@@ -207,74 +197,22 @@ class WeightedGram:
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W over the columns W in increasing order, as a new array."""
-        # an upper bound on the number of pairs of entries, compared with passes over the matrix
-        length = min(design.n_entries / design.shape[0], len(columns))
-        pairs = np.count_nonzero(h) * length * length
-        if pairs < 8 * len(columns) ** 2:  # a cache would cost more
-            self._columns, self._matrix, self.h = self._columns[:0], self._matrix[:0], h.copy()
-            return design.gram(h, columns, self.ones)
-        if len(h) != len(self.h):
-            return self._anew(design, h, columns)
-        changed = np.empty(0, int) if kernels.equal(h, self.h) else np.flatnonzero(h != self.h)
-        if 2 * len(changed) > np.count_nonzero(h):
-            return self._anew(design, h, columns)
-        is_known = self.in_cache(columns)
-        n_known, n_stored = int(is_known.sum()), len(self._columns)
-        if 4 * n_known <= n_stored:  # most columns are no longer used
-            return self._anew(design, h, columns)
-        if len(changed) > 0:
-            delta = np.zeros_like(h)
-            delta[changed] = h[changed] - self.h[changed]
-            self._matrix += design.gram(delta, self._columns, self.ones)
-            self.h = h.copy()
-        if n_known < len(columns):
-            self._extend(design, columns[~is_known])
-        indices = self._with_ones(np.searchsorted(self._columns, columns))
-        return self._matrix.take(indices, axis=0).take(indices, axis=1)
-
-    def in_cache(self, columns: Indices) -> np.ndarray:
-        """Which of some columns are in the cached matrix, as a mask."""
-        if len(self._columns) == 0:
-            return np.zeros(len(columns), dtype=bool)
-        indices = np.searchsorted(self._columns, columns)
-        return self._columns[np.minimum(indices, len(self._columns) - 1)] == columns
-
-    def _with_ones(self, indices: Indices) -> Indices:
-        return np.append(indices, len(self._columns)) if self.ones else indices
-
-    def _anew(self, design: Design, h: Array, columns: Indices) -> Array:
+        if len(h) == len(self.h) and kernels.equal(columns, self._columns):
+            change = np.subtract(h, self.h, out=np.zeros_like(h), where=h != self.h)
+            if 2 * np.count_nonzero(change) <= np.count_nonzero(h):
+                if change.any():
+                    self._matrix += design.gram(change, columns, self.ones)
+                self.h = h.copy()
+                return self._matrix.copy()
         self._matrix = design.gram(h, columns, self.ones)
         self._columns, self.h = columns, h.copy()
         return self._matrix.copy()
 
-    def _extend(self, design: Design, new: Indices) -> None:
-        """Add columns to the cached matrix."""
-        old, both = self._columns, np.append(self._columns, new)
-        new_rows = design.cross_gram(self.h, old, new, self.ones)
-        self._columns = np.sort(both)
-        indices = self._with_ones(np.searchsorted(self._columns, both))
-        new_indices = indices[len(old) : len(both)]
-        old_indices = np.delete(indices, slice(len(old), len(both)))
-        matrix = np.empty((len(indices), len(indices)))
-        matrix[np.ix_(old_indices, old_indices)] = self._matrix
-        matrix[np.ix_(new_indices, indices)] = new_rows
-        matrix[np.ix_(indices, new_indices)] = new_rows.T
-        self._matrix = matrix
-
-    def take_rows(self, rows: Indices) -> None:
-        """Restrict the cache to some rows; the others must have h = 0 from now on."""
+    def forget(self) -> None:
+        """Empty the caches of matrices and columns, as for other rows."""
+        self._columns, self.h = self._columns[:0], self.h[:0]
+        self._matrix = self._matrix[:0, :0].copy()
         self._factor = self._cached = None
-        if len(self.h) and self.h.sum() == self.h[rows].sum():
-            self.h = self.h[rows]
-        else:
-            self._columns = self._columns[:0]
-
-    def all_rows(self, rows: Indices, n_rows: int) -> None:
-        """Extend the cache from some rows to all rows."""
-        h = np.zeros(n_rows)
-        if len(self.h) == len(rows):
-            h[rows] = self.h
-        self.h = h
 
 
 class _Factor:

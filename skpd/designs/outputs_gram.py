@@ -47,9 +47,10 @@ class OutputsGram:
     ) -> None:
         self.n_outputs, self.ones, self.agree = n_outputs, ones, agree
         self.all_at_once, self.of_rows = all_at_once, of_rows
-        self._empty()
+        self.forget()
 
-    def _empty(self) -> None:
+    def forget(self) -> None:
+        """Empty the cache, as for other rows."""
         self._last: tuple[Indices, MatrixCurvature] | None = None  # the columns and their matrix
         self._moments: FeatureMoments | None = None
         self._gram, self._rows = WeightedGram(self.ones), np.empty(0)  # the Gram and row weights
@@ -60,14 +61,6 @@ class OutputsGram:
         """Whether the curvature fits in memory, which representations by products always do."""
         features = n_columns / self.n_outputs
         return design.shares_data or features**2 * len(self._grams) <= LARGEST_BLOCKS
-
-    def take_rows(self, rows: Indices) -> None:
-        """Restrict the cache to some rows, which empties it."""
-        self._empty()
-
-    def all_rows(self, rows: Indices, n_rows: int) -> None:
-        """Extend the cache from some rows to all rows, which empties it."""
-        self._empty()
 
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,

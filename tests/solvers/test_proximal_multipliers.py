@@ -58,11 +58,6 @@ def test_gram(layout, dtype, ones, rng):
         A = np.column_stack([A, np.ones(60)]) if ones else A
         assert_allclose(out, A.T @ (h[:, None] * A), atol=1e-12)
         assert_allclose(design.gram(h, columns, ones), out, atol=1e-12)
-        others = np.setdiff1d(np.arange(12), columns)
-        B = X[:, others].astype(np.float64)
-        A = np.column_stack([A[:, : len(columns)], B, A[:, len(columns) :]])
-        cross = B.T @ (h[:, None] * A)
-        assert_allclose(design.cross_gram(h, columns, others, ones), cross, atol=1e-12)
 
 
 @pytest.mark.parametrize("ones", [True, False])
@@ -84,12 +79,11 @@ def test_gram_of_a_tall_matrix(layout, dtype, ones, rng):
 
 
 def test_gram_of_rows_without_curvature(rng):
-    """After a change of the rows nothing is left that could be extended."""
+    """After a change of the rows nothing is left that could be updated."""
     design, columns, h = Design(rng.normal(size=(9, 3))), np.arange(3), rng.random(9)
     gram, none = WeightedGram(True), np.zeros(9)
     gram.of(design, h, columns)
-    gram.take_rows(np.arange(4))
-    gram.all_rows(np.arange(4), 9)
+    gram.forget()
     assert_allclose(gram.of(design, none, columns), np.zeros((4, 4)))
 
 
@@ -155,14 +149,15 @@ def test_weighted_gram_follows_its_weights_and_columns(layout, ones, rng):
     for turn in range(30):
         if turn == 10:  # as when rows are left out, and come back
             rows = np.flatnonzero((h > 0.0) | (rng.random(200) < 0.3))
-            gram.take_rows(rows)
+            gram.forget()
             some = design.rows(rows)
         if turn == 20:
-            gram.all_rows(rows, 200)
+            gram.forget()
             rows, some = np.arange(200), design
         moved = rng.choice(rows, size=80 if turn % 7 == 0 else 5)
         h[moved] = np.where(h[moved] > 0.0, 0.0, rng.random(len(moved)))
-        columns = np.sort(rng.choice(12, size=rng.integers(6, 13), replace=False))
+        if turn % 3 == 0:
+            columns = np.sort(rng.choice(12, size=rng.integers(6, 13), replace=False))
         found = gram.of(some, h[rows], columns)
         table = np.column_stack([X[:, columns], np.ones(200)]) if ones else X[:, columns]
         assert_allclose(found, table.T @ (h[:, np.newaxis] * table), atol=1e-10)

@@ -161,7 +161,7 @@ class InMemory(AllRows):
         part, slope = remaining.gradient()
         linear_part = gradient[: len(part)] - part, gradient[len(part) :] - slope
         self._remaining = curvable
-        self.gram.take_rows(curvable)
+        self.gram.forget()
         return ShrunkRows(
             remaining, variables, all_loss - loss, all_dual - dual, linear_part
         ), radius
@@ -175,5 +175,5 @@ class InMemory(AllRows):
         self.z = self._matvec(variables)
         moved = np.abs(self.z - before)
         moved[self._remaining] = 0.0
-        self.gram.all_rows(self._remaining, len(self.y))
+        self.gram.forget()
         return float(np.max(moved, initial=0.0))
