@@ -12,13 +12,7 @@ from .._compat import _openmp_effective_n_threads
 from .._typing import Array, Indices, Table
 from .dense_gram import dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
-from .products_with_tables import (
-    canonical,
-    product,
-    transposed_product,
-    transposed_product_of,
-    with_columns,
-)
+from .products_with_tables import canonical, product, transposed_product, with_columns
 
 # Most columns of Gram matrices that compiled code forms of arrays stored by rows and by columns.
 # BLAS needs copies, scaled and in double precision; by rows it takes 1.5 times as long at 400
@@ -233,13 +227,9 @@ class Design:
             return np.column_stack([selected.rmatvec(np.ascontiguousarray(r)) for r in rows.T])
         return transposed_product(X, rows)
 
-    def rmatmul_square(self, rows: Array) -> Array:
-        """The sums sum_i x_ij^2 rows_ik, of shape (n_features, n_outputs)."""
-        return transposed_product_of(np.square, self._X, rows)
-
-    def rmatmul_absolute(self, rows: Array) -> Array:
-        """The sums sum_i abs(x_ij) rows_ik, of shape (n_features, n_outputs)."""
-        return transposed_product_of(np.abs, self._X, rows)
+    def rmatvec_square(self, rows: Array) -> Array:
+        """The sums sum_i x_ij^2 rows_i, of shape (n_features,)."""
+        return self.matrix.rmatvec_square(rows)
 
     def matvec_bounded(self, coef: Array, intercept: float) -> tuple[Array, Array]:
         """The predictions X coef + intercept and bounds on their rounding errors."""
@@ -370,4 +360,4 @@ class Design:
 
     def column_norms(self, weights: Array) -> Array:
         """The norms sqrt(sum_i weights_i x_ij^2) of the columns, of shape (n_features,)."""
-        return np.sqrt(self.matrix.rmatvec_square(weights))
+        return np.sqrt(self.rmatvec_square(weights))

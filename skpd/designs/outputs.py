@@ -325,19 +325,6 @@ class SharedDesign(OutputsDesign):
     def _column_norms(self) -> Array:
         return self.base.column_norms(np.ones(self.base.shape[0])) + TINY
 
-    def column_sums(self, weights: Array) -> Array:
-        return np.ravel(self.base.rmatmul_absolute(weights.reshape(-1, self.n_outputs)))
-
-    def column_norms(self, weights: Array) -> Array:
-        by_output = weights.reshape(-1, self.n_outputs)
-        if np.all(by_output == by_output[:, :1]):  # all outputs have the same norms
-            norms = self.base.column_norms(np.ascontiguousarray(by_output[:, 0]))
-            return np.repeat(norms, self.n_outputs)
-        columns = [
-            self.base.column_norms(np.ascontiguousarray(of_output)) for of_output in by_output.T
-        ]
-        return np.ravel(np.column_stack(columns))
-
     def row_sums(self) -> Array:
         return np.repeat(self.base.row_sums(), self.n_outputs)
 

@@ -156,7 +156,8 @@ class OutputColumns:
     @cached_property
     def diagonal(self) -> Array:
         """The diagonal sum_i x_ij^2 d_ik, an upper bound on that of the curvature."""
-        table = self._and_ones(self.subset.rmatmul_square(self.d), self.d)
+        of_outputs = [self.subset.rmatvec_square(np.ascontiguousarray(d)) for d in self.d.T]
+        table = self._and_ones(np.column_stack(of_outputs), self.d)
         return np.where(self.mask, table, 0.0)
 
     @property

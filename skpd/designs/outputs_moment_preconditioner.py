@@ -50,7 +50,7 @@ def mean_squares(design: Design, weights: Array, ones: bool) -> Array:
     They have the shape (n_features + ones,).
     """
     shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
-    squares = design.rmatmul_square(shares[:, np.newaxis])[:, 0]
+    squares = design.rmatvec_square(shares)
     return np.append(squares, 1.0) if ones else squares
 
 

@@ -1,14 +1,10 @@
 """The format of a matrix, and its products with tables of a few columns, one for each output."""
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Array, Table
 from .threads import blas_threads_for_product
-
-AT_A_TIME = 64  # number of columns to which a function is applied at a time
 
 
 def with_columns(X: Table, columns: Array) -> Table:
@@ -44,17 +40,3 @@ def transposed_product(X: Table, table: Array) -> Array:
         return np.ascontiguousarray(X.T @ table)
     with blas_threads_for_product(X.shape[1] * table.size):
         return np.ascontiguousarray((table.T @ X).T)
-
-
-def transposed_product_of(function: Callable[[Array], Array], X: Table, table: Array) -> Array:
-    """The product f(X)' table in double precision, for a function f of entries with f(0) = 0."""
-    if sp.issparse(X):
-        entries = function(X.data.astype(np.float64))
-        return transposed_product(type(X)((entries, X.indices, X.indptr), shape=X.shape), table)
-    result = np.empty((X.shape[1], table.shape[1]))
-    with blas_threads_for_product(X.shape[1] * table.size):  # one context for all products
-        for first in range(0, X.shape[1], AT_A_TIME):
-            columns = slice(first, first + AT_A_TIME)
-            part = function(X[:, columns].astype(np.float64, copy=False))
-            result[columns] = (table.T @ part).T
-    return result

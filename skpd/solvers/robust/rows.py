@@ -62,7 +62,7 @@ class Curvature:
     @cached_property
     def diagonal(self) -> Array:
         """The diagonal of the matrix."""
-        of_w = self.design.rmatmul_square(self.predictions[:, None])[:, 0]
+        of_w = self.design.rmatvec_square(self.predictions)
         of_b = float(np.sum(self.predictions)) if self.fit_intercept else 1.0
         return np.concatenate([of_w, [of_b, self.lam]]) + self.added
 
