@@ -18,7 +18,6 @@ from .outputs_spectrum_preconditioner import OutputsSpectrum
 TABLES = 2.5  # relative cost of multiplications with a narrow table
 EIGENVALUES = 10.0  # multiplications of LAPACK for each entry and each row of a matrix
 SMALL = 100  # up to this size eigenvalues are always computed
-STEPS = 50  # steps without the scales of the features, which help for raw data but not for text
 
 
 @dataclass(frozen=True)
@@ -57,9 +56,8 @@ def mean_squares(design: Design, weights: Array, ones: bool) -> Array:
 class FeatureMoments:
     """An approximation of G that is refined when it is worth its cost.
 
-    At first G is its mean diagonal entry times the identity. This suffices if features and outputs
-    are similar except for the shares of the outputs in the curvature. Once a linear system has
-    taken as much time as the eigenvalues of G would cost, these or the diagonal are computed.
+    At first G is its diagonal. Once a linear system has taken as much time as the eigenvalues of G
+    would cost, these are computed, unless they are not affordable.
 
     Parameters
     ----------
@@ -77,25 +75,15 @@ class FeatureMoments:
         self, design: Design, weights: Array, ones: bool, *, n_outputs: int, is_curvature: bool
     ) -> None:
         self._data = design, weights, ones
-        self._size = design.shape[1] + ones
-        self.now: Scales | OutputsSpectrum = Scales(self._mean_scale())
+        self.now: Scales | OutputsSpectrum = Scales(mean_squares(design, weights, ones))
         self.max_steps = 0.0 if is_curvature else self._worth(n_outputs)
 
-    def _mean_scale(self) -> Array:
-        """The mean diagonal entry of G for every feature, of shape (n_features + ones,)."""
-        design, weights, ones = self._data
-        squares = design.row_norms() ** 2
-        mean = float(weights @ squares) / max(float(np.sum(weights)), np.finfo(float).tiny)
-        return np.full(self._size, (mean + ones) / self._size)
-
     def _worth(self, n_outputs: int) -> float:
-        """The number of steps that cost as much as the eigenvalues of G.
-
-        If these are not affordable, it is the number of steps after which the diagonal is used.
-        """
-        design, n, m = self._data[0], self._data[0].shape[0], self._size
+        """The steps that cost as much as the eigenvalues of G; inf if these are not affordable."""
+        design, _, ones = self._data
+        n, m = design.shape[0], design.shape[1] + ones
         if not OutputsSpectrum.is_affordable(design, m):
-            return STEPS
+            return np.inf
         rank = min(n, m)
         if rank <= SMALL:
             return 0.0
@@ -105,6 +93,6 @@ class FeatureMoments:
         return system / (2.0 * TABLES * design.n_entries * n_outputs)
 
     def learn(self) -> None:
-        """Replace the approximation of G by its eigenvalues, or by its diagonal."""
+        """Replace the diagonal of G by its eigenvalues, if these are affordable."""
         self.max_steps = np.inf
-        self.now = OutputsSpectrum.of(*self._data) or Scales(mean_squares(*self._data))
+        self.now = OutputsSpectrum.of(*self._data) or self.now
