@@ -20,7 +20,7 @@ CHECKED = [
     MultiTaskPD(loss="absolute", penalty="l1inf", max_iter=500, alpha=1e-3),
     MultinomialPD(),
     MultinomialPD(loss="crammer_singer"),
-    MultiTaskPDCV(alphas=4, cv=3),
+    MultiTaskPDCV(alphas=4, cv=3, tol=1e-8),  # as weights are compared with rows to 1e-9
 ]
 LAYOUTS = [np.asfortranarray, sp.csr_array, sp.csc_matrix]
 
