@@ -111,19 +111,14 @@ class WeightedGram:
         self.ones, self.changes_little = ones, changes_little
         self._systems = SystemFactors() if all_at_once else None
         self._columns: Indices = np.empty(0, dtype=np.int64)  # in increasing order
-        self.h: Array = np.empty(0)
+        self.h: Array = np.empty(0)  # the weights of the last curvature
         self._matrix: Array = np.empty((0, 0))
-        self._factor: _Factor | None = None  # columns of the last curvature, or None
+        self._last: ColumnCurvature | None = None  # the last curvature, if it is by columns
         self._system = kernels.SupportSystem()  # factors of the last matrix
         # for a matrix without scale or ridge: its h, columns and the curvature
         self._cached: tuple[Array, Indices, MatrixCurvature] | None = None
         self._passes = float(PASSES)  # estimate of the passes of the next curvature
         self._densities: Array | None = None  # shares of stored entries of the columns
-
-    @property
-    def last_h(self) -> Array:
-        """The weights h of the last curvature."""
-        return self.h if self._factor is None else self._factor.h
 
     def curvature(
         self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array | None = None
@@ -133,7 +128,7 @@ class WeightedGram:
         The form depends on the estimated cost of a Newton step. A matrix is cached, and must not
         be changed.
         """
-        factor, plain = self._factor, scale == 1.0 and ridge is None
+        plain = scale == 1.0 and ridge is None
         m, d = len(columns), design.shape[1]
         if self._systems is not None and plain and SMALLEST_SYSTEM < m == d <= LARGEST_GRAM:
             length, pair, entry = self._costs(design, columns)
@@ -146,19 +141,18 @@ class WeightedGram:
                 return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None
         same_h = last is not None and kernels.equal(h, last[0])
-        if last and same_h and factor is None and kernels.equal(columns, last[1]):
+        if last and same_h and kernels.equal(columns, last[1]):
             return last[2]
         self._cached = last = None  # frees memory before the next matrix is formed
-        if factor is not None:
-            self._passes = max(float(PASSES), factor.curvature.passes)
+        if self._last is not None:
+            self._passes = max(float(PASSES), self._last.passes)
         ridge = np.zeros(len(columns) + self.ones) if ridge is None else ridge
         if self._favours_columns(design, h, columns, plain):
-            if factor is None or factor.scale != scale or not kernels.equal(factor.h, h):
-                self.forget()
-                factor = self._factor = _Factor(design, h, scale, self.ones)
-            factor.set_curvature(design, columns, ridge)
-            return factor.curvature
-        self._factor = None
+            self.forget()
+            self.h = h.copy()
+            self._last = self._by_columns(design, h, scale, columns, ridge)
+            return self._last
+        self._last = None
         H = self.of(design, h, columns)
         if scale != 1.0:
             H *= scale
@@ -195,9 +189,21 @@ class WeightedGram:
             return length, 0.5 / BLAS, 1.0  # half of the pairs, as the matrix is symmetric
         return length, PAIR if m <= CACHED else SPARSE, SPARSE
 
+    def _by_columns(
+        self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array
+    ) -> ColumnCurvature:
+        """The curvature by the columns of (scale diag(h))^(1/2) X_W."""
+        scaled = kernels.ScaledColumns(design.matrix, scale * h, self.ones)
+        scaled.append(design.matrix, columns)
+        indices = np.arange(scaled.size)
+        if self.ones:  # the column of ones is the first, and becomes the last
+            indices = np.roll(indices, -1)
+        return ColumnCurvature(scaled, indices, ridge + ROUNDING * scaled.squares()[indices])
+
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W over the columns W in increasing order, as a new array."""
-        if len(h) == len(self.h) and kernels.equal(columns, self._columns):
+        is_known = self._matrix.size > 0 and kernels.equal(columns, self._columns)
+        if is_known and len(h) == len(self.h):
             change = np.subtract(h, self.h, out=np.zeros_like(h), where=h != self.h)
             if 2 * np.count_nonzero(change) <= np.count_nonzero(h):
                 if change.any():
@@ -212,25 +218,4 @@ class WeightedGram:
         """Empty the caches of matrices and columns, as for other rows."""
         self._columns, self.h = self._columns[:0], self.h[:0]
         self._matrix = self._matrix[:0, :0].copy()
-        self._factor = self._cached = None
-
-
-class _Factor:
-    """A cache of the columns of (scale diag(h))^(1/2) X that were used so far."""
-
-    def __init__(self, design: Design, h: Array, scale: float, ones: bool) -> None:
-        self.h, self.scale, self.ones = h.copy(), scale, ones
-        self.columns = kernels.ScaledColumns(design.matrix, scale * h, ones)
-        self.indices = np.full(design.shape[1], -1)
-        self.curvature: ColumnCurvature  # the last result
-
-    def set_curvature(self, design: Design, columns: Indices, ridge: Array) -> None:
-        new = columns[self.indices[columns] < 0]
-        size = self.columns.size
-        self.columns.append(design.matrix, new)
-        self.indices[new] = np.arange(size, size + len(new))
-        indices = self.indices[columns]
-        if self.ones:
-            indices = np.append(indices, 0)
-        ridge = ridge + ROUNDING * self.columns.squares()[indices]
-        self.curvature = ColumnCurvature(self.columns, indices, ridge)
+        self._last = self._cached = None

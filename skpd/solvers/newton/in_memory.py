@@ -100,7 +100,7 @@ class InMemory(AllRows):
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         gram = self.gram
-        h = gram.last_h if again and len(gram.last_h) == len(self.h) else self.h
+        h = gram.h if again and len(gram.h) == len(self.h) else self.h
         return gram.curvature(self.design, h, scale, columns, ridge)
 
     @property
