@@ -23,7 +23,7 @@ from skpd.designs import Design
 PLAIN = ("matvec", "rmatvec")
 BOUNDED = ("matvec_bounded", "rmatvec_bounded")
 COMPENSATED = ("matvec_compensated", "rmatvec_compensated")
-GRAMS = ("gram", "cross_gram")
+GRAMS = ("gram",)
 
 
 @contextmanager
