@@ -23,7 +23,7 @@ from ..losses import Loss
 from ..penalties import FactoredTraceNorm, Penalty
 from .entry_points import MIN_SLACK, EntryPoint, FreeOfEntries
 from .free_groups import FreeGroups, Smooth
-from .interfaces import Free, ProblemParts, Rows
+from .interfaces import NEAR, Free, ProblemParts, Rows
 from .null_model import NullModel
 from .problem import Problem
 from .regularisation import Regularisation
@@ -36,7 +36,6 @@ NULL_TARGETS = 1e-8, 1e-13
 NULL_FACTOR = 2.0  # by which sigma increases in each of them
 NULL_GAP = 1e-9  # the gap at which no other round follows, relative to the mean loss
 NULL_ACCURACY = 1e-3  # relative accuracy of their linear systems
-NEAR = 0.99  # factor on a lower bound on the alpha at and above which it is optimal
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from .interfaces import Free, ProblemParts, Rows
 from .null_model import NullModel, null_model
 from .pinned_rows import intervals_of_pinned_rows
 from .prediction_intervals import prediction_intervals
-from .problem import Problem, gap_between
+from .problem import Problem
 from .regularisation import Regularisation
 from .robust_points import FreeWithRadius
 from .solution import Point
@@ -292,19 +292,6 @@ class RowsInMemory(Rows):
         loss = self.loss_at(coef)
         about = float(np.sum(self.weights * loss.value(self.y, z, low)))
         return loss.largest_mean(self.y, self.weights, z, low, error), about
-
-    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
-        if self.loss.has_radius:
-            return 0.0
-        theta = point.dual_coef
-        at_null = point is self.null_point
-        gradient = self.null_gradient if at_null else self.design.rmatvec(self.weights * theta)
-        z = self.design.matvec(np.ascontiguousarray(point.coef))
-        z = z + self.spread(point.intercept) if self.fit_intercept else z
-        loss = float(np.sum(self.weights * self.loss.value(self.y, z)))
-        value = -float(np.sum(self.weights * self.loss.conjugate(self.y, theta)))
-        slope = kernels.dot(self.weights, theta)
-        return gap_between(problem, point.coef, loss, value, gradient, slope)
 
     def sum_of_means(self, problem: ProblemParts, coef: Array, free: Numbers) -> float | None:
         if self.of_outputs or self.loss.weights_of_means(self.y[:0], np.empty(0)) is None:

@@ -24,7 +24,7 @@ from .regularisation import Regularisation
 from .solution import Point
 
 MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
-NEAR = 0.5  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
+NEAR = 0.99  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
 
 Dual = TypeVar("Dual", bound=DualVector)  # the type of dual vectors of a kind of rows
 
@@ -300,9 +300,7 @@ class Rows(ABC, Generic[Dual]):
 
     def null_may_be_optimal(self, problem: ProblemParts) -> bool:
         """Whether the best constant prediction may be optimal, so that a certificate is tried."""
-        if problem.penalty.is_quadratic or len(problem.free_columns):
-            return False
-        return not problem.alpha < NEAR * problem.largest_alpha
+        return problem.alpha >= NEAR * problem.largest_alpha
 
     def features_say_nothing(self, problem: ProblemParts) -> bool:
         """Whether the gradient at the best constant prediction is 0 up to rounding errors."""
@@ -329,10 +327,6 @@ class Rows(ABC, Generic[Dual]):
     @abstractmethod
     def dual_point_of(self, coef: Array, intercept: Numbers) -> Dual:
         """The dual point of a model: the gradient of the losses at its predictions."""
-
-    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
-        """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known."""
-        return 0.0
 
     def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         """The bounds sqrt(2 L gap sum_i c_i x_ij^2) for L-smooth losses; None for others.

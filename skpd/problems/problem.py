@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self, cast
 import numpy as np
 
 from .._typing import Array, Indices, Mask, Numbers
-from ..certificates.bounds import dual_estimate
 from ..certificates.interface import DualPoint, DualVector, Interval
 from ..certificates.relative_gaps import bound_on_constants
 from ..certificates.rigorous import rigorous_primal
@@ -274,15 +273,6 @@ class Problem(ProblemParts):
         """Whether the best constant is optimal for every alpha, up to rounding errors."""
         return self.largest_alpha == 0.0 or bool(self.rows.features_say_nothing(self))
 
-    def estimated_gap(self, point: Point) -> float:
-        """An estimate of the gap of a point, without bounds on rounding; 0 if it is not known.
-
-        Solvers base decisions on it, and certificates do not use it.
-        """
-        if self.constraints is not None:
-            return 0.0  # an estimate would not include the multipliers
-        return float(self.rows.estimated_gap(self, point))
-
     # Dual points
 
     @property
@@ -388,12 +378,3 @@ class Problem(ProblemParts):
             of_both = cast(ConstrainedPoint, point)
             return of_both.with_rows(self.free.balanced(self, of_both.inner, None))
         return self.free.balanced(self, point, near)
-
-
-def gap_between(
-    problem: ProblemParts, coef: Array, loss: float, value: float, gradient: Array, slope: float
-) -> float:
-    """An estimate of the gap of coefficients with a mean loss and of a dual point with a value."""
-    upper = loss + problem.alpha * problem.penalty.value(coef)
-    value -= problem.free.likely_cost(gradient, slope, problem.alpha, upper)
-    return upper - dual_estimate(problem, value, gradient, upper)

@@ -31,7 +31,7 @@ from ..losses.structured import StructuredDual, StructuredLoss
 from ..penalties import Penalty
 from .interfaces import MARGIN, Free, ProblemParts, Rows
 from .null_model import NullModel
-from .problem import Problem, gap_between
+from .problem import Problem
 from .regularisation import Regularisation
 from .solution import Point
 from .structured_points import FreeConstant, StructuredPoint
@@ -191,9 +191,6 @@ class RowsOfScores(Rows):
     def _dual_at(self, constant: float) -> StructuredDual:
         return self.loss.loss_augmented(np.full(self.loss.n_scores, constant), 0.0)[1]
 
-    def null_may_be_optimal(self, problem: ProblemParts) -> bool:
-        return True
-
     @cached_property
     def null_gradient(self) -> Array:
         """A gradient of the loss at the best constant."""
@@ -204,14 +201,6 @@ class RowsOfScores(Rows):
     def null_slope(self) -> float:
         """The derivative of the loss in the intercept at the best constant."""
         return self.slope_of(self.null_point.dual_coef)[0]
-
-    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
-        combination, gradient = point.dual_coef, self.null_gradient
-        if combination is not self.null_point.dual_coef:
-            gradient = self.design.rmatvec(self.loss.weights * combination.theta)
-        loss = self.loss.value(self.scores(point.coef, point.intercept))[0]
-        value = combination.value(1.0)[0]
-        return gap_between(problem, point.coef, loss, value, gradient, 0.0)
 
     def distances_of_products(self, problem: ProblemParts, gap: float) -> Array | None:
         distances = self.distances_of_columns

@@ -118,22 +118,13 @@ class Monitor:
         """
         problem, null = self.problem, self.problem.null_point
         may_end = self.keeps_best and not has_start
-        if may_end and problem.null_may_be_optimal and self._seems_good_enough(null):
+        if may_end and problem.null_may_be_optimal:
             self.check(0, null)
             return
         self.primal = primal_objective(problem, null.coef, null.intercept)
         self._coef, self._intercept = null.coef.copy(), null.intercept
         self._theta = problem.zero_dual(null.dual_coef)  # proves P >= 0
         self._record(0, self.primal, 0.0)
-
-    def begin_at(self, start: Point) -> None:
-        """Record a start where it may be optimal."""
-        if self._seems_good_enough(start):
-            self.check(0, start)
-
-    def _seems_good_enough(self, point: Point) -> bool:
-        """Whether a point may reach the tolerance, by an estimate of its gap."""
-        return self.problem.estimated_gap(point) <= 10.0 * self.goal
 
     def check(self, n_iter: int, point: Point) -> float:
         """Record a primal and a dual point.

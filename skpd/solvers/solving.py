@@ -141,7 +141,7 @@ def _solved(method: Method, context: SolverContext, options: dict[str, Any]) -> 
         # is optimal
         with_gradient = method.name == "auto" and not problem.loss.linear_tails
         if start is not None and not with_gradient and not monitor.done:
-            monitor.begin_at(start)
+            monitor.check(0, start)
         if not monitor.done:
             monitor.method = method.name
             method.run(context, **options)

@@ -18,7 +18,7 @@ from ...penalties import Penalty
 from ..in_memory import PLAIN, RowsInMemory, no_gradient
 from ..interfaces import Free, ProblemParts, Rows
 from ..null_model import NullModel, scale_of
-from ..problem import Problem, gap_between
+from ..problem import Problem
 from ..solution import Point
 from .balance import SharedFreeDirections
 from .bounds import keep_gradient, keep_repaired, point_sums
@@ -198,17 +198,6 @@ class RowsInShards(Rows):
         if self.loss.smoothness < inf:
             return sqrt(2.0 * self.loss.smoothness * value * sums["squared_error"])
         return value - float(sums["loss_about"])
-
-    def estimated_gap(self, problem: ProblemParts, point: Point) -> float:
-        self.expect(problem, point)
-        dual = self.feasible_point(problem, point.dual_coef)
-        if dual is None:
-            return inf
-        loss = self.mean_loss(problem, point.coef, point.intercept, inf)
-        gradient, _ = dual.products(False)
-        slope = dual.sums_without_products()[0][0]
-        value = dual.value(1.0)[0]
-        return gap_between(problem, point.coef, loss, value, gradient, slope)
 
     def dual_point_of(self, coef: Array, intercept: Numbers) -> RemoteVector:
         owner = self.shards.new_key()
