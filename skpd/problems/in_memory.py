@@ -63,7 +63,6 @@ class RowsInMemory(Rows):
     total_weight: float | None = None
     # The same rows in another layout
     original: "RowsInMemory | None" = field(default=None, repr=False)
-    keeps_predictions = True
 
     def __post_init__(self) -> None:
         if self.total_weight is None:

@@ -168,8 +168,6 @@ class Rows(ABC, Generic[Dual]):
     of_outputs, of_entries, of_scores : bool
         Whether a row predicts one of several outputs or an entry of a matrix, or all rows predict
         together. Otherwise each row has one prediction.
-    keeps_predictions : bool
-        Whether the last predictions of a run are kept for the certificate that follows.
     """
 
     design: Any  # of the class that these rows use
@@ -179,7 +177,6 @@ class Rows(ABC, Generic[Dual]):
     of_outputs: ClassVar[bool] = False
     of_entries: ClassVar[bool] = False
     of_scores: ClassVar[bool] = False
-    keeps_predictions: ClassVar[bool] = False
     total_weight: float | None = None
 
     @property

@@ -46,7 +46,6 @@ class RowsOfOutputs(RowsInMemory):
     """
 
     design: OutputsDesign  # type: ignore[assignment]
-    keeps_predictions = False
     of_outputs = True
     n_outputs = attribute_of_part("design.n_outputs")
 

@@ -175,8 +175,8 @@ class Problem(ProblemParts):
 
     def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
         """The predictions X w + b and a bound on their rounding errors."""
-        keeper = self.workspace if self.rows.keeps_predictions and self.workspace else self.rows
-        return keeper.predictions(np.ascontiguousarray(coef), intercept)
+        predictions = self.rows.predictions(np.ascontiguousarray(coef), intercept)
+        return cast(tuple[Array, Array], predictions)
 
     def precise_predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array, Array]:
         """The predictions X w + b as a sum of high and low, and a bound on their errors."""

@@ -2,10 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
-from .. import kernels
-from .._typing import Array, Numbers
 from ..penalties import Penalty
 from .interfaces import Rows
 
@@ -56,19 +52,3 @@ class Workspace:
         self.attempts: dict[tuple, list] = {}
         self.solved: Any = None
         self.sums: Any = None
-        # The last predictions, and their model
-        self._predictions: tuple[Numbers, Array, tuple[Array, Array]] | None = None
-
-    def predictions(self, coef: Array, intercept: Numbers) -> tuple[Array, Array]:
-        """The predictions X w + b and a bound on their rounding errors.
-
-        The last ones are cached, as a solver and then a certificate use the same predictions.
-        """
-        last = self._predictions
-        if last is not None and last[0] == intercept and kernels.equal(last[1], coef):
-            return last[2]
-        predictions: tuple[Array, Array] = self.rows.predictions(coef, intercept)
-        for part in predictions:
-            part.flags.writeable = False
-        self._predictions = intercept, np.array(coef), predictions
-        return predictions

@@ -62,11 +62,8 @@ class InMemory(AllRows):
         z = self.design.matvec(np.ascontiguousarray(variables[:n_coefficients]))
         return z + variables[-1] if len(variables) > n_coefficients else z
 
-    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
-        if problem is None:
-            self.z = self._matvec(variables)
-        else:
-            self.z, _ = problem.predictions(*problem.split(variables))
+    def move_to(self, variables: Array) -> None:
+        self.z = self._matvec(variables)
 
     def evaluate(self, sigma: float) -> tuple[float, float]:
         at = self.z, self.theta, sigma

@@ -95,8 +95,8 @@ class AllRows(RowSide):
     far_solutions: bool = False
 
     @abstractmethod
-    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
-        """Move to other variables; with a problem, by products that its certificate can use."""
+    def move_to(self, variables: Array) -> None:
+        """Move to other variables."""
 
     @abstractmethod
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:

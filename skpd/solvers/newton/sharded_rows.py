@@ -88,7 +88,7 @@ class ShardedRows(AllRows):
         rows.dual_range = longest
         return rows
 
-    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
+    def move_to(self, variables: Array) -> None:
         self.w = variables.copy()
 
     def evaluate(self, sigma: float) -> tuple[float, float]:

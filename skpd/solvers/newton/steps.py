@@ -80,7 +80,7 @@ class NewtonSteps:
         p = model.minimise(g[inside], w, problem.penalty, problem.alpha, columns, tol)
         if quadratic and chosen.complete:  # probably the last step
             iterate.w[inside] = p
-            iterate.all_rows.move_to(iterate.w, problem)  # with the certificate's products
+            iterate.all_rows.move_to(iterate.w)
             return True
         direction = np.zeros(problem.n_variables)
         direction[inside] = p - w

@@ -34,9 +34,6 @@ class ScoreRows(InMemory):
         rows.dual_range = np.inf
         return rows
 
-    def move_to(self, variables: Array, problem: Problem | None = None) -> None:
-        self.z = self._matvec(variables)
-
     def _derivatives(self, sigma: float) -> tuple[float, float]:
         loss, self.derivative, curvature = self.evaluator.derivatives(self.z)
         self._gradient, self.h = self.weights * self.derivative, self.weights * curvature
