@@ -102,16 +102,16 @@ class RowsInMemory(Rows):
     def of_columns(self, columns: Indices) -> "RowsInMemory":
         return replace(self.with_design(self.design.columns(columns)), total_weight=None)
 
-    def _subset(self, rows: Indices, divisor: float, total_weight: float | None) -> Self:
-        """Some of the rows, with weights divided by a number."""
-        return replace(
-            self, design=self.design.rows(rows), y=self.y[rows],
-            weights=self.weights[rows] / divisor, total_weight=total_weight, original=None,
-        )  # fmt: skip
+    def _share(self, rows: Indices) -> float:
+        """The share of some rows of the weights."""
+        return float(np.sum(self.weights[rows])) / float(np.sum(self.weights))
 
     def of_rows(self, rows: Indices) -> Self:
-        """A subset of the rows, whose weights are divided by their sum."""
-        return self._subset(rows, float(np.sum(self.weights[rows])), None)
+        """A subset of the rows, whose weights are divided by their share of all."""
+        return replace(
+            self, design=self.design.rows(rows), y=self.y[rows],
+            weights=self.weights[rows] / self._share(rows), total_weight=None, original=None,
+        )  # fmt: skip
 
     def rows_of(self, samples: Indices) -> Indices:
         """The indices of the rows of some samples, which are equal for a single output."""
@@ -123,8 +123,8 @@ class RowsInMemory(Rows):
         A sample whose index occurs twice counts twice. The weights must not all be 0.
         """
         rows = self.rows_of(samples)
-        share = float(np.sum(self.weights[rows])) / float(np.sum(self.weights))
-        return self._subset(rows, share, float(self.total_weight or self.n_samples) * share)
+        total_weight = float(self.total_weight or self.n_samples) * self._share(rows)
+        return replace(self.of_rows(rows), total_weight=total_weight)
 
     @cached_property
     def n_weighty(self) -> int:

@@ -78,15 +78,6 @@ class RowsOfOutputs(RowsInMemory):
         moved = np.sum((shift * coef).reshape(-1, self.n_outputs), axis=0)
         return cast(Array, np.asarray(intercept) + moved)
 
-    def of_rows(self, rows: Indices) -> Self:
-        total = float(np.sum(self.weights))
-        weights = self.weights[rows]
-        return replace(
-            self, design=self.design.rows(rows), y=self.y[rows],
-            weights=weights * (total / float(np.sum(weights))), total_weight=float(len(rows)),
-            original=None,
-        )  # fmt: skip
-
     def rows_of(self, samples: Indices) -> Indices:
         return self.design.rows_of(samples)
 
