@@ -34,13 +34,12 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from ..designs import Design
 from .free_features import dependence, project_onto_free, to_balance
 from .interfaces import ProblemParts
 
 MAX_SHARE = 0.25  # largest change, as a share of the distance to the boundary of the box
 MIN_SLACK = 1e-10  # rows nearer to the boundary than this times the largest distance stay
-PASSES = 2  # number of corrections; the second, with precise sums, removes rounding errors
+PASSES = 2  # number of corrections; the second removes rounding errors
 # The slopes of conjugates at a scaled point s theta are larger than at theta: by a factor s for
 # quadratic conjugates, and up to log(1e-308) in place of 1/2 for the logistic loss. Linear ones
 # have the same slopes.
@@ -58,7 +57,6 @@ class Direction(NamedTuple):
     values: Array
     low: Array | None = None
     error: Array | None = None
-    column: int | None = None  # among the free features
 
 
 @dataclass(frozen=True)
@@ -175,27 +173,7 @@ class _Rows:
 
     def sums(self, directions: list[Direction]) -> list[tuple[float, float]]:
         parts = [self.theta, self.change] if self.change.any() else [self.theta]
-        others = [_sum(self.problem, f, parts) for f in directions if f.column is None]
-        return [*others, *self._sums_of_features(directions, parts)]
-
-    def _sums_of_features(
-        self, directions: list[Direction], parts: list[Array]
-    ) -> list[tuple[float, float]]:
-        """The sums of those directions that are free features, which follow the others."""
-        columns = [f.column for f in directions if f.column is not None]
-        if not columns:
-            return []
-        design, value = Design(self.problem.free.table), np.zeros(len(columns))
-        bound = np.zeros(len(columns))
-        for part in parts:
-            products, errors = design.rmatvec_compensated(self.problem.weights, part)
-            value = value + products[columns]
-            bound = bound + errors[columns] + EPSILON * np.abs(value)
-        return list(zip(value.tolist(), (bound * (1.0 + 8.0 * EPSILON)).tolist(), strict=True))
-
-    def plain_sums(self, directions: list[Direction]) -> Array:
-        rows = self.problem.weights * (self.theta + self.change)
-        return np.array([kernels.dot(rows, f.values) for f in directions])
+        return [_sum(self.problem, f, parts) for f in directions]
 
     def add(self, q: Array) -> None:
         """Add a change q, in units of slack over the square roots of the weights."""
@@ -212,11 +190,11 @@ class _Rows:
         if inverse is None:
             return None
         smallest, normal_solve = inverse
-        self.add(A @ normal_solve(-self.plain_sums(directions) / sizes))
-        if not np.max(np.abs(self.change[self.inside]) / self.slack) <= MAX_SHARE:
-            return None
-        sums = np.array([value for value, _ in self.sums(directions)])
-        self.add(A @ normal_solve(-sums / sizes))
+        for _ in range(PASSES):
+            sums = np.array([value for value, _ in self.sums(directions)])
+            self.add(A @ normal_solve(-sums / sizes))
+            if not np.max(np.abs(self.change[self.inside]) / self.slack) <= MAX_SHARE:
+                return None
         left = np.array([abs(value) + error for value, error in self.sums(directions)])
         residual = 2.0 * float(np.sum(left / sizes)) / smallest
         root = np.sqrt(self.problem.weights[self.inside])
@@ -256,16 +234,27 @@ def _min_singular_value(A: Array) -> tuple[float, Callable[[Array], Array]] | No
     A factorisation of A'A is used if its rounding errors are small enough, otherwise a QR
     factorisation. None if A has nearly dependent columns.
     """
-    n, k = A.shape
     gram = A.T @ A
-    values = np.linalg.eigvalsh(gram)
-    if values[0] > 8.0 * (n + k) * k * EPSILON * values[-1]:
-        return sqrt(float(values[0])), partial(np.linalg.solve, gram)
+    least = min_singular_value_by_gram(gram, len(A))
+    if least is not None:
+        return least, partial(np.linalg.solve, gram)
     r = cast(Array, np.linalg.qr(A, mode="r"))
     singular = np.linalg.svd(r, compute_uv=False)
     if not singular[-1] * CONDITION > singular[0]:
         return None
     return float(singular[-1]), lambda b: np.linalg.solve(r, np.linalg.solve(r.T, b))
+
+
+def min_singular_value_by_gram(gram: Array, n_rows: int) -> float | None:
+    """The least singular value of a matrix with this Gram matrix, up to a factor 1/2.
+
+    None where the rounding errors of sums over that many rows may be larger.
+    """
+    k = len(gram)
+    values = np.linalg.eigvalsh(gram)
+    if not values[0] > 8.0 * (n_rows + k) * k * EPSILON * values[-1]:
+        return None
+    return sqrt(float(values[0]))
 
 
 def _known_products(problem: ProblemParts, coef: Array, n_rows: int) -> tuple[Array, Array] | None:
@@ -311,7 +300,7 @@ def _of_features(problem: ProblemParts, features: Indices, rows: Indices) -> lis
         of_moving = table.T[np.ix_(features, rows)].T  # whole columns are copied at once
         of_rows = dependence(of_moving, problem.fit_intercept)
         kept = features[sorted([*of_rows.kept, *of_rows.nearly])]
-    return [Direction(np.ascontiguousarray(table[:, j]), column=j) for j in kept]
+    return [Direction(np.ascontiguousarray(table[:, j])) for j in kept]
 
 
 def _sum(problem: ProblemParts, direction: Direction, parts: list[Array]) -> tuple[float, float]:

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skpd.designs import RowBlocks
 from skpd.losses import Absolute, Hinge, Huber, Squared
 from skpd.penalties import L1, WeightedL1
+from skpd.problems.balance import min_singular_value_by_gram
 from skpd.problems.dual_points import BalancedPoint
 from skpd.problems.shards import bounds
-from skpd.problems.shards.balance import _min_singular_value
 from skpd.problems.shards.problem_of_shards import problem_of_shards
 from skpd.problems.shards.remote_dual import BalancingChange, RemoteDualPoint
 from skpd.problems.shards.shard import Shard, Targets
@@ -199,7 +199,7 @@ def test_points_that_shards_do_not_balance(rng):
 def test_min_singular_value_values_of_gram_matrices(least, known, rng):
     """As long as 8 (n + k) k units of precision allow, 2.8e-7 squared here."""
     Q = np.linalg.qr(rng.normal(size=(2, 2)))[0]
-    found = _min_singular_value(4.0 * Q.T @ np.diag([1.0, least**2]) @ Q, 20)
+    found = min_singular_value_by_gram(4.0 * Q.T @ np.diag([1.0, least**2]) @ Q, 20)
     assert (found is not None) is known
     if known:
         assert least <= found <= 4.0 * least

@@ -13,10 +13,9 @@ from typing import cast
 
 import numpy as np
 
-from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.interface import DualPoint
-from ..balance import MAX_SHARE, SCALES
+from ..balance import MAX_SHARE, SCALES, min_singular_value_by_gram
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections
 from ..free_features import Dependence, dependence_of_factor
@@ -77,7 +76,7 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     if n_inside < n_directions or not np.all(sizes > 0.0):
         return NO_BALANCE
     gram = sums["gram"] / np.outer(sizes, sizes)
-    singular_value = _min_singular_value(gram, n_inside)
+    singular_value = min_singular_value_by_gram(gram, n_inside)
     if singular_value is None:
         return NO_BALANCE
     q = np.linalg.solve(gram, -sums["sums"].bounded[0] / sizes) / sizes
@@ -101,12 +100,3 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     # One pass over the rows computes the sums of all three points. Plain products may suffice; a
     # pass with precise products takes several times as long.
     return balance, changed, DualSums(problem.rows.shards, changed.point)
-
-
-def _min_singular_value(gram: Array, n_rows: int) -> float | None:
-    """The least singular value of a matrix with this Gram matrix, up to a factor 1/2, or None."""
-    k = len(gram)
-    values = np.linalg.eigvalsh(gram)
-    if not values[0] > 8.0 * (n_rows + k) * k * EPSILON * values[-1]:
-        return None
-    return sqrt(float(values[0]))
