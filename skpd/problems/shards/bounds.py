@@ -87,19 +87,9 @@ def null_sums(shard: Shard, block: Block, constant: float, at_kinks: bool) -> Su
         "distant": BoundedSum(kernels.dot(weights, loss.value(y, distant))),
         "low": BoundedSum(*kernels.compensated_dot(weights, low)),
         "high": BoundedSum(*kernels.compensated_dot(weights, high)),
-        **_dual_values_at_ends(loss, block, low, high),
         "slope": kernels.dot(weights, slope),
         "steepest": Largest(float(np.max(slope, initial=0.0))),
         "range": Largest(float(np.max(np.subtract(*loss.dual_bounds(y)[::-1])))),
-    }
-
-
-def _dual_values_at_ends(loss: Loss, block: Block, low: Array, high: Array) -> Sums:
-    """The dual objective at the lower and at the upper slopes of a constant."""
-    values = {"value_low": low, "value_high": high}
-    return {
-        name: BoundedSum(*loss.dual_value(block.y, block.weights, theta))
-        for name, theta in values.items()
     }
 
 

@@ -9,9 +9,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..._floats import EPSILON
-from ...certificates.dual_corrections import least_linear
-from ...certificates.interface import Sum
-from ...certificates.relative_gaps import ROUNDING
 from ...losses import Loss
 from ...losses.jensen_groups import RowGroup
 from ...losses.numerical import constant_between
@@ -110,8 +107,8 @@ class NullSums:
         The mean and the largest absolute slope of the losses.
     slope_of_dual : float
         The weighted sum of the dual point.
-    lower : float
-        A lower bound on the mean loss of every constant.
+    lower : float or None
+        A lower bound on the mean loss of every constant; None if it follows from the dual point.
     dual_range : float
         The length of the longest interval of a dual variable, which may be inf.
     """
@@ -124,31 +121,22 @@ class NullSums:
     slope: float
     steepest: float
     slope_of_dual: float
-    lower: float
+    lower: float | None
     dual_range: float
 
     @classmethod
     def of(
         cls, shards: Shards, loss: Loss, targets: TargetSums, fit_intercept: bool
     ) -> "NullSums":
-        constant, lower = 0.0, 0.0
+        constant, lower = 0.0, None
         if fit_intercept:
             constant, lower = _best_constant(shards, loss, targets)
             constant = constant if np.isfinite(constant) else 0.0
         at_kinks = fit_intercept and loss.has_kinks
         sums = shards.sums(partial(null_sums, constant=constant, at_kinks=at_kinks))
-        sum_low, sum_high = sums["low"].bounded, sums["high"].bounded
-        low, high = sum_low[0], sum_high[0]
+        low, high = sums["low"].bounded[0], sums["high"].bounded[0]
         share = min(max(-low / (high - low), 0.0), 1.0) if high > low else 0.5
         objective = sums["largest"].bounded[0]
-        of_mixture = partial(_of_mixture, share)
-        slope_of_dual = of_mixture(low, high)
-        dual = of_mixture(*(_below(sums[name].bounded) for name in ("value_low", "value_high")))
-        if fit_intercept:
-            bounds = [0.0] * len(targets.row_groups)
-            interval = loss.constant_interval(targets.row_groups, objective, bounds)
-            slope = slope_of_dual, of_mixture(sum_low[1], sum_high[1])
-            dual += least_linear(slope, interval)
         return cls(
             constant=constant,
             point=RemoteDualPoint(null=(constant, at_kinks, share)),
@@ -157,36 +145,26 @@ class NullSums:
             distant=sums["distant"].bounded[0],
             slope=sums["slope"],
             steepest=sums["steepest"].value,
-            slope_of_dual=slope_of_dual,
-            lower=min(max(lower, dual, 0.0), objective),
+            slope_of_dual=low + share * (high - low),
+            lower=None if lower is None else min(max(lower, 0.0), objective),
             dual_range=sums["range"].value,
         )
 
 
-def _below(value: Sum) -> float:
-    """The least number that a sum with a bound on its error may be."""
-    return value[0] - value[1] - ROUNDING * abs(value[0])
-
-
-def _of_mixture(share: float, low: float, high: float) -> float:
-    """The number between two; that of a dual value is below that of the mixed dual points."""
-    return low + share * (high - low)
-
-
-def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> tuple[float, float]:
-    """The constant with nearly the least mean loss, and a lower bound on that loss or 0."""
+def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> tuple[float, float | None]:
+    """The constant with nearly the least mean loss, and a lower bound on that loss or None."""
 
     def sums_at(constant: float) -> dict[str, float]:
         return shards.sums(partial(constant_sums, constant=constant))
 
     if loss.has_offset:
         constant, _ = _best_constant(shards, cast(Shifted, loss).inner, targets)
-        return constant_between(constant, targets.offsets, lambda b: sums_at(b)["slope"]), 0.0
+        return constant_between(constant, targets.offsets, lambda b: sums_at(b)["slope"]), None
     if loss.of_labels:
         weights = np.array([targets.above, targets.below])
-        return loss.best_constant(np.array([1.0, -1.0]), weights), 0.0
+        return loss.best_constant(np.array([1.0, -1.0]), weights), None
     if loss.constant_curvature or loss.has_log_link:
-        return loss.best_constant(np.array([targets.mean]), np.ones(1)), 0.0
+        return loss.best_constant(np.array([targets.mean]), np.ones(1)), None
     # the mean loss is convex, and its minimiser is between the least and the largest target
     width = targets.largest - targets.smallest
     tried: list[tuple[float, float, float]] = []
