@@ -97,6 +97,14 @@ def test_sums_before_a_model(fit_intercept, loss, rng):
     assert_allclose(blocks.free_intervals(1.0), local.free_intervals(1.0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("loss", [Absolute(), Huber()], ids=str)
+def test_the_best_constant_of_equal_targets(loss, rng):
+    shard = Shard(RowBlocks([rng.normal(size=(5, 2))]), Targets(np.full(5, 2.0)), loss)
+    null = problem_of_shards(LocalShards(shard), loss, L1(), 0.1, True).null
+    assert null.point.intercept == 2.0
+    assert null.objective == 0.0
+
+
 def test_rounding_of_row_groups(rng):
     """One unit of the sums beside the errors of their blocks, and 16 of the mean."""
     blocks, local, _ = problems(rng, Squared())

@@ -175,7 +175,8 @@ def _best_constant(shards: Shards, loss: Loss, targets: TargetSums) -> tuple[flo
         return sums["slope"]
 
     with suppress(ValueError):  # the slope has the same sign at both ends: one of them is best
-        brentq(slope, targets.smallest, targets.largest, xtol=ENOUGH * width, disp=False)
+        xtol = ENOUGH * width if width > 0.0 else ENOUGH
+        brentq(slope, targets.smallest, targets.largest, xtol=xtol, disp=False)
     return min(tried)[1], _least_by_tangents(tried, targets)
 
 
