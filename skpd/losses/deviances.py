@@ -72,13 +72,8 @@ class Deviance(Loss):
             # the last term bounds the roundings of r - errors, r + errors and of their multiples
             errors = error + missed
             errors = errors + 4.0 * EPSILON * (np.abs(r) + errors)
-            ahead = r - self._minimiser(y)
-            values = self._of_argument(y, np.where(ahead < 0.0, r - errors, r + errors))
-            crossing = np.flatnonzero(np.abs(ahead) <= errors)
-            if len(crossing):  # intervals with the least value in them
-                at_upper = self._of_argument(y[crossing], (r + errors)[crossing])
-                values[crossing] = np.maximum(values[crossing], at_upper)
-            return values
+            # a convex function is largest at an end of an interval
+            return np.maximum(*(self._of_argument(y, end) for end in (r - errors, r + errors)))
 
     @abstractmethod
     def _origin(self, y: Array) -> Array:
@@ -90,10 +85,6 @@ class Deviance(Loss):
         r, missed = kernels.sum_and_rest(np.ascontiguousarray(z), -origin)
         r, second_error = sum_and_rest(r, z_low)
         return r, np.abs(missed) + np.abs(second_error) + 2.0 * EPSILON * np.abs(origin)
-
-    @abstractmethod
-    def _minimiser(self, y: Array) -> Array:
-        """The difference z - u at which the loss is least."""
 
     @abstractmethod
     def _of_argument(self, y: Array, r: Array) -> Array:
@@ -164,9 +155,6 @@ class PowerDeviance(Deviance):
     def _origin(self, y: Array) -> Array:
         """The logarithm of positive targets, and 0 for others."""
         return np.log(np.where(y > 0.0, y, 1.0))
-
-    def _minimiser(self, y: Array) -> Array:
-        return np.where(y > 0.0, 0.0, -inf)
 
     def _of_argument(self, y: Array, r: Array) -> Array:
         return self.evaluator.values(self._scales(y), np.ascontiguousarray(r))
@@ -335,10 +323,6 @@ class NegativeBinomial(Deviance):
         """The least value over z of the two terms, y log(1 + k / y) + k log(1 + y / k)."""
         small, large = np.minimum(y, self.k), np.maximum(y, self.k)
         return -xlogy(small, small / (y + self.k)) + large * np.log1p(small / large)
-
-    def _minimiser(self, y: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.log(y / self.k)
 
     def _of_argument(self, y: Array, r: Array) -> Array:
         value, size = self._value_and_size(y, r)
