@@ -14,7 +14,7 @@ from .._immutable_base import number
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import Loss, _depth
 from .cones import LossCones
-from .jensen_groups import RowGroup, RowGroups
+from .jensen_groups import RowGroup, RowGroups, all_rows
 from .numerical import POWERS, last_above
 from .residual import interval_of_constants
 
@@ -187,12 +187,7 @@ class PowerDeviance(Deviance):
 
     def row_groups(self, y: Array, weights: Array) -> RowGroups:
         """One group, of the rows with y > 0, whose losses are y^a times one function of r."""
-        scaled = weights * self._scales(y)
-        total, log_y = float(np.sum(scaled)), self._origin(y)
-        mean, error = kernels.compensated_dot(scaled, log_y)
-        error += 2.0 * EPSILON * kernels.dot(scaled, np.abs(log_y))
-        divisor = total or 1.0  # a block of rows may have no weight
-        return [RowGroup(scaled, total, mean / divisor, error / divisor)]
+        return all_rows(self._origin(y), weights * self._scales(y), 2.0 * EPSILON)
 
     def constant_interval(self, groups: RowGroups, value: float, bounds: list[float]) -> Interval:
         if not groups[0].total > 0.0:
