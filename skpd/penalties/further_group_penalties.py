@@ -15,9 +15,9 @@ import numpy as np
 from .. import kernels
 from .._immutable_base import attribute_of_part, number
 from .._typing import Array
-from .base import Norm, Penalty, Structure, _half_square, _product
+from .base import Norm, Penalty, _half_square, _product, cached_attribute
 from .cones import PenaltyCones
-from .group_lasso import GroupL2, _Partitioned, _Weighted
+from .group_lasso import GroupL2, _Partitioned, _SumOverGroups, _Weighted
 from .partition import Partition
 from .separable import soft_threshold
 
@@ -182,7 +182,7 @@ class SquaredGroupL2(_Square):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupElasticNet(_Weighted, Penalty):
+class GroupElasticNet(_SumOverGroups):
     """Group lasso and ridge, ``l1_ratio sum_g weight_g ||w_g|| + (1 - l1_ratio) ||w||^2 / 2``.
 
     Parameters
@@ -204,7 +204,6 @@ class GroupElasticNet(_Weighted, Penalty):
     """
 
     l1_ratio: float = number(0.5, above=0.0, below=1.0)
-    structure = Structure.GROUPED
 
     def for_n_features(self, n_features: int) -> "GroupElasticNet":
         bound: GroupElasticNet = super().for_n_features(n_features)
@@ -221,23 +220,13 @@ class GroupElasticNet(_Weighted, Penalty):
     def group_terms(self) -> tuple[float, Array]:
         return 0.0, self.l1_ratio * self._weights
 
-    @property
+    @cached_attribute
     def group_ridge(self) -> float:
         return 1.0 - self.l1_ratio
 
     def without_ridge(self) -> tuple[float, Penalty | None, float]:
         norms = GroupL2(groups=self.groups, weights=self._weights).for_n_features(len(self.labels))
         return self.group_ridge, norms, self.l1_ratio
-
-    def value(self, w: Array) -> float:
-        bound, norm = self._for_length_of(w), kernels.euclidean_norm(w)
-        norms = float(np.sum(bound._weights * bound._partition.norms(w)))
-        return self.l1_ratio * norms + 0.5 * norm * (self.group_ridge * norm)
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._for_length_of(w)
-        threshold = bound._partition.per_group(step) * self.l1_ratio * bound._weights
-        return bound._partition.shrink(w, threshold) / (1.0 + step * self.group_ridge)
 
     def _excess(self, v: Array, alpha: float) -> Array:
         """The excess max(||v_g|| - alpha weight_g, 0) of each group, of shape (n_groups,)."""
@@ -273,7 +262,3 @@ class GroupElasticNet(_Weighted, Penalty):
         bound = self._for_length_of(v)
         norms = bound._partition.norms(v) / bound.group_terms[1]
         return float(np.max(norms, initial=0.0))
-
-    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
-        cones.add_separable(l2=alpha * self.group_ridge)
-        cones.add_group_norms(self._partition.starts, alpha * self.l1_ratio * self._weights)

@@ -11,11 +11,11 @@ from .. import kernels
 from .._checks import shown
 from .._immutable_base import number
 from .._typing import Array, ArrayLike, Groups, Indices, Mask
-from .base import FreeFeatures, Norm, Structure, cached_attribute
+from .base import FreeFeatures, Norm, Penalty, Structure, cached_attribute
 from .cones import PenaltyCones
 from .implied_intervals import ROUNDING, Slopes, intervals_of_groups, zeros_of_groups
 from .partition import Partition
-from .separable import soft_threshold
+from .separable import _weighted_l1, _weighted_square, soft_threshold
 from .smooth_directions import SmoothDirections, of_coordinates
 
 
@@ -125,17 +125,49 @@ class _Weighted(_Partitioned):
         return self._weights
 
 
-class _Grouped(_Weighted, Norm):
-    """The base class of sums of an l1 norm and Euclidean norms of groups."""
+class _SumOverGroups(_Weighted, Penalty):
+    """The base class of sums of an l1 norm, Euclidean norms of groups and a ridge penalty."""
 
     structure = Structure.GROUPED
-    has_cones = True
-    group_ridge = 0.0  # the weight of half the squared Euclidean norm
+    group_ridge: float = 0.0  # the weight of half the squared Euclidean norm
 
     @property
     @abstractmethod
     def group_terms(self) -> tuple[float, Array]:
         """The weight of the l1 norm and the weights of the groups' norms."""
+
+    def value(self, w: Array) -> float:
+        bound = self._for_length_of(w)
+        (l1, weights), ridge = bound.group_terms, self.group_ridge
+        value = float(np.sum(weights * bound._partition.norms(w)))  # pairwise summation
+        return value + _weighted_l1(l1, w) + _weighted_square(ridge, w)
+
+    def prox(self, w: Array, step: Array | float) -> Array:
+        bound = self._for_length_of(w)
+        (l1, weights), ridge = bound.group_terms, self.group_ridge
+        x = soft_threshold(w, step * l1) if l1 > 0.0 else w
+        x = bound._partition.shrink(x, bound._partition.per_group(step) * weights)
+        return x / (1.0 + step * ridge) if ridge > 0.0 else x
+
+    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
+        _, starts, weights = self.penalised_first
+        cones.add_separable(alpha * self.group_terms[0], alpha * self.group_ridge)
+        cones.add_group_norms(starts, alpha * weights)
+
+    @property
+    def _free_groups(self) -> Mask:
+        l1, weights = self.group_terms
+        return (weights == 0.0) & (l1 == 0.0)
+
+    @property
+    def _penalised(self) -> np.ndarray:
+        return self.group_terms[1]
+
+
+class _Grouped(_SumOverGroups, Norm):
+    """The base class of sums of an l1 norm and Euclidean norms of groups."""
+
+    has_cones = True
 
     def intervals(self, slopes: Slopes, bound: float, radius: float) -> Array | None:
         worst_case = self.worst_case(slopes.v, slopes.error)
@@ -152,20 +184,6 @@ class _Grouped(_Weighted, Norm):
         slopes = weights / np.where(norms > 0.0, norms, np.inf)
         free = (norms > 0.0)[self.labels] & ((w != 0.0) | (l1 == 0.0))
         return of_coordinates(free, l1 * np.sign(w) + slopes[self.labels] * w)
-
-    def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
-        _, starts, weights = self.penalised_first
-        cones.add_separable(alpha * self.group_terms[0])
-        cones.add_group_norms(starts, alpha * weights)
-
-    @property
-    def _free_groups(self) -> Mask:
-        l1, weights = self.group_terms
-        return (weights == 0.0) & (l1 == 0.0)
-
-    @property
-    def _penalised(self) -> np.ndarray:
-        return self.group_terms[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,14 +212,6 @@ class GroupL2(_Grouped):
     @property
     def group_terms(self) -> tuple[float, Array]:
         return 0.0, self._weights
-
-    def value(self, w: Array) -> float:
-        bound = self._for_length_of(w)
-        return float(np.sum(bound._weights * bound._partition.norms(w)))  # pairwise summation
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._for_length_of(w)
-        return bound._partition.shrink(w, bound._partition.per_group(step) * bound._weights)
 
     def dual_norm(self, v: Array) -> float:
         bound = self._for_length_of(v)
@@ -314,16 +324,6 @@ class SparseGroup(_Grouped):
     @property
     def group_terms(self) -> tuple[float, Array]:
         return self.l1_ratio, (1.0 - self.l1_ratio) * self._weights
-
-    def value(self, w: Array) -> float:
-        bound = self._for_length_of(w)
-        groups = float(np.sum(bound._weights * bound._partition.norms(w)))
-        return self.l1_ratio * kernels.sum_abs(w) + (1.0 - self.l1_ratio) * groups
-
-    def prox(self, w: Array, step: Array | float) -> Array:
-        bound = self._for_length_of(w)
-        threshold = bound._partition.per_group(step) * (1.0 - self.l1_ratio) * bound._weights
-        return bound._partition.shrink(soft_threshold(w, step * self.l1_ratio), threshold)
 
     def dual_norm(self, v: Array) -> float:
         bound = self._for_length_of(v)
