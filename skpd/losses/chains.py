@@ -144,11 +144,11 @@ class ChainLoss(_LossOfChains):
         self, nodes: Array, transitions: Array, mu: float
     ) -> tuple[float, StructuredDual]:
         beliefs = sum_product(self.chains, nodes / mu, transitions / mu)
-        value = mu * log_partition(self.chains, nodes / mu, transitions / mu)
         mean_loss, error = self._mean_cost(beliefs)
         theta = self._theta(beliefs.nodes, beliefs.counts)
         dual = StructuredDual(theta, mean_loss, self._theta_error(beliefs), error)
-        return self._mean(value, transitions) - mu * self.entropy_range, dual
+        value = self._mean(mu * beliefs.log_partition, transitions)
+        return value - mu * self.entropy_range, dual
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,23 +284,16 @@ class ChainLogLoss(_LossOfChains):
     @property
     def true_labeling(self) -> ChainDual:
         """The true labeling."""
-        return self.dual_of_marginals(super().true_labeling, self.true_nodes, self._true_part(1.0))
-
-    def _true_part(self, share: float) -> Array:
-        """The probabilities of pairs of labels of the true labeling, times its share."""
         edges = np.zeros((self.chains.n_edges, self.chains.n_labels, self.chains.n_labels))
-        edges[self.true_edges] = share
-        return edges
+        edges[self.true_edges] = 1.0
+        return self.dual_of_marginals(super().true_labeling, self.true_nodes, edges)
 
     def convex_combination(self, shares: Array, duals: Sequence[Any]) -> ChainDual:
         """See `StructuredDual.convex_combination`; the marginals are combined as the means are."""
-        plain = StructuredDual.convex_combination(shares, duals)
         shares = np.maximum(shares, 0.0)
         shares = shares / max(float(np.sum(shares)), 1.0)
-        true_share = max(1.0 - float(np.sum(shares)), 0.0)
-        nodes, edges = true_share * self.true_nodes, self._true_part(true_share)
+        averages = max(1.0 - float(np.sum(shares)), 0.0) * self.true_labeling.averages
         for share, dual in zip(shares, duals, strict=True):
-            nodes += share * dual.nodes
-            edges += share * dual.edges
-        relative = max(m.relative_error for m in duals) + 4.0 * (len(duals) + 2) * EPSILON
-        return self.dual_of_marginals(plain, nodes, edges, relative)
+            averages += share * dual.averages
+        errors = np.max([dual.errors for dual in duals], axis=0)
+        return self.dual_of(averages, errors, 4.0 * (len(duals) + 2) * EPSILON)
