@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf, nan
 from typing import NamedTuple, TypeVar, cast
 
@@ -196,10 +196,6 @@ class Penalty(Value, ABC):
     def support(self, v: Array, radius: float) -> float:
         """An upper bound on sup of v.w over R(w) <= radius."""
 
-    def support_by_radius(self, v: Array) -> Callable[[float], float]:
-        """The function that returns ``support(v, radius)`` for a radius."""
-        return partial(self.support, v)
-
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """An upper bound on sup of v.w - alpha R(w) over R(w) <= radius."""
         return self.conjugate(v, alpha)
@@ -318,10 +314,6 @@ class Norm(Penalty):
 
     def support(self, v: Array, radius: float) -> float:
         return _product(radius, self.dual_norm(v))
-
-    def support_by_radius(self, v: Array) -> Callable[[float], float]:
-        norm = self.dual_norm(v)
-        return lambda radius: _product(radius, norm)
 
     def largest_alpha(self, v: Array) -> float:
         return self.dual_norm(v)

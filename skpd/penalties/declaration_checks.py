@@ -282,8 +282,6 @@ class _Duals(_Tests):
         support = penalty.support(v, radius)
         what = "support, at least v.w where R(w) <= radius"
         self.require_at_most(what, product, support, size, **points)
-        same = penalty.support_by_radius(v)(radius)
-        self.require_equal("support_by_radius, the same as support", same, support, same, **points)
         value = product - alpha * penalty.value(w)
         bounded = penalty.bounded_conjugate(v, alpha, radius)
         what = "bounded_conjugate, at least v.w - alpha R(w) where R(w) <= radius"

@@ -1,6 +1,5 @@
 """The l1 norm, the squared l2 norm, and the elastic net between them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, sqrt
 
@@ -142,10 +141,5 @@ class ElasticNet(SeparablePenalty):
         return bound
 
     def support(self, v: Array, radius: float) -> float:
-        return self.support_by_radius(v)(radius)
-
-    def support_by_radius(self, v: Array) -> Callable[[float], float]:
         largest, norm, l1 = kernels.max_abs(v), kernels.euclidean_norm(v), self.l1_ratio
-        return lambda radius: min(
-            _product(radius / l1, largest), _product(sqrt(2.0 * radius / (1.0 - l1)), norm)
-        )
+        return min(_product(radius / l1, largest), _product(sqrt(2.0 * radius / (1.0 - l1)), norm))

@@ -1,6 +1,5 @@
 """Convex increasing functions of a norm, V(||w||) (Yang et al., 2015, Lemma 16)."""
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from math import inf
@@ -120,11 +119,7 @@ class FunctionOfNorm(Penalty):
         return _product(alpha, self.function.conjugate(slope)) if slope < inf else inf
 
     def support(self, v: Array, radius: float) -> float:
-        return self.support_by_radius(v)(radius)
-
-    def support_by_radius(self, v: Array) -> Callable[[float], float]:
-        size = self.norm.dual_norm(v)
-        return lambda radius: _product(self.function.inverse(radius), size)
+        return _product(self.function.inverse(radius), self.norm.dual_norm(v))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         """The supremum of R°(v) z - alpha V(z) over the z with V(z) <= radius."""

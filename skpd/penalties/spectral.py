@@ -1,6 +1,5 @@
 """Penalties on the singular values of a matrix of coefficients."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,9 +103,6 @@ class Spectral(Penalty):
 
     def support(self, v: Array, radius: float) -> float:
         return self.of_values.support(self._values(v), radius)
-
-    def support_by_radius(self, v: Array) -> Callable[[float], float]:
-        return self.of_values.support_by_radius(self._values(v))
 
     def bounded_conjugate(self, v: Array, alpha: float, radius: float) -> float:
         return self.of_values.bounded_conjugate(self._values(v), alpha, radius)

@@ -8,7 +8,7 @@ sum with a number in an interval that contains the coordinate at every optimum.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import fsum, inf, nan
 from typing import cast
 
@@ -203,7 +203,7 @@ class FreeDirections(Free):
 
     def _support(self, row: Array, error: Array) -> Support:
         """An upper bound on x.w for a row x with an error, as a function of the radius."""
-        penalised = self.penalty.support_by_radius(self.penalty.worst_case(row, error))
+        penalised = partial(self.penalty.support, self.penalty.worst_case(row, error))
         columns, (lower, upper) = self.columns, self._ends
         if not len(columns):
             return penalised

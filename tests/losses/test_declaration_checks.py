@@ -234,7 +234,6 @@ WRONG_PENALTIES = {
         OwnRidge, {"conjugate": lambda self, v, alpha: 1.1 * ridge.conjugate(v, alpha)}),
     "support, at least": (
         OwnRidge, {"support": lambda self, v, radius: 0.5 * ridge.support(v, radius)}),
-    "support_by_radius": (OwnRidge, {"support_by_radius": lambda self, v: lambda radius: 0.0}),
     "bounded_conjugate, at least": (
         OwnRidge, {"bounded_conjugate": lambda self, v, alpha, radius: 0.0}),
     "bounded_conjugate, at most": (OwnRidge, {

@@ -109,8 +109,7 @@ def test_bounds_are_the_suprema(penalty, rng):
         found = penalty.bounded_conjugate(v, alpha, radius)
         assert_allclose(found, expected, rtol=1e-7, atol=1e-12)
         expected = least(by_support, 1e3)
-        for found in (penalty.support(v, radius), penalty.support_by_radius(v)(radius)):
-            assert_allclose(found, expected, rtol=1e-7, atol=1e-12)
+        assert_allclose(penalty.support(v, radius), expected, rtol=1e-7, atol=1e-12)
 
 
 @every
@@ -120,7 +119,6 @@ def test_suprema_that_are_zero(penalty):
         for found in (
             penalty.conjugate(zeros, 0.7), penalty.bounded_conjugate(zeros, 0.7, 2.0),
             penalty.support(zeros, 2.0), penalty.support(zeros, inf),
-            penalty.support_by_radius(zeros)(2.0),
         ):  # fmt: skip
             assert found == 0.0
     assert penalty.largest_alpha(zeros) == 0.0 or np.isnan(penalty.largest_alpha(zeros))

@@ -119,11 +119,6 @@ WRONG = [  # the property, and what is wrong of which penalty
     ("Fenchel-Young equality", R.L1Ball, scaled(R.L1Ball, "conjugate", 1.001)),
     ("support, at least v.w", R.SquaredL2, scaled(R.SquaredL2, "support", 0.999)),
     (
-        "support_by_radius, the same",
-        R.SquaredL2,
-        {"support_by_radius": lambda self, v: lambda r: 1.001 * self.support(v, r)},
-    ),
-    (
         "bounded_conjugate, at least",
         R.SquaredL2,
         scaled(R.SquaredL2, "bounded_conjugate", 0.999),
