@@ -138,8 +138,4 @@ def _rounding(moved: list[Array], above: float) -> float:
 
 def best_flips(values: Array, n_flips: int) -> Indices:
     """The indices of the ``n_flips`` samples with the largest values."""
-    if n_flips == 0:
-        return np.zeros(0, dtype=np.int64)
-    if n_flips == len(values):
-        return np.arange(len(values))
-    return np.argpartition(-values, n_flips - 1)[:n_flips]
+    return np.argpartition(-values, max(n_flips - 1, 0))[:n_flips]
