@@ -12,10 +12,9 @@ exponent, (45) of Zhang, Saha and Vishwanathan, Regularized risk minimization by
 accelerated gradient methods.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from scipy.special import xlogy
@@ -247,7 +246,7 @@ class ChainLogLoss(_LossOfChains):
         plain, K = super().dual_of(averages, errors, rounding), self.chains.n_labels
         nodes, edges = np.split(averages[self.n_scores + 1 :], [self.true_nodes.size])
         marginals = nodes.reshape(-1, K), edges.reshape(-1, K, K)
-        return self.dual_of_marginals(plain, *marginals, float(errors[2]) + rounding)
+        return self.dual_of_marginals(plain, *marginals, float(errors[3]) + rounding)
 
     def value(self, z: Array) -> Sum:
         nodes, transitions = self._relative(z)
@@ -287,13 +286,3 @@ class ChainLogLoss(_LossOfChains):
         edges = np.zeros((self.chains.n_edges, self.chains.n_labels, self.chains.n_labels))
         edges[self.true_edges] = 1.0
         return self.dual_of_marginals(super().true_labeling, self.true_nodes, edges)
-
-    def convex_combination(self, shares: Array, duals: Sequence[Any]) -> ChainDual:
-        """See `StructuredDual.convex_combination`; the marginals are combined as the means are."""
-        shares = np.maximum(shares, 0.0)
-        shares = shares / max(float(np.sum(shares)), 1.0)
-        averages = max(1.0 - float(np.sum(shares)), 0.0) * self.true_labeling.averages
-        for share, dual in zip(shares, duals, strict=True):
-            averages += share * dual.averages
-        errors = np.max([dual.errors for dual in duals], axis=0)
-        return self.dual_of(averages, errors, 4.0 * (len(duals) + 2) * EPSILON)

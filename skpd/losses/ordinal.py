@@ -15,7 +15,6 @@ the thresholds satisfy this. A rounding error of the sum is removed by a factor 
 rows of the larger of both sides.
 """
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import inf, log, sqrt
@@ -349,8 +348,10 @@ class OrdinalLoss(StructuredLossOfRows):
             rounding += error + 2.0 * (_depth(n) + ROUNDINGS) * EPSILON * size
         return value, rounding
 
-    def convex_combination(self, shares: Array, duals: Sequence[StructuredDual]) -> ThresholdDual:
-        return replace(ThresholdDual.convex_combination(shares, duals), loss=self)
+    def dual_of(self, averages: Array, errors: Array, rounding: float) -> ThresholdDual:
+        plain = super().dual_of(averages, errors, rounding)
+        means = plain.theta, plain.mean_loss, plain.theta_error, plain.mean_loss_error
+        return ThresholdDual(*means, loss=self)
 
     @property
     def true_labeling(self) -> ThresholdDual:

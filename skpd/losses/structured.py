@@ -64,8 +64,8 @@ class StructuredDual:
 
     @property
     def errors(self) -> Array:
-        """Bounds on the errors of these numbers."""
-        return np.array([self.theta_error, self.mean_loss_error])
+        """Bounds on the errors of these numbers, and the size of the mean loss."""
+        return np.array([self.theta_error, self.mean_loss_error, abs(self.mean_loss)])
 
     __array_ufunc__ = None  # NumPy's scalars then leave products to __rmul__
     is_linear: ClassVar[bool] = True  # whether `value` is linear in the scale
@@ -85,35 +85,6 @@ class StructuredDual:
             theta_error=scale * self.theta_error + error,
             mean_loss_error=scale * self.mean_loss_error + EPSILON * abs(self.mean_loss),
             distance=scale * self.distance,
-        )
-
-    @classmethod
-    def convex_combination(cls, shares: Array, duals: "Sequence[StructuredDual]") -> Self:
-        """The means of several distributions, and of the true labeling with the remaining share.
-
-        Parameters
-        ----------
-        shares : ndarray of shape (n_duals,)
-            Probabilities of the distributions. If rounding makes their sum larger than 1, they
-            are divided by it.
-        duals : sequence of StructuredDual
-        """
-        shares = np.maximum(shares, 0.0)
-        total = fsum(shares)
-        shares = shares / total if total > 1.0 else shares
-        theta, size = np.zeros_like(duals[0].theta), 0.0
-        for share, dual in zip(shares, duals, strict=True):
-            if share > 0.0:
-                theta += share * dual.theta
-                size = max(size, float(np.max(np.abs(dual.theta), initial=0.0)))
-        losses = [dual.mean_loss for dual in duals]
-        mean_loss = float(shares @ losses)
-        rounding = (len(duals) + 4) * EPSILON
-        return cls(
-            theta,
-            mean_loss,
-            rounding * size + max(dual.theta_error for dual in duals),
-            rounding * float(shares @ np.abs(losses)) + max(d.mean_loss_error for d in duals),
         )
 
 
@@ -198,8 +169,23 @@ class StructuredLoss(LossProperties, ABC):
         return StructuredDual(np.zeros(self.n_scores), 0.0)
 
     def convex_combination(self, shares: Array, duals: Sequence[StructuredDual]) -> StructuredDual:
-        """`StructuredDual.convex_combination` for the class of dual points of this loss."""
-        return StructuredDual.convex_combination(shares, duals)
+        """The averages of distributions, and of the true labeling with the remaining share.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_duals,)
+            Probabilities of the distributions. If rounding makes their sum larger than 1, they
+            are divided by it.
+        duals : sequence of StructuredDual
+        """
+        shares = np.maximum(shares, 0.0)
+        shares = shares / max(fsum(shares), 1.0)
+        averages = max(1.0 - fsum(shares), 0.0) * self.true_labeling.averages
+        for share, dual in zip(shares, duals, strict=True):
+            if share > 0.0:
+                averages += share * dual.averages
+        errors = np.max([dual.errors for dual in duals], axis=0)
+        return self.dual_of(averages, errors, 4.0 * (len(duals) + 2) * EPSILON)
 
     def dual_of(self, averages: Array, errors: Array, rounding: float) -> StructuredDual:
         """The dual point with averages of the `StructuredDual.averages` of others.
@@ -208,14 +194,14 @@ class StructuredLoss(LossProperties, ABC):
         ----------
         averages : ndarray
         errors : ndarray
-            The largest of the errors of these dual points.
+            The largest of the `StructuredDual.errors` of these dual points.
         rounding : float
-            A bound on the relative rounding errors of averages of positive numbers.
+            A bound on the rounding errors of averages, relative to the largest of the numbers.
         """
         theta, mean_loss = averages[: self.n_scores], float(averages[self.n_scores])
         theta_error = float(errors[0]) + rounding * float(np.max(self.largest_theta))
         return StructuredDual(
-            theta, mean_loss, theta_error, float(errors[1]) + rounding * mean_loss
+            theta, mean_loss, theta_error, float(errors[1] + rounding * errors[2])
         )
 
     def largest_square(self, norms: Array) -> float:

@@ -177,7 +177,7 @@ def test_averages_of_dual_points_are_convex_combinations(loss):
     assert_allclose(found.value(1.0)[0], expected.value(1.0)[0], rtol=1e-13)
     assert found.value(1.0)[1] == pytest.approx(expected.value(1.0)[1], rel=0.2)
     assert_allclose(found.theta_error, errors[0] + 6 * EPSILON)
-    assert_allclose(found.mean_loss_error, errors[1] + 6 * EPSILON * found.mean_loss)
+    assert_allclose(found.mean_loss_error, errors[1] + 6 * EPSILON * errors[2])
 
 
 def test_the_largest_squares_of_labelings_are_means_over_chains():

@@ -44,14 +44,14 @@ def test_shares_of_a_mixture(scale):
 def test_averages_of_mixtures(shares):
     """Shares below 0 are 0, and more than 1 in all are divided by their sum."""
     mixtures = [
-        StructuredDual(np.array([4.0, -1.0]), 0.75, 1e-14, 3e-14),
-        StructuredDual(np.array([0.5, -2.0]), 1.25, 2e-14, 1e-14),
+        StructuredDual(np.array([2.0, -1.0]), 0.75, 1e-14, 3e-14),
+        StructuredDual(np.array([0.5, -2.0]), -1.25, 2e-14, 1e-14),
     ]
     p, q = np.maximum(shares, 0.0) / max(np.maximum(shares, 0.0).sum(), 1.0)
-    found = StructuredDual.convex_combination(np.array(shares), mixtures)
-    assert_allclose(found.theta, [p * 4.0 + q * 0.5, -p - q * 2.0], rtol=1e-15)
-    size, mean = (4.0 if p > 0.0 else 2.0 if q > 0.0 else 0.0), p * 0.75 + q * 1.25
-    errors = 6 * EPSILON * size + 2e-14, 6 * EPSILON * mean + 3e-14
+    found = L.FBeta(np.array([1.0, -1.0])).convex_combination(np.array(shares), mixtures)
+    assert_allclose(found.theta, [p * 2.0 + q * 0.5, -p - q * 2.0], rtol=1e-15)
+    # rounding errors are relative to the largest theta and mean loss, here 2 and 1.25
+    mean, errors = p * 0.75 - q * 1.25, (32 * EPSILON + 2e-14, 20 * EPSILON + 3e-14)
     assert_allclose(fields(found), [mean, *errors], rtol=1e-15)
 
 

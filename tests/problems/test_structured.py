@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skpd.designs import Design
-from skpd.losses import Hinge
+from skpd.losses import FBeta, Hinge
 from skpd.losses.structured import StructuredDual, StructuredLoss
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2, TotalVariation
 from skpd.problems import linear_problem
@@ -90,7 +90,8 @@ def test_bounds_hold_from_the_first_plane_on(intercept):
 def test_a_mixture_is_scaled_towards_the_true_labeling():
     first = StructuredDual(np.array([2.0, 0.0]), 0.5)
     second = StructuredDual(np.array([0.0, -2.0]), 1.0)
-    mixed = StructuredDual.convex_combination(np.array([0.25, 0.5]), [first, second])
+    loss = FBeta(np.array([1.0, -1.0]))
+    mixed = loss.convex_combination(np.array([0.25, 0.5]), [first, second])
     np.testing.assert_allclose(mixed.theta, [0.5, -1.0])
     assert mixed.mean_loss == 0.625
     half = np.float64(0.5) * mixed
