@@ -4,8 +4,8 @@ Coordinate descent finds the support, on which the penalty is smooth, and a Newt
 on it; both are repeated in turns. How they are computed depends on the form of the curvature.
 """
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,26 +17,23 @@ from .penalty_of_model import GroupedPart, SeparablePart
 from .settings import QUADRATIC, SETTINGS, Accuracy
 
 
-class QuadraticModel(ABC):
+class QuadraticModel(NamedTuple):
     """The model g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p) on a working set.
-
-    Parameters
-    ----------
-    curvature : MatrixCurvature, ColumnCurvature, SystemCurvature, RowBlocks or OutputColumns
-        H on the working set, followed by the intercept if there is one.
 
     Attributes
     ----------
+    curvature : MatrixCurvature, ColumnCurvature, SystemCurvature, RowBlocks or OutputColumns
+        H on the working set, followed by the intercept if there is one.
     accuracy : Accuracy
         The accuracies to which Newton steps minimise such models.
+    minimiser : callable
+        The method for this form of H, with H and the parameters of `minimise`.
     """
 
-    accuracy: ClassVar[Accuracy]
+    curvature: Any
+    accuracy: Accuracy
+    minimiser: Callable[..., Array]
 
-    def __init__(self, curvature: Any) -> None:
-        self.curvature = curvature
-
-    @abstractmethod
     def minimise(
         self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
     ) -> Array:
@@ -53,102 +50,69 @@ class QuadraticModel(ABC):
         tol : float
             The largest change of a gradient at which to stop.
         """
+        return self.minimiser(self.curvature, gradient, w, penalty, alpha, columns, tol)
 
 
-class _VectorModel(QuadraticModel):
-    """A model of a vector of coefficients, whose groups are put side by side."""
-
-    def minimise(
-        self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
-    ) -> Array:
-        if penalty.structure is Structure.SEPARABLE:
-            part = SeparablePart(penalty, alpha, columns)
-            return self._minimise(self.curvature, gradient, w, part, tol)
-        grouped = GroupedPart(penalty, alpha, columns)
-        ridge = np.zeros(len(w))
-        ridge[: len(columns)] = alpha * penalty.group_ridge
-        gradient = gradient + ridge * w
-        order = np.append(grouped.order, np.arange(len(columns), len(w)))
-        curvature, minimiser = self.curvature.rearranged(order, ridge), np.empty_like(w)
-        minimiser[order] = self._minimise(curvature, gradient[order], w[order], grouped, tol)
-        self.curvature.passes = curvature.passes
-        return minimiser
-
-    @abstractmethod
-    def _minimise(self, curvature: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
-        """The minimiser of the model, for columns in the order of ``part``."""
+def _minimise_vector(
+    H: Any, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
+) -> Array:
+    """The minimiser for a vector of coefficients, whose groups are put side by side."""
+    minimise = _by_matrix if H.form is CurvatureForm.MATRIX else _by_columns
+    if penalty.structure is Structure.SEPARABLE:
+        return minimise(H, gradient, w, SeparablePart(penalty, alpha, columns), tol)
+    grouped = GroupedPart(penalty, alpha, columns)
+    ridge = np.zeros(len(w))
+    ridge[: len(columns)] = alpha * penalty.group_ridge
+    gradient = gradient + ridge * w
+    order = np.append(grouped.order, np.arange(len(columns), len(w)))
+    rearranged, minimiser = H.rearranged(order, ridge), np.empty_like(w)
+    minimiser[order] = minimise(rearranged, gradient[order], w[order], grouped, tol)
+    H.passes = rearranged.passes
+    return minimiser
 
 
-class _ByMatrix(_VectorModel):
-    accuracy = SETTINGS.accuracy_by_matrix
-
-    def _minimise(self, curvature: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
-        p = w.copy()
-        part.minimise(curvature, p, gradient.copy(), tol)
-        return p
+def _by_matrix(H: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
+    """The minimiser of a model by its matrix, for columns in the order of ``part``."""
+    p = w.copy()
+    part.minimise(H, p, gradient.copy(), tol)
+    return p
 
 
-class _ByColumns(_VectorModel):
-    """A model whose curvature is given by columns; Newton steps use conjugate gradients."""
-
-    accuracy = SETTINGS.accuracy_by_columns
-
-    def _minimise(self, curvature: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
-        columns = curvature.columns
-        p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
-        model = (curvature.indices, gradient, w, curvature.ridge, part.coordinates, p, response)
-        for _ in range(QUADRATIC.most_rounds):
-            change, sweeps = columns.descend(*model, QUADRATIC.sweeps_by_columns, tol)
-            curvature.passes += 2 * sweeps
-            if change <= tol or curvature.passes > QUADRATIC.most_passes:
-                break
-            max_steps, accuracy = QUADRATIC.most_linear_steps, QUADRATIC.linear_accuracy
-            curvature.passes += 2 * columns.newton_step(*model, max_steps, accuracy)
-        return p
+def _by_columns(H: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
+    """The minimiser of a model by columns; Newton steps use conjugate gradients."""
+    columns = H.columns
+    p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
+    model = (H.indices, gradient, w, H.ridge, part.coordinates, p, response)
+    for _ in range(QUADRATIC.most_rounds):
+        change, sweeps = columns.descend(*model, QUADRATIC.sweeps_by_columns, tol)
+        H.passes += 2 * sweeps
+        if change <= tol or H.passes > QUADRATIC.most_passes:
+            break
+        max_steps, accuracy = QUADRATIC.most_linear_steps, QUADRATIC.linear_accuracy
+        H.passes += 2 * columns.newton_step(*model, max_steps, accuracy)
+    return p
 
 
-class _BySystem(QuadraticModel):
-    """A model of a squared penalty without bounds, whose minimiser solves a linear system."""
-
-    accuracy = SETTINGS.accuracy_by_products
-
-    def minimise(
-        self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
-    ) -> Array:
-        ridge = np.zeros(len(w))
-        l2 = np.broadcast_to(penalty.terms[1], len(columns))  # of all features
-        ridge[: len(columns)] = alpha * l2
-        step: Array = self.curvature.solution(-gradient - ridge * w, ridge, tol)
-        return w + step
+def _by_system(
+    H: Any, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
+) -> Array:
+    """The minimiser for a squared penalty without bounds, which solves a linear system."""
+    ridge = np.zeros(len(w))
+    l2 = np.broadcast_to(penalty.terms[1], len(columns))  # of all features
+    ridge[: len(columns)] = alpha * l2
+    step: Array = H.solution(-gradient - ridge * w, ridge, tol)
+    return w + step
 
 
-class _ByBlocks(QuadraticModel):
-    accuracy = SETTINGS.accuracy_by_blocks
-
-    def minimise(
-        self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
-    ) -> Array:
-        return minimise_blocks(self.curvature, gradient, w, penalty, alpha, columns, tol)
-
-
-class _ByProducts(QuadraticModel):
-    accuracy = SETTINGS.accuracy_by_products
-
-    def minimise(
-        self, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
-    ) -> Array:
-        return minimise_by_products(self.curvature, gradient, w, penalty, alpha, columns, tol)
-
-
-_MODELS: dict[CurvatureForm, type[QuadraticModel]] = {
-    CurvatureForm.MATRIX: _ByMatrix,
-    CurvatureForm.COLUMNS: _ByColumns,
-    CurvatureForm.BLOCKS: _ByBlocks,
-    CurvatureForm.PRODUCTS: _ByProducts,
-    CurvatureForm.SYSTEM: _BySystem,
+_METHODS: dict[CurvatureForm, tuple[Accuracy, Callable[..., Array]]] = {
+    CurvatureForm.MATRIX: (SETTINGS.accuracy_by_matrix, _minimise_vector),
+    CurvatureForm.COLUMNS: (SETTINGS.accuracy_by_columns, _minimise_vector),
+    CurvatureForm.BLOCKS: (SETTINGS.accuracy_by_blocks, minimise_blocks),
+    CurvatureForm.PRODUCTS: (SETTINGS.accuracy_by_products, minimise_by_products),
+    CurvatureForm.SYSTEM: (SETTINGS.accuracy_by_products, _by_system),
 }
 
 
 def quadratic_model(curvature: Any) -> QuadraticModel:
     """The model of a curvature, by the form in which it is given."""
-    return _MODELS[curvature.form](curvature)
+    return QuadraticModel(curvature, *_METHODS[curvature.form])
