@@ -8,12 +8,7 @@ import skpd
 from skpd.designs.outputs_curvature import RowBlocks
 from skpd.penalties import GroupL2, Separable, SparseGroup
 from skpd.solvers.newton.output_quadratic import minimise_blocks
-from skpd.solvers.newton.penalty_of_model import (
-    GroupedPart,
-    SeparablePart,
-    _GroupedQuadratic,
-    _SeparableQuadratic,
-)
+from skpd.solvers.newton.penalty_of_model import GroupedPart, SeparablePart, VectorQuadratic
 from skpd.solvers.newton.proximal_points import (
     minimise_by_proximal_points,
     sweep_while_it_converges,
@@ -60,7 +55,7 @@ def test_the_minimiser_of_a_singular_quadratic_with_groups_is_optimal(ratio, sha
     penalty = SparseGroup(labels, l1_ratio=ratio) if ratio else GroupL2(labels)
     part = GroupedPart(penalty.for_n_features(150), alpha, np.arange(150))
     p, r = np.zeros(150), g.copy()
-    minimise_by_proximal_points(_GroupedQuadratic(H, part), p, r, 1e-9)
+    minimise_by_proximal_points(VectorQuadratic(H, part), p, r, 1e-9)
     assert np.count_nonzero(p) > 0
     np.testing.assert_allclose(r, g + H @ p, rtol=0, atol=1e-12)
     assert violation_of_groups(p, r, groups, part.weights, part.l1) <= 1e-9
@@ -76,7 +71,7 @@ def test_the_minimiser_of_a_singular_quadratic_within_bounds_is_optimal(l2, shar
     penalty = Separable(l1, l2=l2, **bounds).for_n_features(150)
     part = SeparablePart(penalty, alpha, np.arange(150))
     p, r = np.zeros(150), g.copy()
-    minimise_by_proximal_points(_SeparableQuadratic(H, part), p, r, 1e-9)
+    minimise_by_proximal_points(VectorQuadratic(H, part), p, r, 1e-9)
     assert np.count_nonzero(p == 0.2) > 0 and np.count_nonzero(p == 0.0) > 0
     np.testing.assert_allclose(r, g + H @ p, rtol=0, atol=1e-12)
     # slopes of the penalised quadratic to the right and to the left of every coefficient
