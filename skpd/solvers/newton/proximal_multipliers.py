@@ -28,7 +28,7 @@ from .envelope import Envelope
 from .in_memory import InMemory
 from .iterate import Iterate
 from .output_rows import CoupledRows, OutputRows
-from .path_prediction import PathPrediction, PathSolution
+from .path_prediction import PathSolution
 from .rows import AllRows
 from .settings import SCHEDULE, SETTINGS
 from .sharded_rows import ShardedRows
@@ -135,6 +135,10 @@ class _Rounds:
         The largest cost of the steps that are left. The first step of a run may exceed it.
     stalled : bool
         Whether the run has to end unfinished.
+    last : PathSolution or None
+        The solution for another alpha, if the run starts from it.
+    expected : ndarray or None
+        The gradient at the solution that it predicts, until the first step.
     """
 
     def __init__(self, context: SolverContext) -> None:
@@ -150,12 +154,15 @@ class _Rounds:
         self.envelope = Envelope(problem, rows, start is not None, w)
         self.working_set = WorkingSet(problem)
         self.shrinking = Shrinking(None if start is not None else 1.0)
-        self.prediction = PathPrediction(problem, last)
         self.steps = NewtonSteps(problem, self.envelope, monitor)
         self.schedule = CertificateSchedule(context._replace(problem=problem), SCHEDULE)
         self.n_iter = self.began_at = monitor.n_iter
         self.budget, self.stalled = np.inf, False
+        self.last = last
+        self.expected: np.ndarray | None = None
         if last is not None:
+            self.expected = last.gradient_at(problem.alpha)
+            last.before = None  # only one earlier solution is needed
             self.iterate.known_gradient = last.gradient
             self.steps.keeps_curvature = True  # similar to the last run
         elif start is None and self.envelope.exact:
@@ -184,28 +191,31 @@ class _Rounds:
 
     def rounds(self) -> None:
         """Iterate multiplier steps, with sigma such that each takes a few Newton steps."""
-        envelope, max_iter = self.envelope, self.schedule.max_iter
-        while self.n_iter < max_iter and not self.is_over:
+        iterate, envelope = self.iterate, self.envelope
+        while self.n_iter < self.schedule.max_iter and not self.is_over:
             before = self.n_iter
-            self.minimise(max_iter)
+            self.minimise()
             steps = self.n_iter - before
             if envelope.exact:
                 if self.is_on_all:
-                    self.workspace.solved = self.prediction.solution(self.iterate)
+                    self.workspace.solved = PathSolution(
+                        self.problem.alpha, iterate.w, iterate.all_rows, iterate.gradient,
+                        before=self.last,
+                    )  # fmt: skip
                 break
             if steps >= SETTINGS.longest_round:
                 envelope.loosen()
                 continue
-            gap, last_gap = self.iterate.gap, envelope.gap_at_update
-            envelope.update_multipliers(self.iterate)
+            gap, last_gap = iterate.gap, envelope.gap_at_update
+            envelope.update_multipliers(iterate)
             envelope.adapt(steps, gap <= SETTINGS.round_progress * last_gap)
 
-    def minimise(self, max_iter: int) -> None:
+    def minimise(self) -> None:
         """Take Newton steps on the smoothed problem until only new multipliers reduce the gap."""
         iterate, envelope = self.iterate, self.envelope
-        first, last = self.n_iter, max_iter
+        first, last = self.n_iter, self.schedule.max_iter
         if not envelope.exact:
-            last = min(max_iter, first + SETTINGS.longest_round)
+            last = min(last, first + SETTINGS.longest_round)
         self.steps.begin_round()
         while True:
             self.evaluate()
@@ -233,7 +243,7 @@ class _Rounds:
     def choose(self, g: np.ndarray) -> Chosen:
         """The features whose coefficients the next step changes."""
         coef, slopes = self.problem.split(self.iterate.w)[0], self.problem.split(g)[0]
-        expected = self.prediction.take_gradient()
+        expected, self.expected = self.expected, None
         step_sizes = self.envelope.step_sizes(coef, slopes)
         return self.working_set.choose(self.iterate.w, g, step_sizes, expected)
 

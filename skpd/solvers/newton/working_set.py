@@ -81,7 +81,7 @@ class WorkingSet:
         step_sizes : tuple
             Numbers (t, s) of `Envelope.step_sizes`. A violation is measured by the size of a
             proximal gradient step.
-        expected : ndarray of shape (n_features,), default=None
+        expected : ndarray of shape (n_variables,), default=None
             The predicted gradient at the solution. A feature with coefficient 0 is not chosen if
             its coefficient stays 0 by this gradient.
         """
@@ -89,7 +89,7 @@ class WorkingSet:
         step, steps = step_sizes
         coef, slopes = w[: problem.n_coefficients], gradient[: problem.n_coefficients]
         if expected is not None:
-            expected = expected / SETTINGS.coming
+            expected = expected[: problem.n_coefficients] / SETTINGS.coming
         measure = step, steps, expected
         if self._terms is not None:
             candidates = kernels.active_or_violating(coef, slopes, self._terms, *measure)
