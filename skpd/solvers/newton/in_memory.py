@@ -133,7 +133,7 @@ class InMemory(AllRows):
         self.theta = self.derivative.copy()
 
     def shrink(
-        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+        self, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
         weights = self.weights
         total = float(np.sum(weights))
@@ -154,14 +154,9 @@ class InMemory(AllRows):
             self.evaluator, self.gram, self.design.rows(curvable), self.y[curvable],
             weights[curvable], self.theta[curvable], self.z[curvable],
         )  # fmt: skip
-        (loss, dual), (all_loss, all_dual) = remaining.evaluate(sigma), self._values
-        part, slope = remaining.gradient()
-        linear_part = gradient[: len(part)] - part, gradient[len(part) :] - slope
         self._remaining = curvable
         self.gram.forget()
-        return ShrunkRows(
-            remaining, variables, all_loss - loss, all_dual - dual, linear_part
-        ), radius
+        return ShrunkRows(remaining, sigma, self._values, gradient), radius
 
     def restore(self, shrunk: ShrunkRows, variables: Array, sigma: float) -> float:
         if shrunk.updated:

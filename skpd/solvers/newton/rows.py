@@ -45,11 +45,6 @@ class RowSide(ABC):
         With ``again``, the h of the last call are used if they are available.
         """
 
-    @property
-    @abstractmethod
-    def n_curved(self) -> int:
-        """The number of rows whose losses have curvature at the iterate."""
-
     @abstractmethod
     def may_hold(self, n_columns: int) -> bool:
         """Whether the curvature on ``n_columns`` columns fits in memory."""
@@ -115,7 +110,7 @@ class AllRows(RowSide):
 
     @abstractmethod
     def shrink(
-        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+        self, gradient: Array, sigma: float, radius: float | None
     ) -> "tuple[ShrunkRows | None, float | None]":
         """Leave out the rows whose losses are linear within a radius around the predictions.
 
@@ -139,21 +134,23 @@ class ShrunkRows(RowSide):
     ----------
     rows : RowSide
         The rows that may have curvature.
-    w : ndarray
-        The variables at which the others were left out.
-    loss, dual : float
-        The contributions of the others to the mean loss and to the dual value at w.
-    linear_part : tuple of ndarray
-        The gradient of that contribution, in the form of `gradient`.
+    sigma : float
+    values : tuple of float
+        The mean loss and the losses' part of the dual value, of all rows.
+    gradient : ndarray of shape (n_variables,)
+        The gradient of all rows.
     """
 
     def __init__(
-        self, rows: RowSide, w: Array, loss: float, dual: float, linear_part: tuple[Array, Array]
+        self, rows: RowSide, sigma: float, values: tuple[float, float], gradient: Array
     ) -> None:
-        self.rows, self.loss, self.dual = rows, loss, dual
-        self.coef_linear, self.slope_linear = linear_part
+        loss, dual = rows.evaluate(sigma)
+        self.rows, self.loss, self.dual = rows, values[0] - loss, values[1] - dual
+        coef, slope = rows.gradient()
+        self.coef_linear = gradient[: len(coef)] - coef
+        self.slope_linear = gradient[len(coef) :] - slope
         self.linear_part = np.append(self.coef_linear, self.slope_linear)
-        self.moved = np.zeros_like(w)  # change of the variables since rows were left out
+        self.moved = np.zeros_like(gradient)  # change of the variables since rows were left out
         self.updated = False  # whether the multipliers have changed since then
         self._before = self._along = self.moved
         self.halvings_at_once = rows.halvings_at_once
@@ -169,10 +166,6 @@ class ShrunkRows(RowSide):
 
     def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
         return self.rows.curvature(columns, scale, ridge, again)
-
-    @property
-    def n_curved(self) -> int:
-        return self.rows.n_curved
 
     def may_hold(self, n_columns: int) -> bool:
         return self.rows.may_hold(n_columns)

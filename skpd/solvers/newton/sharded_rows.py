@@ -166,7 +166,7 @@ class ShardedRows(AllRows):
         self.multipliers = self._derivative
 
     def shrink(
-        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+        self, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
         sums = self._sums
         if sums["curved_weight"] > SETTINGS.curved_share:  # the weights sum to 1
@@ -183,13 +183,8 @@ class ShardedRows(AllRows):
         child = self.shards.child(owner, selected["n_rows"])
         theta = RemoteVector(selected["n_rows"], owner=owner)
         subset = ShardedRows(child, self.data, self.loss, self.w, theta, self.gram)
-        loss, dual = subset.evaluate(sigma)
-        coef, slope = subset.gradient()
-        linear = gradient[: len(coef)] - coef, gradient[len(coef) :] - slope
         self.gram.forget()
-        return ShrunkRows(
-            subset, variables, sums["loss"] - loss, sums["dual"] - dual, linear
-        ), radius
+        return ShrunkRows(subset, sigma, (sums["loss"], sums["dual"]), gradient), radius
 
     def restore(self, shrunk: ShrunkRows, variables: Array, sigma: float) -> float:
         subset = cast(ShardedRows, shrunk.rows)

@@ -31,7 +31,7 @@ class Shrinking:
     def shrink(self, iterate: Iterate, envelope: Envelope, n_iter: int) -> None:
         """Continue with the rows whose losses may have curvature, if they are few."""
         shrunk, self.radius = iterate.all_rows.shrink(
-            iterate.w, iterate.gradient, envelope.sigma, self.radius
+            iterate.gradient, envelope.sigma, self.radius
         )
         if shrunk is not None:
             iterate.rows = self.shrunk = shrunk

@@ -71,6 +71,6 @@ class ScoreRows(InMemory):
         return self.evaluator.loss_augmented(self.z, 0.0)[1]
 
     def shrink(
-        self, variables: Array, gradient: Array, sigma: float, radius: float | None
+        self, gradient: Array, sigma: float, radius: float | None
     ) -> tuple[ShrunkRows | None, float | None]:
         return None, radius  # all rows have curvature
