@@ -8,6 +8,7 @@ curvature: for losses of classes, adding a number to all outputs does not change
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -26,12 +27,12 @@ class Preconditioner(ABC):
     def times(self, table: Array) -> Array:
         """The product of M^-1 with a table."""
 
-    def between(self, rows: Indices, u: Array) -> Array | None:
+    @abstractmethod
+    def between(self, rows: Indices, u: Array) -> Array:
         """The numbers (e_i u_i')' M^-1 (e_j u_j') for vectors u of some rows, as a matrix.
 
-        A vector stands for a diagonal matrix. None if the numbers are not available.
+        A vector stands for a diagonal matrix.
         """
-        return None
 
 
 class _Entrywise(Preconditioner):
@@ -128,58 +129,21 @@ class _Averaged(Preconditioner):
         return cast(Array, products)
 
 
-class _ByOutput(Preconditioner):
-    """The inverse of M + diag(ridge) for each output, on a different set of rows."""
-
-    def __init__(self, parts: list[tuple[Indices, Any]]) -> None:
-        self.parts = parts
-
-    def times(self, table: Array) -> Array:
-        out = np.zeros_like(table)
-        for k, (rows, factor) in enumerate(self.parts):
-            out[rows, k] = cho_solve(factor, table[rows, k], check_finite=False)
-        return out
-
-
-class _WithoutRows(Preconditioner):
-    """The inverse of M - sum_j D_j (e_j u_j')(e_j u_j')', by Woodbury's identity."""
-
-    def __init__(self, inner: Preconditioner, rows: Indices, u: Array, system: Array) -> None:
-        self.inner, self.rows, self.u = inner, rows, u
-        self._solve: Callable[[Array], Array] = lambda right: right / system
-        if system.ndim == 2:
-            factor = cho_factor(system, lower=True, check_finite=False)
-            self._solve = lambda right: cho_solve(factor, right, check_finite=False)
-
-    def times(self, table: Array) -> Array:
-        out = self.inner.times(table)
-        right = self._solve(np.sum(self.u * out[self.rows], axis=1))
-        more = np.zeros_like(table)
-        more[self.rows] = right[:, np.newaxis] * self.u
-        return out + self.inner.times(more)
-
-
 def preconditioner_on_rows(
     H: OutputColumns, inside: Any, support: Indices, ridge: Array
 ) -> Preconditioner:
     """A preconditioner for the curvature plus a ridge on the entries ``inside`` of a support."""
-    more = ridge[:, 0] + np.mean(H.ridge, axis=1)
-    whole = bool(inside[support].all())
+    if not inside[support].all():
+        return _diagonal(H, inside, ridge)
+    more = (ridge[:, 0] + np.mean(H.ridge, axis=1))[support]
     with suppress(LinAlgError):
-        if whole and len(support) <= SETTINGS.newton_rows:
+        if len(support) <= SETTINGS.newton_rows:
             M = H.averaged[np.ix_(support, support)]
             common = H.n_outputs > 1 and H.is_shift_free
             if common:
                 M *= H.n_outputs / (H.n_outputs - 1.0)
-            return _Averaged(M, more[support], support, common)
-        rows_of = [np.flatnonzero(of_output) for of_output in inside.T]
-        if not whole and max(map(len, rows_of)) <= SETTINGS.newton_rows:
-            return _ByOutput([
-                (rows, _factor(H.averaged[np.ix_(rows, rows)], more[rows])) for rows in rows_of
-            ])  # fmt: skip
-    if whole:
-        return _Rowwise(H.scales[support], H.of_outputs, more[support], support)
-    return _diagonal(H, inside, ridge)
+            return _Averaged(M, more, support, common)
+    return _Rowwise(H.scales[support], H.of_outputs, more, support)
 
 
 def preconditioner_of_squares(H: OutputColumns, ridge: Array) -> Preconditioner:
@@ -192,22 +156,35 @@ def preconditioner_of_squares(H: OutputColumns, ridge: Array) -> Preconditioner:
     return _diagonal(H, H.mask, ridge)
 
 
-def without_rows(inner: Preconditioner, rows: Indices, D: Array, u: Array) -> Preconditioner:
-    """The preconditioner for a matrix minus sum_j D_j (e_j u_j')(e_j u_j')'.
+def without_rows(
+    inner: Preconditioner, rows: Indices, D: Array, u: Array
+) -> Callable[[Array], Array]:
+    """The products with the inverse of M - sum_j D_j (e_j u_j')(e_j u_j')', for M^-1 ``inner``.
 
     The second derivative D_j (I - u_j u_j') of a row's norm is 0 along the row u_j. Woodbury's
     identity requires a linear system with an unknown for each row. Where D_j is large, this
     direction determines the number of steps of conjugate gradients.
     """
-    between = inner.between(rows, u)
-    if between is None:
-        return inner
+    between, solve = inner.between(rows, u), None
     if between.ndim == 1:
         system = 1.0 / D - between
-        return _WithoutRows(inner, rows, u, system) if np.all(system > 0.0) else inner
-    with suppress(LinAlgError):
-        return _WithoutRows(inner, rows, u, np.diag(1.0 / D) - between)
-    return inner
+        if np.all(system > 0.0):
+            solve = partial(np.multiply, 1.0 / system)
+    else:
+        with suppress(LinAlgError):
+            factor = cho_factor(np.diag(1.0 / D) - between, lower=True, check_finite=False)
+            solve = partial(cho_solve, factor, check_finite=False)
+    if solve is None:
+        return inner.times
+
+    def times(table: Array) -> Array:
+        out = inner.times(table)
+        right = solve(np.sum(u * out[rows], axis=1))
+        more = np.zeros_like(table)
+        more[rows] = right[:, np.newaxis] * u
+        return out + inner.times(more)
+
+    return times
 
 
 def _factor(M: Array, ridge: Array) -> Any:

@@ -82,13 +82,14 @@ def newton_step_by_products(
         product[~inside] = 0.0
         return product
 
-    precondition = preconditioner_on_rows(H, inside, support, ridge)
+    on_rows = preconditioner_on_rows(H, inside, support, ridge)
+    precondition: Callable[[Array], Array] = on_rows.times
     curved = np.flatnonzero(D > 0.0)
     if len(curved):
-        precondition = without_rows(precondition, support[curved], D[curved], u[curved])
+        precondition = without_rows(on_rows, support[curved], D[curved], u[curved])
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     max_steps = SETTINGS.most_linear_steps
-    step = _solved(times, precondition.times, -slope, target, max_steps).solution
+    step = _solved(times, precondition, -slope, target, max_steps).solution
     return move_along(H.times, P, R, terms, step, _first_length(P, terms, step))
 
 
