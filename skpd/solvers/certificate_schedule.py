@@ -79,8 +79,6 @@ class CertificateSchedule:
     ----------
     context : SolverContext
     settings : ScheduleSettings
-    max_iter : int, default=None
-        The largest number of iterations; by default that of the run.
 
     Attributes
     ----------
@@ -92,11 +90,8 @@ class CertificateSchedule:
         Whether the last iterate that `is_due` was asked for ends the method.
     """
 
-    def __init__(
-        self, context: SolverContext, settings: ScheduleSettings, max_iter: int | None = None
-    ) -> None:
-        self.context, self.settings = context, settings
-        self.max_iter = context.max_iter if max_iter is None else max_iter
+    def __init__(self, context: SolverContext, settings: ScheduleSettings) -> None:
+        self.context, self.settings, self.max_iter = context, settings, context.max_iter
         self.first = self.checked_at = context.monitor.n_iter
         self.checked_gap, self.is_last = nan, self.first >= self.max_iter
         self.next = self.first + settings.every

@@ -34,7 +34,7 @@ def due(schedule, gaps):
 
 def test_certificates_become_rarer(run):
     found = due(
-        CertificateSchedule(run, ScheduleSettings(every=10, share=0.5), max_iter=100),
+        CertificateSchedule(run._replace(max_iter=100), ScheduleSettings(every=10, share=0.5)),
         [np.inf] * 200,
     )
     assert found == [10, 20, 30, 45, 67, 100]
@@ -44,7 +44,7 @@ def test_small_gaps_are_certified_at_once(run):
     small = 0.5 * run.goal
     settings = ScheduleSettings(every=100, wait=0.5)
     assert due(
-        CertificateSchedule(run, settings, max_iter=12), [np.inf, np.inf] + [small] * 20
+        CertificateSchedule(run._replace(max_iter=12), settings), [np.inf, np.inf] + [small] * 20
     ) == [
         2,
         4,
@@ -56,7 +56,8 @@ def test_small_gaps_are_certified_at_once(run):
 def test_gaps_that_fell_much_are_certified(run):
     gaps = [1.0, 0.5, 0.09, 0.05, 0.008, 0.007]
     assert due(
-        CertificateSchedule(run, ScheduleSettings(every=100, decrease=0.1), max_iter=6), gaps
+        CertificateSchedule(run._replace(max_iter=6), ScheduleSettings(every=100, decrease=0.1)),
+        gaps,
     ) == [2, 4]
 
 
