@@ -90,19 +90,19 @@ def newton_step_by_products(
     target = max(SETTINGS.linear_accuracy * first, 0.5 * tol)
     max_steps = SETTINGS.most_linear_steps
     step = _solved(times, precondition, -slope, target, max_steps).solution
-    return move_along(H.times, P, R, terms, step, _first_length(P, terms, step))
+    return move_along(H.times, P, R, terms, step)
 
 
 def move_along(
-    times: Callable[[Array], Array], P: Array, R: Array, terms: Terms, step: Array, length: float
+    times: Callable[[Array], Array], P: Array, R: Array, terms: Terms, step: Array
 ) -> bool:
-    """Move P along a step by a length, or a half of it and so on, that decreases the model.
+    """Move P along a step, or a half of it and so on, so that the model decreases.
 
     Entries that would cross a kink stop there. P and the gradient R are updated. Returns whether
     the model decreased.
     """
     value = terms.value(P)
-    for share in length * 0.5 ** np.arange(SETTINGS.halvings):
+    for share in 0.5 ** np.arange(SETTINGS.halvings):
         after = terms.stopped(P, P + share * step)
         change = after - P
         response = times(change)
@@ -112,15 +112,3 @@ def move_along(
             R += response
             return True
     return False
-
-
-def _first_length(P: Array, terms: Terms, step: Array) -> float:
-    """The first step length, at most 1, at which at most half of the non-zero rows reverse."""
-    rows = np.flatnonzero(P[: terms.n_penalised].any(axis=1))
-    if len(rows) == 0 or not terms.weights.any():
-        return 1.0
-    ahead = -np.sum(P[rows] * step[rows], axis=1)
-    turning = ahead > 0.0
-    lengths = np.full(len(rows), np.inf)
-    lengths[turning] = np.sum(P[rows[turning]] ** 2, axis=1) / ahead[turning]
-    return float(min(1.0, np.median(lengths)))
