@@ -95,10 +95,8 @@ class InMemory(AllRows):
         product, _ = problem.products(self.derivative, problem.regularisation.threshold, coef)
         return product, dot(self.weights, self.derivative)
 
-    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        gram = self.gram
-        h = gram.h if again and len(gram.h) == len(self.h) else self.h
-        return gram.curvature(self.design, h, scale, columns, ridge)
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None) -> Any:
+        return self.gram.curvature(self.design, self.h, scale, columns, ridge)
 
     @property
     def n_curved(self) -> int:

@@ -42,9 +42,9 @@ class OutputRows(InMemory):
     def may_hold(self, n_columns: int) -> bool:
         return bool(self.gram.may_hold(self.design, n_columns))
 
-    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None) -> Any:
         return self.gram.curvature(
-            self.design, self.h, self.factor, columns, scale=scale, ridge=ridge, again=again
+            self.design, self.h, self.factor, columns, scale=scale, ridge=ridge
         )
 
 

@@ -164,7 +164,6 @@ class _Rounds:
             self.expected = last.gradient_at(problem.alpha)
             last.before = None  # only one earlier solution is needed
             self.iterate.known_gradient = last.gradient
-            self.steps.keeps_curvature = True  # similar to the last run
         elif start is None and self.envelope.exact:
             known = problem.join(problem.rows.null_gradient, problem.rows.null_slope)
             self.iterate.known_gradient = known
@@ -216,7 +215,6 @@ class _Rounds:
         first, last = self.n_iter, self.schedule.max_iter
         if not envelope.exact:
             last = min(last, first + SETTINGS.longest_round)
-        self.steps.begin_round()
         while True:
             self.evaluate()
             self.return_to_all()
@@ -270,10 +268,10 @@ class _Rounds:
 
     def return_to_all(self) -> None:
         """Return to all rows, once the restricted problem is solved well enough."""
-        iterate, goal = self.iterate, self.iterate.goal(self.monitor)
-        self.steps.expect_simplified(iterate.gap, goal)
+        iterate = self.iterate
         if not self.is_on_all and (
-            iterate.gap <= goal or self.shrinking.is_due(iterate.gap, self.n_iter)
+            iterate.gap <= iterate.goal(self.monitor)
+            or self.shrinking.is_due(iterate.gap, self.n_iter)
         ):
             self.shrinking.restore(iterate, self.envelope.sigma)
             self.evaluate()

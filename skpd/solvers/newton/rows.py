@@ -39,11 +39,8 @@ class RowSide(ABC):
         """The gradient A' diag(c) l' for all or some coefficients, and that of the intercept."""
 
     @abstractmethod
-    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        """The curvature scale sum_i h_i a_i a_i' + diag(ridge) on some columns.
-
-        With ``again``, the h of the last call are used if they are available.
-        """
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None) -> Any:
+        """The curvature scale sum_i h_i a_i a_i' + diag(ridge) on some columns."""
 
     @abstractmethod
     def may_hold(self, n_columns: int) -> bool:
@@ -164,8 +161,8 @@ class ShrunkRows(RowSide):
         linear = self.coef_linear if columns is None else self.coef_linear[columns]
         return coef + linear, slope + self.slope_linear
 
-    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        return self.rows.curvature(columns, scale, ridge, again)
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None) -> Any:
+        return self.rows.curvature(columns, scale, ridge)
 
     def may_hold(self, n_columns: int) -> bool:
         return self.rows.may_hold(n_columns)

@@ -95,9 +95,6 @@ class MultiplierSettings:
     accuracy_by_blocks: Accuracy = Accuracy(1e-1, 1e-2, 3e-2)
     accuracy_by_columns: Accuracy = Accuracy(3e-2, 3e-2, 1e-1)
     accuracy_by_products: Accuracy = Accuracy(3e-2, 1e-1, 1e-1)
-    # The next step may use the last Gram matrix (a simplified Newton step) if the gap is expected
-    # to decrease below this share of the target, by the same factor as in the last step
-    simplified_margin: float = 0.3
     # The line search ends where the slope is this share of that at the start, up or down:
     # a full step is accepted with a larger one
     full_step_slope: float = 0.5

@@ -121,10 +121,8 @@ class ShardedRows(AllRows):
     def certified_gradient(self, problem: Problem, coef: Array) -> tuple[Array, float]:
         return self.gradient()
 
-    def curvature(
-        self, columns: Indices, scale: float, ridge: Array | None, again: bool
-    ) -> MatrixCurvature:
-        return self.gram.curvature(self, columns, scale, ridge, again)
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None) -> MatrixCurvature:
+        return self.gram.curvature(self, columns, scale, ridge)
 
     def gram_of(self, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W for the second derivatives h."""
@@ -227,13 +225,13 @@ class SharedGram:
         self._system = kernels.SupportSystem()  # of the last matrix
 
     def curvature(
-        self, rows: ShardedRows, columns: Indices, scale: float, ridge: Array | None, again: bool
+        self, rows: ShardedRows, columns: Indices, scale: float, ridge: Array | None
     ) -> MatrixCurvature:
         """The curvature scale X_W' diag(h) X_W + diag(ridge)."""
         constant = rows.loss.constant_curvature
         state = None if constant else rows._at
         known = np.isin(columns, self._columns, assume_unique=True).all()
-        is_last = bool(known) and (again or constant or _is_same(state, self._of))
+        is_last = bool(known) and (constant or _is_same(state, self._of))
         if not is_last:
             taken = columns
             if constant:  # the matrix can be used for later steps as well

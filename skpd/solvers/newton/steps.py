@@ -28,8 +28,6 @@ class NewtonSteps:
 
     Attributes
     ----------
-    keeps_curvature : bool
-        Whether the next step may use the last Gram matrix.
     sample : RowSide or None
         The rows of a sample on which the problem was solved before: the first step has their
         curvature, as it starts where the curvature of all rows is no more accurate.
@@ -37,22 +35,9 @@ class NewtonSteps:
 
     def __init__(self, problem: Problem, envelope: Envelope, monitor: Monitor) -> None:
         self.problem, self.envelope, self.monitor = problem, envelope, monitor
-        self.keeps_curvature = False
         self.sample: RowSide | None = None
         self.damping = 0.0  # the ridge of models, in mean squares of the features
         self.n_short = 0  # the number of short steps
-        self._last_gap = np.inf
-
-    def expect_simplified(self, gap: float, goal: float) -> None:
-        """Keep the last curvature if a decrease of the gap as in the last step reaches a goal."""
-        max_square = SETTINGS.simplified_margin * goal * self._last_gap
-        self.keeps_curvature |= (
-            self.envelope.exact and gap * gap <= max_square and self._last_gap < np.inf
-        )
-        self._last_gap = gap
-
-    def begin_round(self) -> None:
-        self._last_gap = np.inf
 
     def take(self, iterate: Iterate, g: Array, chosen: Chosen) -> bool:
         """Take a step from an iterate, where the smoothed problem has the gradient g.
@@ -71,10 +56,9 @@ class NewtonSteps:
         if self.damping > 0.0:
             ridge = self.damping * self._mean_squares[inside]
         curved = self.sample if self.sample is not None and envelope.exact else rows
-        model = quadratic_model(curved.curvature(columns, scale, ridge, self.keeps_curvature))
+        model = quadratic_model(curved.curvature(columns, scale, ridge))
         self.sample = None
-        iterate.near_solution = envelope.exact and (self.keeps_curvature or quadratic)
-        self.keeps_curvature = False
+        iterate.near_solution = quadratic
         w = iterate.w[inside]
         tol = self._accuracy(model, chosen, iterate)
         p = model.minimise(g[inside], w, problem.penalty, problem.alpha, columns, tol)

@@ -21,8 +21,6 @@ class ScoreRows(InMemory):
     out products of mean rows, small for features of mean 0.
     """
 
-    _cached: tuple[Indices, Array] | None = None  # columns, and the Hessian on these
-
     @classmethod
     def of(cls, problem: Problem, start: Point | None, gram: Any) -> Self:
         """The rows of a problem at a start, or at the best constant."""
@@ -39,18 +37,13 @@ class ScoreRows(InMemory):
         self._gradient, self.h = self.weights * self.derivative, self.weights * curvature
         return loss, loss - dot(self._gradient, self.z)
 
-    def curvature(self, columns: Indices, scale: float, ridge: Array | None, again: bool) -> Any:
-        cached, size = self._cached, len(self.h) * len(columns)
-        if again and cached is not None and np.array_equal(columns, cached[0]):
-            hessian = cached[1]
-        elif self.evaluator.hessian_by_table and size > SETTINGS.largest_score_table:
-            return super().curvature(columns, scale, ridge, again)
-        else:
-            hessian = self.evaluator.hessian(self.z, self.design, columns)
-            if hessian is None:
-                return super().curvature(columns, scale, ridge, again)
-            self._cached = columns.copy(), hessian
-        H = hessian.copy()
+    def curvature(self, columns: Indices, scale: float, ridge: Array | None) -> Any:
+        size = len(self.h) * len(columns)
+        if self.evaluator.hessian_by_table and size > SETTINGS.largest_score_table:
+            return super().curvature(columns, scale, ridge)
+        H = self.evaluator.hessian(self.z, self.design, columns)
+        if H is None:
+            return super().curvature(columns, scale, ridge)
         diagonal = H.ravel()[:: len(H) + 1]
         diagonal *= 1.0 + ROUNDING
         if ridge is not None:
