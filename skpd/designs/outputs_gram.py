@@ -51,7 +51,6 @@ class OutputsGram:
 
     def forget(self) -> None:
         """Empty the cache, as for other rows."""
-        self._last: tuple[Indices, MatrixCurvature] | None = None  # the columns and their matrix
         self._moments: FeatureMoments | None = None
         self._gram, self._rows = WeightedGram(self.ones), np.empty(0)  # the Gram and row weights
         n_grams = 1 if self.agree else self.n_outputs
@@ -64,11 +63,9 @@ class OutputsGram:
 
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
-        ridge: Array | None, again: bool = False,
+        ridge: Array | None,
     ) -> RowBlocks | BlocksOnDemand | OutputColumns | MatrixCurvature:  # fmt: skip
         """The curvature scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
-
-        With ``again``, the result of the last call is returned if it is cached.
 
         Parameters
         ----------
@@ -81,10 +78,6 @@ class OutputsGram:
         ridge : ndarray of shape (n_columns + n_outputs,) or None
             The ridge for the coefficients, followed by that for the intercepts.
         """
-        last, self._last = self._last, None
-        if again and ridge is None and last is not None and kernels.equal(last[0], columns):
-            self._last = last
-            return last[1]
         features, shared = design.features_of(columns), cast(SharedDesign, design)
         m = len(features)
         if e is None:
@@ -95,10 +88,7 @@ class OutputsGram:
                 of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
                 return BlocksOnDemand(of_x, form)
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
-            H = self._matrix(shared, h, e, scale, columns, ridge)
-            if ridge is None:
-                self._last = columns, H
-            return H
+            return self._matrix(shared, h, e, scale, columns, ridge)
         return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
 
     def _favours_matrix(
