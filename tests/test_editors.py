@@ -13,6 +13,8 @@ from typing import Literal, Union, get_args, get_origin
 import pytest
 
 import skpd
+from skpd.estimators import logistic, matrix_completion, multinomial, names, ordinal
+from skpd.estimators import output_parameters as of_outputs
 
 USE = Path(__file__).with_name("ordinary_use.py")
 ESTIMATORS = [
@@ -43,6 +45,24 @@ def test_annotations_have_the_names_that_are_allowed(name):
     annotated = {parameter: names_in(kind.__annotations__[parameter]) for parameter in allowed}
     assert annotated == allowed
     assert any(allowed.values())
+
+
+@pytest.mark.parametrize(
+    "name, parameter, table",
+    [
+        ("PdproxSVC", "loss", names.MARGIN_LOSSES),
+        ("PdproxSVC", "penalty", names.PENALTIES),
+        ("PdproxRegressor", "loss", names.RESIDUAL_LOSSES),
+        ("MultiTaskPD", "loss", of_outputs.OUTPUT_LOSSES),
+        ("MultiTaskPD", "penalty", of_outputs.OUTPUT_PENALTIES),
+        ("LogisticPD", "penalty", logistic.NAMES),
+        ("MultinomialPD", "loss", multinomial.LOSSES),
+        ("OrdinalPD", "loss", ordinal.LOSSES),
+        ("MatrixCompletionPD", "loss", matrix_completion.NAMED_LOSSES),
+    ],
+)
+def test_annotations_have_the_names_of_tables(name, parameter, table):
+    assert names_in(getattr(skpd, name).__annotations__[parameter]) == table.keys()
 
 
 class LanguageServer:

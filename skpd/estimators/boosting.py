@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._compat import HasMethods, Interval, StrOptions, _fit_context
+from .._compat import HasMethods, Interval, _fit_context
 from .._floats import EPSILON
 from .._typing import Array, ArrayLike, Indices, MatrixLike, PerRow
 from .._warn import warn
@@ -159,7 +159,6 @@ class LPBoostClassifier(
         "estimator": [HasMethods(["fit", "predict"]), None],
         "nu": [Interval(Real, 0, 1, closed="right")],
         "entropy": [Interval(Real, 0, np.inf, closed="left")],
-        "solver": [StrOptions({"auto", "interior-point", "highs", "agm"})],
     }
 
     estimator: BaseEstimator | None = None

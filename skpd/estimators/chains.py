@@ -3,13 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
 from ..designs import Design
 from ..designs.chains import ChainsDesign
@@ -41,10 +40,6 @@ class _ChainEstimator(
 ):
     """Base class of models of chains of labels."""
 
-    _own_constraints: ClassVar[dict] = {
-        "penalty": [StrOptions({"l2", "l1", "group"})],
-        "solver": [StrOptions({"auto", "agm"})],
-    }
     fit_intercept = False
 
     penalty: Literal["l2", "l1", "group"] = "l2"
@@ -281,8 +276,6 @@ class ChainCRF(_ChainEstimator):
     >>> crf.certificate_.relative_gap <= crf.tol
     True
     """
-
-    _own_constraints: ClassVar[dict] = {"cost": [StrOptions({"hamming"}), None]}
 
     alpha: float = 1e-2
     _: KW_ONLY

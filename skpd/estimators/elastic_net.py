@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval
 from .._typing import PerFeature
 from ..penalties import L1Ball, Penalty, SquaredL2OnL1Ball
 from .base import PrimalDualEstimator
@@ -36,7 +36,6 @@ class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
     _own_constraints: ClassVar[dict] = {
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "l1_radius": [Interval(Real, 0, np.inf, closed="neither"), None],
-        "solver": [StrOptions({*PENALISED, *CONSTRAINED})],
     }
 
     def _get_penalty(self) -> Penalty:

@@ -9,7 +9,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import StrOptions
 from .._typing import Array, Attributes, ClassWeight, Indices, Matrix, MatrixLike, PerRow
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems, require_unit, shares_of
@@ -44,9 +43,6 @@ class KernelModel(PrimalDualEstimator):
     _model_attribute: ClassVar[str] = "support_"
     _weights_attribute: ClassVar[str] = "support_coef_"
     _takes_offset: ClassVar[bool] = False
-    _own_constraints: ClassVar[dict] = {
-        "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal"})]
-    }
     _wording: ClassVar[Wording] = Wording(
         advice="alpha, or make the kernel positive semidefinite to more digits"
     )

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import StrOptions
 from .._typing import Array, ArrayLike, MatrixLike, Numbers, PerFeature, PerRow
 from ..certificates import Certificate
 from ..designs.threads import one_blas_thread
@@ -16,8 +15,6 @@ from ..penalties import L1, NonNegativeL1, Penalty
 from .base import PrimalDualEstimator
 from .parameters import FitParameters, FitsWithoutPenalty, WithOptions, declared
 from .regressor import PrimalDualRegressor
-
-SOLVERS = [StrOptions({"auto", "cd", "approx"})]
 
 
 class LassoAttributes(PrimalDualEstimator):
@@ -305,7 +302,6 @@ class LassoPDCertified(FitParameters, WithOptions, LassoLike):
     """
 
     _takes_blocks: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
     alpha: float = 1.0
     _: KW_ONLY

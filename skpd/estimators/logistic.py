@@ -7,7 +7,6 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import StrOptions
 from .._typing import (
     Array,
     ClassWeight,
@@ -184,9 +183,6 @@ class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
 
     _named_penalties: ClassVar[dict] = NAMES
     _takes_blocks: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {
-        "penalty": [StrOptions(set(NAMES)), Penalty],
-    }
 
     alpha: float = 1e-3
     _: KW_ONLY

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import shown
-from .._compat import StrOptions, _check_feature_names
+from .._compat import _check_feature_names
 from .._typing import Array, ArrayLike, Attributes, MatrixLike, PerRow
 from .._warn import warn
 from ..designs import EntriesDesign
@@ -178,12 +178,7 @@ class MatrixCompletionPD(
     _weights_attribute: ClassVar[str] = "row_factors_"
     _wording: ClassVar[Wording] = Wording("finds nothing but biases", advice="alpha")
     _takes_offset: ClassVar[bool] = False
-    _own_constraints: ClassVar[dict] = {
-        "loss": [StrOptions(set(NAMED_LOSSES)), Loss],
-        "thresholds": ["array-like", None],
-        "biases": ["boolean"],
-        "solver": [StrOptions({"auto", "pdprox-dual"})],
-    }
+    _own_constraints: ClassVar[dict] = {"thresholds": ["array-like", None]}
 
     alpha: float = 1e-4
     _: KW_ONLY

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval
 from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
@@ -192,14 +192,12 @@ class MetricSVC(
 
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
-        "metric": [StrOptions({*OF_LABELS, *AT_K, "roc_auc"})],
         "beta": [Interval(Real, 0, np.inf, closed="neither"), None],
         "k": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="neither"),
             None,
         ],
-        "solver": [StrOptions({"auto", "agm"})],
     }
 
     alpha: float = 1e-3

@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval
 from .._typing import Array, ArrayLike, Matrix, MatrixLike, PerRow
 from ..designs import Design
 from ..designs.outputs import OutputsDesign
@@ -22,7 +22,6 @@ from .base import _DATA
 from .lasso import LassoAttributes
 from .output_parameters import (
     OUTPUT_LOSSES,
-    OUTPUT_PENALTIES,
     OutputLossName,
     OutputPenaltyName,
     check_labels,
@@ -42,8 +41,6 @@ class MultiTaskModel(LassoAttributes, PrimalDualRegressor):
 
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
-        "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
-        "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "tasks": [Integral, str, None],
     }

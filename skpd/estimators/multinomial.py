@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 
 from scipy.special import log_softmax
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval
 from .._typing import Array, ClassWeight, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import CrammerSinger, LabelLoss, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
-from .output_parameters import OUTPUT_PENALTIES, OutputPenaltyName, output_penalty
+from .output_parameters import OutputPenaltyName, output_penalty
 from .parameters import FitsWithoutPenalty, SolverParameters, declared
 
 LOSSES: dict[str, type[LabelLoss]] = {"softmax": Softmax, "crammer_singer": CrammerSinger}
@@ -154,11 +154,7 @@ class MultinomialPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
     (np.int64(28), True)
     """
 
-    _own_constraints: ClassVar[dict] = {
-        "loss": [StrOptions(set(LOSSES))],
-        "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-    }
+    _own_constraints: ClassVar[dict] = {"l1_ratio": [Interval(Real, 0, 1, closed="both")]}
 
     alpha: float = 1e-3
     _: KW_ONLY

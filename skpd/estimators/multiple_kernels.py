@@ -29,11 +29,7 @@ class KernelWeights(KernelModel):
 class SeveralKernels(KernelWeights):
     """Base class of sums of functions, one for each kernel, with a penalty of their norms."""
 
-    _own_constraints: ClassVar[dict] = {
-        "kernels": [StrOptions({"precomputed"}), list, tuple],
-        "penalty": [StrOptions({"sum", "half_square"})],
-        "scale_kernels": ["boolean"],
-    }
+    _own_constraints: ClassVar[dict] = {"kernels": [StrOptions({"precomputed"}), list, tuple]}
 
     kernels: Literal["precomputed"] | Sequence[KernelEntry] = ("linear", "rbf")
     penalty: Literal["sum", "half_square"] = "sum"

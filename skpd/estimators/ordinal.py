@@ -198,9 +198,9 @@ class OrdinalPD(
 
     fit_intercept = False
     _own_constraints: ClassVar[dict] = {
-        "classes": ["array-like", None], "loss": [StrOptions(set(LOSSES))],
+        "classes": ["array-like", None],
         "decision": [StrOptions({"median", "mode"}), "array-like"],
-    }  # fmt: skip
+    }
 
     alpha: float = 1e-3
     _: KW_ONLY

@@ -7,6 +7,7 @@ from functools import cache, reduce
 from inspect import get_annotations, signature
 from numbers import Integral, Real
 from operator import or_
+from types import NoneType
 from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
@@ -39,7 +40,6 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "cv": ["cv_object"],
     "delta": [Interval(Real, 0, np.inf, closed="neither"), None],
     "epsilon": [Interval(Real, 0, np.inf, closed="left"), None],
-    "fit_intercept": ["boolean"],
     "groups": [
         Interval(Integral, 1, None, closed="left"),
         "array-like",
@@ -51,16 +51,12 @@ SHARED_CONSTRAINTS: dict[str, list] = {
     "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Integral, None],
-    "penalty": [StrOptions(set(PENALTIES)), Penalty],
     "penalty_weights": ["array-like", dict, callable, None],
-    "positive": ["boolean"],
     "quantile": [Interval(Real, 0, 1, closed="neither"), None],
     "random_state": ["random_state"],
-    "solver": [StrOptions({"auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"})],
     "solver_options": [dict, None],
     "tol": [Interval(Real, 0, np.inf, closed="left")],
     "verbose": ["verbose"],
-    "warm_start": ["boolean"],
 }
 
 # the order of the parameters that estimators share, after all others of a constructor
@@ -104,8 +100,8 @@ class ParameterValidation(PickledWithVersion):
     In Python True and False are the integers 1 and 0, so that scikit-learn's validation takes
     ``alpha=True`` for 1. Bools are refused where numbers are wanted.
 
-    A class declares in ``_own_constraints`` what is not among the shared constraints. What its
-    bases declare holds for its own parameters too.
+    A class declares in ``_own_constraints`` what neither the shared constraints nor the types of
+    its parameters say. What its bases declare holds for its own parameters too.
     """
 
     _own_constraints: ClassVar[dict] = {}
@@ -232,6 +228,23 @@ def _shared_of(kind: type) -> dict[str, type]:
     return hints
 
 
+def _constraints_of(hint: Any) -> list | None:
+    """The constraints of a bool, or of a name or an object of skpd; None for other types."""
+    constraints: list = []
+    for kind in get_args(hint) if get_origin(hint) is Union else [hint]:
+        if get_origin(kind) is Literal:
+            constraints.append(StrOptions(set(get_args(kind))))
+        elif kind is bool:
+            constraints.append("boolean")
+        elif kind is NoneType:
+            constraints.append(None)
+        elif isinstance(kind, type) and issubclass(kind, Value):
+            constraints.append(kind)
+        else:
+            return None
+    return constraints
+
+
 def _without_names(hint: Any) -> Any:
     """A type with str in place of the names that a parameter takes, for short signatures."""
     if get_origin(hint) is Literal:
@@ -267,6 +280,9 @@ def declared(kind: Any) -> Any:
     last = {name: later.pop(name) for name in in_order if name in later}
     kind.__annotations__ = first | later | last
     kind._shared_parameters = {}  # a derived class declares all of its own
+    by_type = {name: _constraints_of(hint) for name, hint in kind.__annotations__.items()}
+    named = {name: constraints for name, constraints in by_type.items() if constraints}
+    kind._own_constraints = named | vars(kind).get("_own_constraints", {})
     kind = dataclass(eq=False, repr=False)(kind)
     shown = {name: _without_names(hint) for name, hint in kind.__init__.__annotations__.items()}
     kind.__init__.__annotations__ = shown

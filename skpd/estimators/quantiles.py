@@ -7,12 +7,11 @@ import numpy as np
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import StrOptions
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..formulation.formulate import formulate_outputs
 from ..losses import NonCrossingPinball
 from ..penalties import Penalty
-from .output_parameters import OUTPUT_PENALTIES, OutputPenaltyName, output_penalty
+from .output_parameters import OutputPenaltyName, output_penalty
 from .parameters import IterationLimit, WarmStartParameters, WithSolver, declared
 from .regression import PdproxRegressor
 from .regressor import PrimalDualRegressor
@@ -162,10 +161,7 @@ class QuantilePD(WarmStartParameters, IterationLimit, WithSolver, PrimalDualRegr
     0.90
     """
 
-    _own_constraints: ClassVar[dict] = {
-        "quantiles": ["array-like"],
-        "penalty": [StrOptions(set(OUTPUT_PENALTIES)), Penalty],
-    }
+    _own_constraints: ClassVar[dict] = {"quantiles": ["array-like"]}
 
     quantiles: ArrayLike = (0.1, 0.5, 0.9)
     _: KW_ONLY

@@ -3,7 +3,6 @@
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from .._compat import StrOptions
 from .._typing import Constraints, Groups, PerFeature
 from ..losses import ResidualLoss
 from ..penalties import Penalty
@@ -23,8 +22,6 @@ class ResidualLossParameters:
 
 class WithResidualLoss(PrimalDualRegressor):
     """Base class of regressors with a loss, by its name and parameters or an object."""
-
-    _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(RESIDUAL_LOSSES)), ResidualLoss]}
 
     loss: ResidualLossName | ResidualLoss
     quantile: float | None

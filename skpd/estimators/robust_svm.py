@@ -194,7 +194,6 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, Prima
         "kappa": [StrOptions({"scale"}), Interval(Real, 0, None, closed="right")],
         "norm": [Options(Real, set(NORMS))],
         "alpha": [Interval(Real, 0, np.inf, closed="left")],
-        "solver": [StrOptions({"auto", "isg", "ippa", "hybrid"})],
     }
 
     epsilon: float = 0.01

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import StrOptions
 from .._typing import Array, ArrayLike, Attributes, Indices, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems, shares_of
@@ -170,7 +169,6 @@ class CoxPD(
     """
 
     fit_intercept = False
-    _own_constraints: ClassVar[dict] = {"ties": [StrOptions({"efron", "breslow"})]}
 
     alpha: float = 1e-2
     _: KW_ONLY

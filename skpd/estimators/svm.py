@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval
 from .._typing import Constraints, Groups, PerFeature
 from ..losses import MarginLoss
 from ..penalties import Penalty
@@ -20,7 +20,6 @@ class MarginClassifier(PrimalDualClassifier):
     """Base class of classifiers with a loss of margins, by its name or an object."""
 
     _takes_blocks: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {"loss": [StrOptions(set(MARGIN_LOSSES)), MarginLoss]}
 
     loss: MarginLossName | MarginLoss = "hinge"
 

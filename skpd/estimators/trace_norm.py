@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval
 from .._typing import ArrayLike, Attributes, MatrixLike, PerRow
 from ..formulation.formulate import FormulatedProblems, formulate_outputs
 from ..formulation.validation import checked_weights, finite_targets, require_size, validated
 from ..losses import Loss
 from ..penalties import L1, Penalty, Spectral, SquaredL2OnL1Ball
 from ..problems import Point, Solution
-from .output_parameters import OUTPUT_LOSSES, OutputLossName, check_labels, checked_loss
+from .output_parameters import OutputLossName, check_labels, checked_loss
 from .parameters import WarmStartParameters, WithOptions, declared
 from .regressor import PrimalDualRegressor
 
@@ -139,8 +139,6 @@ class TraceNormPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {
         "radius": [Interval(Real, 0, np.inf, closed="neither"), None],
-        "loss": [StrOptions(set(OUTPUT_LOSSES)), Loss],
-        "solver": [StrOptions({"auto", "frank-wolfe"})],
         "n_columns": [Interval(Integral, 1, None, closed="left"), None],
     }
 

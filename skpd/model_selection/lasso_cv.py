@@ -3,10 +3,9 @@
 from dataclasses import KW_ONLY
 from typing import ClassVar, Literal
 
-from .._compat import StrOptions
 from .._typing import ArrayLike
-from ..estimators.elastic_net import PENALISED, ElasticNetPD
-from ..estimators.lasso import SOLVERS, LassoAttributes, LassoPDCertified
+from ..estimators.elastic_net import ElasticNetPD
+from ..estimators.lasso import LassoAttributes, LassoPDCertified
 from ..estimators.names import elastic_net
 from ..estimators.parameters import declared
 from ..penalties import L1, NonNegativeL1, Penalty
@@ -132,7 +131,6 @@ class LassoPDCertifiedCV(LassoAttributes, CrossValidationParameters, PathCrossVa
 
     _fits_alpha_0: ClassVar[bool] = True
     _chosen_parameters: ClassVar[tuple[str, ...]] = ("alpha",)
-    _own_constraints: ClassVar[dict] = {"solver": SOLVERS}
 
     _: KW_ONLY
     positive: bool = False
@@ -258,7 +256,6 @@ class ElasticNetPDCV(LassoAttributes, CrossValidationParameters, PathCrossValida
     path = ElasticNetPD.path
 
     _fits_alpha_0: ClassVar[bool] = True
-    _own_constraints: ClassVar[dict] = {"solver": [StrOptions(set(PENALISED))]}
 
     _: KW_ONLY
     l1_ratio: float | ArrayLike = 0.5

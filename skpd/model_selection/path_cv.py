@@ -183,7 +183,6 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
         "certified": [Interval(Real, 0, 1, closed="neither"), None],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-        "rule": [StrOptions({"best", "one_standard_error"})],
     }
 
     estimator: BaseEstimator
