@@ -5,13 +5,11 @@ from typing import ClassVar, cast
 
 from .._typing import Array, ArrayLike, Groups
 from ..formulation.overlapping import Copies, copies_of
-from ..losses import ResidualLoss
 from ..penalties import GroupL2, NonNegativeGroupL2, Penalty
 from ..preprocessing.groups import weights_of_groups
 from .base import PrimalDualEstimator
-from .names import ResidualLossName
 from .parameters import ClassifierParameters, SolverParameters, WithSolver, declared
-from .regression import ResidualLossParameters, WithResidualLoss
+from .regression import WithResidualLoss
 from .svm import MarginClassifier
 
 
@@ -199,7 +197,7 @@ class GroupLassoSVC(ClassifierParameters, WithSolver, WithGroups, MarginClassifi
 
 
 @declared
-class GroupLassoPD(ResidualLossParameters, SolverParameters, WithGroups, WithResidualLoss):
+class GroupLassoPD(SolverParameters, WithGroups, WithResidualLoss):
     """Linear regression with a group lasso penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times
@@ -358,4 +356,3 @@ class GroupLassoPD(ResidualLossParameters, SolverParameters, WithGroups, WithRes
     groups: Groups = None
     group_weights: ArrayLike | None = None
     positive: bool = False
-    loss: ResidualLossName | ResidualLoss = "squared"

@@ -23,7 +23,7 @@ from ..solvers.kernel_machines import solve_kernel_machine
 from .base import PrimalDualEstimator
 from .names import ResidualLossName
 from .parameters import IterationLimit, StoppingParameters, WithOptions, shared
-from .regression import ResidualLossParameters, WithResidualLoss
+from .regression import WithResidualLoss
 from .svm import MarginClassifier
 
 _ROWS = {"accept_sparse": ("csr", "csc"), "dtype": np.float64}
@@ -181,7 +181,7 @@ class KernelClassifier(KernelParameters, KernelModel, MarginClassifier):
 
 
 @shared
-class KernelRegressor(ResidualLossParameters, KernelParameters, KernelModel, WithResidualLoss):
+class KernelRegressor(KernelParameters, KernelModel, WithResidualLoss):
     """Base class of regressors with kernels, for one target."""
 
     loss: ResidualLossName | ResidualLoss = "absolute"

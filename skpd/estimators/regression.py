@@ -12,21 +12,13 @@ from .regressor import PrimalDualRegressor
 
 
 @shared
-class ResidualLossParameters:
-    """The parameters of the losses that have a name."""
-
-    quantile: float | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-
-
 class WithResidualLoss(PrimalDualRegressor):
     """Base class of regressors with a loss, by its name and parameters or an object."""
 
-    loss: ResidualLossName | ResidualLoss
-    quantile: float | None
-    epsilon: float | None
-    delta: float | None
+    loss: ResidualLossName | ResidualLoss = "squared"
+    quantile: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
 
     def _get_loss(self) -> ResidualLoss:
         parameters = {"quantile": self.quantile, "epsilon": self.epsilon, "delta": self.delta}
@@ -34,9 +26,7 @@ class WithResidualLoss(PrimalDualRegressor):
 
 
 @declared
-class PdproxRegressor(
-    FitsWithoutPenalty, ResidualLossParameters, SolverParameters, WithResidualLoss
-):
+class PdproxRegressor(FitsWithoutPenalty, SolverParameters, WithResidualLoss):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
