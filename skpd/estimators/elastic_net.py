@@ -18,6 +18,7 @@ from .parameters import (
     FitsWithoutPenalty,
     WithOptions,
     declared,
+    shared,
 )
 from .svm import MarginClassifier
 
@@ -25,13 +26,17 @@ PENALISED = ("auto", "agm", "cd", "approx")
 CONSTRAINED: tuple[str, ...] = ("auto", "agm", "pdbfw")
 
 
+@shared
 class _ElasticNetModel(FitsWithoutPenalty, PrimalDualEstimator):
     """Base class of elastic nets: the penalty or constraint, and the solvers for it."""
 
-    l1_ratio: float
-    l1_radius: float | None
-    positive: bool = False
+    l1_ratio: float = 0.5
+    l1_radius: float | None = None
+    penalty_weights: PerFeature = None
+    bounds: PerFeature = None
+    solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
 
+    positive = False  # a parameter of regression alone
     _takes_blocks: ClassVar[bool] = True
     _own_constraints: ClassVar[dict] = {
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
@@ -84,11 +89,11 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
     ----------
     alpha : float, default=1.0
         Weight of the penalty, at least 0. With 0 the model is least squares.
+    positive : bool, default=False
+        Whether the coefficients must not be negative.
     l1_ratio : float, default=0.5
         Share of the l1 norm, in [0, 1]; with an ``l1_radius`` the squared l2 norm keeps the
         weight ``alpha (1 - l1_ratio)``.
-    positive : bool, default=False
-        Whether the coefficients must not be negative.
     l1_radius : float, default=None
         Radius of the l1 ball that takes the place of the l1 penalty, greater than 0; not with
         ``positive``, ``penalty_weights`` or ``bounds``.
@@ -219,17 +224,12 @@ class ElasticNetPD(FitParameters, WithOptions, _ElasticNetModel, LassoLike):
 
     alpha: float = 1.0
     _: KW_ONLY
-    l1_ratio: float = 0.5
     positive: bool = False
-    l1_radius: float | None = None
-    penalty_weights: PerFeature = None
-    bounds: PerFeature = None
-    solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
 
 
 @declared
 class ElasticNetPDClassifier(
-    ClassifierParameters, WithOptions, _ElasticNetModel, MarginClassifier
+    ClassifierParameters, WithOptions, MarginClassifier, _ElasticNetModel
 ):
     """Elastic net classification, penalised or over an l1 ball, fitted with a certificate.
 
@@ -371,9 +371,3 @@ class ElasticNetPDClassifier(
     """
 
     alpha: float = 1e-3
-    _: KW_ONLY
-    l1_ratio: float = 0.5
-    l1_radius: float | None = None
-    penalty_weights: PerFeature = None
-    bounds: PerFeature = None
-    solver: Literal["auto", "agm", "cd", "approx", "pdbfw"] = "auto"
