@@ -1,7 +1,7 @@
 """A classifier that optimises a score of all labels, such as F1."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import ClassVar, Literal, Self
 
@@ -11,13 +11,13 @@ from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._compat import Interval
-from .._typing import Array, ArrayLike, Attributes, Groups, MatrixLike, PerRow
+from .._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.validation import validated
 from ..losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from ..penalties import Penalty
-from ..problems import Point, Problem, Solution
+from ..problems import Point, Solution
 from ..problems.structured_rows import scores_problem
 from ..solvers.structured.master import require_master
 from .base import _DATA, PrimalDualEstimator, fit_method
@@ -27,24 +27,6 @@ from .parameters import WarmStartParameters, WithOptions, declared
 from .predictions import linear_predictions
 
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
-
-
-@dataclass(frozen=True)
-class _Training:
-    """The classes, the problem, and the number of samples above the threshold of a ranking."""
-
-    classes: np.ndarray
-    problem: Problem
-    n_positive: int | None  # None if the threshold is 0
-
-    def threshold(self, point: Point | Solution) -> float:
-        """A threshold with the wanted number of training samples above it."""
-        if self.n_positive is None:
-            return 0.0
-        scores = np.sort(self.problem.rows.scores(point.coef, float(point.intercept)))[::-1]
-        if self.n_positive == len(scores):
-            return float(np.nextafter(scores[-1], -np.inf))
-        return float(0.5 * (scores[self.n_positive - 1] + scores[self.n_positive]))
 
 
 class MetricAttributes:
@@ -250,18 +232,22 @@ class MetricSVC(
         return [Point(coef, float(self.intercept_[0]) if self._has_intercept else 0.0, None)]
 
     def _model(self, points: Sequence[Point | Solution], fit: FormulatedProblems) -> Attributes:
-        (point,), training = points, fit.labels
+        (point,), classes = points, fit.labels
+        threshold = 0.0
+        if self.metric not in OF_LABELS:
+            scores = fit.problems[0].rows.scores(point.coef, float(point.intercept))
+            threshold = _threshold(scores, self._cut(fit.y == classes[1]))
         return {
-            "classes_": training.classes,
+            "classes_": classes,
             "coef_": point.coef[np.newaxis],
             "intercept_": np.array([point.intercept]),
-            "threshold_": training.threshold(point),
+            "threshold_": threshold,
         }
 
     def _problems(
         self, X: MatrixLike, y: ArrayLike, sample_weight: PerRow, offset: PerRow = None
     ) -> FormulatedProblems:
-        """The validated data, the one problem, and the training data for `_model`."""
+        """The validated data, the one problem, and the classes."""
         if sample_weight is not None:
             raise ValueError(
                 "sample_weight must be None: the score of all labels is no mean over the samples."
@@ -284,9 +270,7 @@ class MetricSVC(
         )  # fmt: skip
         if self.solver == "auto":
             require_master(problem, "solver='agm'")
-        ranks = self.metric not in OF_LABELS
-        training = _Training(classes, problem, self._cut(signs) if ranks else None)
-        return FormulatedProblems(X, y, [problem], training)
+        return FormulatedProblems(X, y, [problem], classes)
 
     @property
     def _has_intercept(self) -> bool:
@@ -302,12 +286,11 @@ class MetricSVC(
                     f"{name}={getattr(self, name)!r} with metric={self.metric!r}."
                 )
 
-    def _cut(self, signs: Array) -> int:
+    def _cut(self, positive: Mask) -> int:
         """The number of samples that are to be labelled positive."""
-        if self.k is None or self.metric not in AT_K:
-            return int(np.sum(signs > 0.0))
-        count = self.k if isinstance(self.k, Integral) else int(np.ceil(self.k * len(signs)))
-        return int(count)
+        if self.k is None:
+            return int(np.sum(positive))
+        return int(self.k if isinstance(self.k, Integral) else np.ceil(self.k * len(positive)))
 
     def _loss_of(self, signs: Array) -> FBeta | PrecisionAtK | RecallAtK | RocAuc:
         if self.metric in OF_LABELS:
@@ -315,7 +298,7 @@ class MetricSVC(
         if self.metric == "roc_auc":
             return RocAuc(signs)
         kind = PrecisionAtK if self.metric == "precision_at_k" else RecallAtK
-        return kind(signs, self._cut(signs))
+        return kind(signs, self._cut(signs > 0.0))
 
     def decision_function(self, X: MatrixLike) -> Array:
         """Signed distances to the hyperplane, up to the norm of the coefficients.
@@ -368,7 +351,15 @@ class MetricSVC(
         if self.metric in OF_LABELS:
             beta = 1.0 if self.beta is None else self.beta
             return float(fbeta_score(positive, scores > 0.0, beta=beta, zero_division=0.0))
-        k = self._cut(np.where(positive, 1.0, -1.0))
+        k = self._cut(positive)
         n_true = int(np.sum(positive[np.argsort(-scores, kind="stable")[:k]]))
         max_true = k if self.metric == "precision_at_k" else int(np.sum(positive))
         return n_true / max_true if max_true else 0.0
+
+
+def _threshold(scores: Array, n_positive: int) -> float:
+    """A threshold with the wanted number of scores above it."""
+    scores = np.sort(scores)[::-1]
+    if n_positive == len(scores):
+        return float(np.nextafter(scores[-1], -np.inf))
+    return float(0.5 * (scores[n_positive - 1] + scores[n_positive]))
