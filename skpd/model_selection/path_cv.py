@@ -1,6 +1,7 @@
 """Choice of alpha by the scores of held-out samples, for any estimator that has a path."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import KW_ONLY
 from inspect import signature
@@ -32,7 +33,7 @@ from ..estimators.wrappers import BestEstimator
 from ..formulation.alphas import alpha_values
 from ..formulation.offsets import without_none
 from ..formulation.progress import CallbackContext, FitTask
-from .certified_folds import follow_certified
+from .certified_folds import ScoredModels, scored_models
 from .cross_validation import PathSelection
 from .fold_paths import (
     FollowedPaths,
@@ -283,13 +284,21 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
             return super()._follow_folds(folds, context)
         model = split_pipeline(self.estimator)[1]
         score = bounds_of_score(model, self.scoring)
-        certified = follow_certified(folds, float(self.certified), score)
-        self.alpha_ranges_: Array = np.reshape(certified.ranges, (-1, 2))
-        lower, upper = np.reshape(certified.bounds, (-1, self.n_splits_, 2)).T
-        self.may_be_best_ = may_be_best(lower, upper)
-        n_alphas, missed = len(certified.alphas), certified.missed
-        warn_of_missed(type(self).__name__, self.certified, missed, n_alphas, model.max_iter)
-        return certified.followed
+        models: list[ScoredModels] = []
+        interrupted = True
+        with suppress(KeyboardInterrupt):
+            models.extend(scored_models(folds, float(self.certified), score))
+            interrupted = False
+        lowest, first = [each.lowest for each in models], folds.grids[0, 0]
+        self.alpha_ranges_: Array = np.column_stack([lowest, np.append(first, lowest)[:-1]])
+        bounds = np.reshape([each.bounds for each in models], (-1, self.n_splits_, 2))
+        self.may_be_best_ = may_be_best(*bounds.T)
+        missed = [each.alpha for each in models if not each.converged]
+        warn_of_missed(type(self).__name__, self.certified, missed, len(models), model.max_iter)
+        values = np.reshape([each.values for each in models], (-1, self.n_splits_)).T
+        certificates = [[each.certificates[k] for each in models] for k in range(self.n_splits_)]
+        alphas = np.array([[each.alpha for each in models]])
+        return FollowedPaths(alphas, values, certificates, interrupted)
 
     def _scorer(self) -> Callable[..., float]:
         """The scorer of the estimator."""
