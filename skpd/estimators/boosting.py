@@ -1,6 +1,6 @@
 """Boosting of the soft margin by linear programming, with a certificate over all stumps."""
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from numbers import Real
 from typing import ClassVar, Literal, Self
 
@@ -27,17 +27,8 @@ LEAST_ENTROPY = 1e-8
 SEEDS = 2**31 - 1  # the bound of the seeds of weak learners, as in scikit-learn's ensembles
 
 
-class BoostingAttributes:
-    """The fitted attributes of `LPBoostClassifier`, which would be parameters in its class."""
-
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-
 @declared
-class LPBoostClassifier(
-    BoostingAttributes, StoppingParameters, ParameterValidation, ClassifierMixin, BaseEstimator
-):
+class LPBoostClassifier(StoppingParameters, ParameterValidation, ClassifierMixin, BaseEstimator):
     """Boosting of decision stumps for the best soft margin, with a certificate over all of them.
 
     Chooses a mixture a of hypotheses h with the values -1 and 1, and maximises the mean of the
@@ -154,6 +145,9 @@ class LPBoostClassifier(
     >>> clf.certificate_.gap <= clf.tol
     True
     """
+
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
 
     _own_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],

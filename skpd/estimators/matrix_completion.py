@@ -1,7 +1,7 @@
 """Completion of matrices: ratings of pairs by a matrix of low rank."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -32,24 +32,8 @@ from .regressor import PrimalDualRegressor
 NAMED_LOSSES = {name: LOSSES[name] for name in ("squared", "absolute", "huber", "hinge")}
 
 
-class CompletionAttributes:
-    """The fitted attributes of `MatrixCompletionPD`, which would be parameters in its class."""
-
-    row_factors_: Array
-    column_factors_: Array
-    row_biases_: Array
-    column_biases_: Array
-    row_labels_: np.ndarray
-    column_labels_: np.ndarray
-    thresholds_: Array
-    levels_: Array
-    rank_: int
-
-
 @declared
-class MatrixCompletionPD(
-    CompletionAttributes, WarmStartParameters, WithOptions, PrimalDualRegressor
-):
+class MatrixCompletionPD(WarmStartParameters, WithOptions, PrimalDualRegressor):
     """Ratings of pairs by a matrix of low rank, fitted with a certificate.
 
     Minimises over matrices M and biases a, b the weighted mean over the ratings y of pairs (i, j)
@@ -173,6 +157,16 @@ class MatrixCompletionPD(
     >>> model.predict([("eve", "up")]).round(1)
     array([5.])
     """
+
+    row_factors_: Array = field(init=False)
+    column_factors_: Array = field(init=False)
+    row_biases_: Array = field(init=False)
+    column_biases_: Array = field(init=False)
+    row_labels_: np.ndarray = field(init=False)
+    column_labels_: np.ndarray = field(init=False)
+    thresholds_: Array = field(init=False)
+    levels_: Array = field(init=False)
+    rank_: int = field(init=False)
 
     _model_attribute: ClassVar[str] = "row_factors_"
     _weights_attribute: ClassVar[str] = "row_factors_"

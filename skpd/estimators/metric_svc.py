@@ -1,7 +1,7 @@
 """A classifier that optimises a score of all labels, such as F1."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from numbers import Integral, Real
 from typing import ClassVar, Literal, Self
 
@@ -29,17 +29,8 @@ from .predictions import linear_predictions
 OF_LABELS, AT_K = ("f1", "fbeta"), ("precision_at_k", "recall_at_k")
 
 
-class MetricAttributes:
-    """The fitted attributes of `MetricSVC`, which would be parameters in its class."""
-
-    classes_: np.ndarray
-    threshold_: float
-
-
 @declared
-class MetricSVC(
-    MetricAttributes, WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEstimator
-):
+class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEstimator):
     """Linear classifier that optimises F1, or another metric of all predictions, certified.
 
     This is the SVMperf of Joachims (2005). Minimises, over the coefficients w and the n training
@@ -171,6 +162,9 @@ class MetricSVC(
     >>> clf.certificate_.relative_gap <= clf.tol
     True
     """
+
+    classes_: np.ndarray = field(init=False)
+    threshold_: float = field(init=False)
 
     _takes_offset: ClassVar[bool] = False
     _own_constraints: ClassVar[dict] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -45,17 +45,9 @@ def _is_logistic(estimator: BaseEstimator) -> bool:
     raise AttributeError("OrdinalPD predicts probabilities with loss='logistic' only.")
 
 
-class OrdinalAttributes:
-    """The fitted attributes of `OrdinalPD`, which would be parameters in its class."""
-
-    classes_: np.ndarray
-    order_: np.ndarray
-    thresholds_: Array
-
-
 @declared
 class OrdinalPD(
-    OrdinalAttributes, FitsWithoutPenalty, PenaltyParameters, WarmStartParameters, IterationLimit,
+    FitsWithoutPenalty, PenaltyParameters, WarmStartParameters, IterationLimit,
     ScoredPredictions, ClassifierMixin, PrimalDualEstimator,
 ):  # fmt: skip
     """Classifier of ordered classes, by one score and a threshold between any two neighbours.
@@ -195,6 +187,10 @@ class OrdinalPD(
     >>> [int(np.sum(y[each.predict(X) == 2] == 0)) for each in (model, cautious)]
     [5, 0]
     """
+
+    classes_: np.ndarray = field(init=False)
+    order_: np.ndarray = field(init=False)
+    thresholds_: Array = field(init=False)
 
     fit_intercept = False
     _own_constraints: ClassVar[dict] = {

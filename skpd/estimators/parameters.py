@@ -1,7 +1,7 @@
 """Parameters of constructors: their validation, their declaration, and those that are shared."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from difflib import get_close_matches
 from functools import cache, reduce
 from inspect import get_annotations, signature
@@ -266,7 +266,7 @@ def shared(kind: Any) -> Any:
     return kind
 
 
-@dataclass_transform(eq_default=False)
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
 def declared(kind: Any) -> Any:
     """Complete an estimator whose parameters are the annotated names in the body of its class.
 

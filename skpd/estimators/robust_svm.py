@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -33,14 +33,8 @@ from .worst_case_distribution import shifted_rows, steepest_direction, worst_mas
 SPREADS = 4.0
 
 
-class RobustAttributes:
-    """The fitted attributes of `DRSVMClassifier`, which would be parameters in its class."""
-
-    radius_: Array
-
-
 @declared
-class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, PrimalDualClassifier):
+class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
     """Wasserstein distributionally robust SVM, fitted with a certificate.
 
     Minimises the worst mean hinge loss over all distributions within a Wasserstein distance of
@@ -186,6 +180,8 @@ class DRSVMClassifier(RobustAttributes, ClassifierParameters, WithOptions, Prima
     >>> model[-1].certificate_.relative_gap <= model[-1].tol
     True
     """
+
+    radius_: Array = field(init=False)
 
     _path_parameter: ClassVar[str] = "epsilon"
     _takes_offset: ClassVar[bool] = False

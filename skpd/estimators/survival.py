@@ -1,7 +1,7 @@
 """Proportional hazards of censored times, with any penalty (`CoxPD`)."""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -31,15 +31,8 @@ from .regressor import PrimalDualRegressor
 from .survival_targets import entries_times_and_events, labels_and_strata, labels_of_strata
 
 
-class CoxAttributes:
-    """The fitted attributes of `CoxPD`, which would be parameters in its class."""
-
-    baseline_: list[tuple[object, Array, Array]]
-
-
 @declared
 class CoxPD(
-    CoxAttributes,
     FitsWithoutPenalty,
     PenaltyParameters,
     WarmStartParameters,
@@ -167,6 +160,8 @@ class CoxPD(
     >>> print(f"{model.score(X, y):.2f}")
     0.71
     """
+
+    baseline_: list[tuple[object, Array, Array]] = field(init=False)
 
     fit_intercept = False
 
