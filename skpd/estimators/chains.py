@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY
 from typing import Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import Array, ArrayLike, Attributes, Indices, Matrix, PerRow
@@ -35,9 +34,7 @@ class ChainAttributes:
 
 
 @shared
-class _ChainEstimator(
-    ChainAttributes, WithOptions, WarmStartParameters, PrimalDualEstimator, BaseEstimator
-):
+class _ChainEstimator(ChainAttributes, WithOptions, WarmStartParameters, PrimalDualEstimator):
     """Base class of models of chains of labels."""
 
     fit_intercept = False
