@@ -1,4 +1,4 @@
-"""Elastic nets: regression, also with cross-validation, and classification, with l1 balls too."""
+"""Elastic nets: regression and classification, with a penalty or over an l1 ball."""
 
 from dataclasses import KW_ONLY
 from numbers import Real

@@ -1,4 +1,4 @@
-"""The lasso with the objective of scikit-learn, for one alpha and with cross-validation."""
+"""The lasso with the objective of scikit-learn, for one alpha and along paths."""
 
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, Self

@@ -1,4 +1,4 @@
-"""Several outputs or tasks with a penalty of the matrix of coefficients, with or without folds."""
+"""Several outputs or tasks with a penalty of the matrix of coefficients."""
 
 from dataclasses import KW_ONLY
 from numbers import Integral, Real

@@ -106,7 +106,7 @@ def chosen(
     value : str or object
         A key of the table, or the loss or penalty itself.
     table : dict
-    **given : dict
+    **parameters : dict
         An estimator's parameters that belong to some of the names; None where it has no value.
 
     Returns
@@ -117,7 +117,7 @@ def chosen(
     ------
     ValueError
         If a parameter has a value but does not belong to this name, or to an object, which has
-        parameters of its own; if one that the name needs is missing; or if a class is given.
+        parameters of its own; or if one that the name needs is missing.
     """
     values = {key: each for key, each in parameters.items() if each is not None}
     wanted = _parameters_of(table[value]) if isinstance(value, str) else {}

@@ -1,4 +1,4 @@
-"""Penalties, losses, coefficients and columns of tasks for estimators of several outputs."""
+"""Penalties, losses and columns of tasks for estimators of several outputs."""
 
 from collections.abc import Callable
 from typing import Literal
