@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import d2_tweedie_score
 
 from .._compat import Interval
-from .._typing import Array, ArrayLike, Constraints, Groups, MatrixLike, PerFeature, PerRow
+from .._typing import Array, ArrayLike, MatrixLike, PerRow
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, finite_targets, require_lengths
 from ..losses import Poisson
@@ -17,25 +17,20 @@ from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
 from .base import fit_method
 from .names import PenaltyName
-from .parameters import FitsWithoutPenalty, SolverParameters, declared, shared
+from .parameters import AnyPenaltyParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 ROUNDED = 1e-12  # a relative difference of rates that are equal up to rounding
 
 
 @shared
-class MeanRegressor(FitsWithoutPenalty, SolverParameters, PrimalDualRegressor):
+class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
     """Base class of regressors whose predictions are exp(x.w + b), the mean of y."""
 
     _takes_blocks: ClassVar[bool] = True
     _predicts_means: ClassVar[bool] = True
 
     penalty: PenaltyName | Penalty = "l2"
-    l1_ratio: float | None = None
-    groups: Groups = None
-    penalty_weights: PerFeature = None
-    bounds: PerFeature = None
-    constraints: Constraints = None
 
     @abstractmethod
     def _get_loss(self) -> PowerDeviance | NegativeBinomial:

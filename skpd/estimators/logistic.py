@@ -7,27 +7,19 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import (
-    Array,
-    ClassWeight,
-    Constraints,
-    Groups,
-    MatrixLike,
-    PerFeature,
-    PerRow,
-)
+from .._typing import Array, ClassWeight, MatrixLike, PerRow
 from ..formulation.formulate import formulate_classes
 from ..losses import Logistic, Softmax
 from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
 from .names import PENALTIES
-from .parameters import FitsWithoutPenalty, SolverParameters, declared
+from .parameters import AnyPenaltyParameters, declared
 
 NAMES = {name: PENALTIES[name] for name in ("elasticnet", "group", "l1", "l2", "sparse_group")}
 
 
 @declared
-class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
+class LogisticPD(AnyPenaltyParameters, PrimalDualClassifier):
     """Logistic regression of two classes or more, fitted with a certificate.
 
     Minimises the weighted mean of the negative log likelihood of the classes plus ``alpha`` times
@@ -187,11 +179,6 @@ class LogisticPD(FitsWithoutPenalty, SolverParameters, PrimalDualClassifier):
     alpha: float = 1e-3
     _: KW_ONLY
     penalty: Literal["elasticnet", "group", "l1", "l2", "sparse_group"] | Penalty = "l2"
-    l1_ratio: float | None = None
-    groups: Groups = None
-    penalty_weights: PerFeature = None
-    bounds: PerFeature = None
-    constraints: Constraints = None
     class_weight: ClassWeight = None
 
     def _get_loss(self) -> Logistic:

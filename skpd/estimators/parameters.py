@@ -23,10 +23,10 @@ from .._compat import (
     validate_parameter_constraints,
 )
 from .._immutable_base import Value
-from .._typing import ArrayLike, ClassWeight, Groups, PerFeature, SolverOptions
+from .._typing import ArrayLike, ClassWeight, Constraints, Groups, PerFeature, SolverOptions
 from ..penalties import Penalty, Structure, for_features
 from ..penalties.weighted import unpenalised
-from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES
+from .names import MARGIN_LOSSES, PENALTIES, RESIDUAL_LOSSES, PenaltyName
 from .representation import PickledWithVersion, Text
 from .unknown_parameters import explain, unknown_parameter
 
@@ -262,7 +262,7 @@ def shared(kind: Any) -> Any:
     """
     hints = {name: hint for name, hint in get_annotations(kind).items() if name in vars(kind)}
     values = {name: hint for name, hint in hints.items() if not name.startswith("_")}
-    kind._shared_parameters = values | _shared_of(kind)
+    kind._shared_parameters = _shared_of(kind) | values
     return kind
 
 
@@ -364,8 +364,9 @@ class WithSolver(WithOptions):
 
 @shared
 class PenaltyParameters:
-    """Parameters of the penalty, with weights and bounds of features or groups."""
+    """The penalty and its parameters, with weights and bounds of features or groups."""
 
+    penalty: PenaltyName | Penalty = "l1"
     l1_ratio: float | None = None
     groups: Groups = None
     penalty_weights: PerFeature = None
@@ -405,6 +406,13 @@ class FitParameters(WarmStartParameters, IterationLimit):
 @shared
 class SolverParameters(FitParameters, WithSolver):
     """The choice of a solver, and how it fits one problem."""
+
+
+@shared
+class AnyPenaltyParameters(FitsWithoutPenalty, SolverParameters, PenaltyParameters):
+    """How a problem with any penalty, or none, is fitted, also under linear constraints."""
+
+    constraints: Constraints = None
 
 
 @shared

@@ -3,11 +3,9 @@
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from .._typing import Constraints, Groups, PerFeature
 from ..losses import ResidualLoss
-from ..penalties import Penalty
-from .names import RESIDUAL_LOSSES, PenaltyName, ResidualLossName, chosen
-from .parameters import FitsWithoutPenalty, SolverParameters, declared, shared
+from .names import RESIDUAL_LOSSES, ResidualLossName, chosen
+from .parameters import AnyPenaltyParameters, declared, shared
 from .regressor import PrimalDualRegressor
 
 
@@ -26,7 +24,7 @@ class WithResidualLoss(PrimalDualRegressor):
 
 
 @declared
-class PdproxRegressor(FitsWithoutPenalty, SolverParameters, WithResidualLoss):
+class PdproxRegressor(AnyPenaltyParameters, WithResidualLoss):
     """Robust, quantile or least-squares regression with any penalty and a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty.
@@ -36,6 +34,19 @@ class PdproxRegressor(FitsWithoutPenalty, SolverParameters, WithResidualLoss):
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), at least 0; with 0 no feature is penalised.
         As in `Lasso` it multiplies the penalty beside the *mean* loss.
+    loss : str or ResidualLoss, default="absolute"
+        The loss: "absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber",
+        "pinball", "squared", an object of `skpd.losses`, or one of a class of your own
+        (`skpd.losses.ResidualLoss` describes how). "squared" carries the factor 1/2, as in
+        `Lasso`.
+    quantile : float, default=None
+        The quantile of the loss "pinball", in (0, 1); 0.5 by default.
+    epsilon : float, default=None
+        Half the width of the tube of "epsilon_insensitive" and "squared_epsilon_insensitive",
+        at least 0, in the unit of y; 0.1 by default.
+    delta : float, default=None
+        The residual beyond which the loss "huber" is linear, greater than 0, in the unit of y;
+        1.35 by default.
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name, as for
         `PdproxSVC`.
@@ -63,19 +74,6 @@ class PdproxRegressor(FitsWithoutPenalty, SolverParameters, WithResidualLoss):
         to the rounding errors of ``A @ coef``. With them ``solver`` must be "auto", there may
         be a few thousand constraints, and a few thousand samples or features; features that
         occur in a constraint must be penalised.
-    loss : str or ResidualLoss, default="absolute"
-        The loss: "absolute", "epsilon_insensitive", "squared_epsilon_insensitive", "huber",
-        "pinball", "squared", an object of `skpd.losses`, or one of a class of your own
-        (`skpd.losses.ResidualLoss` describes how). "squared" carries the factor 1/2, as in
-        `Lasso`.
-    quantile : float, default=None
-        The quantile of the loss "pinball", in (0, 1); 0.5 by default.
-    epsilon : float, default=None
-        Half the width of the tube of "epsilon_insensitive" and "squared_epsilon_insensitive",
-        at least 0, in the unit of y; 0.1 by default.
-    delta : float, default=None
-        The residual beyond which the loss "huber" is linear, greater than 0, in the unit of y;
-        1.35 by default.
     solver : {"auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
@@ -185,10 +183,4 @@ class PdproxRegressor(FitsWithoutPenalty, SolverParameters, WithResidualLoss):
 
     alpha: float = 1e-3
     _: KW_ONLY
-    penalty: PenaltyName | Penalty = "l1"
-    l1_ratio: float | None = None
-    groups: Groups = None
-    penalty_weights: PerFeature = None
-    bounds: PerFeature = None
-    constraints: Constraints = None
     loss: ResidualLossName | ResidualLoss = "absolute"

@@ -13,13 +13,11 @@ from ..formulation.formulate import FormulatedProblems, shares_of
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import checked_weights, require_numbers, validated
 from ..losses.survival import PartialLikelihood
-from ..penalties import Penalty
 from ..problems import Point, Solution
 from ..problems.problem import Problem
 from ..problems.structured_rows import scores_problem
 from .base import _DATA, fit_method
 from .concordance_index import concordance
-from .names import PenaltyName
 from .parameters import (
     FitsWithoutPenalty,
     IterationLimit,
@@ -168,7 +166,6 @@ class CoxPD(
     alpha: float = 1e-2
     _: KW_ONLY
     ties: Literal["efron", "breslow"] = "efron"
-    penalty: PenaltyName | Penalty = "l1"
 
     @fit_method
     def fit(

@@ -7,12 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from .._compat import Interval
-from .._typing import Constraints, Groups, PerFeature
 from ..losses import MarginLoss
-from ..penalties import Penalty
 from .classifier import PrimalDualClassifier
-from .names import MARGIN_LOSSES, MarginLossName, PenaltyName, chosen
-from .parameters import ClassifierParameters, FitsWithoutPenalty, WithSolver, declared, shared
+from .names import MARGIN_LOSSES, MarginLossName, chosen
+from .parameters import AnyPenaltyParameters, ClassifierParameters, declared, shared
 
 
 @shared
@@ -28,7 +26,7 @@ class MarginClassifier(PrimalDualClassifier):
 
 
 @declared
-class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClassifier):
+class PdproxSVC(AnyPenaltyParameters, ClassifierParameters, MarginClassifier):
     """Linear classifier with any margin loss and any penalty, fitted with a certificate.
 
     Minimises the weighted mean of the loss plus ``alpha`` times the penalty. More than
@@ -39,6 +37,10 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), at least 0; with 0 no feature is penalised.
         As in `SGDClassifier` it multiplies the penalty beside the *mean* loss.
+    loss : str or MarginLoss, default="hinge"
+        The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
+        "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,
+        or one of a class of your own (`skpd.losses.MarginLoss` describes how).
     penalty : str or Penalty, default="l1"
         The penalty on the coefficients; an object of `skpd.penalties` or a name: "l1", "l2" (half
         the squared Euclidean norm, as in scikit-learn), "elasticnet", "group" (group lasso),
@@ -77,10 +79,6 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
         samples, those with the largest losses, then count. With a small noise budget the optimum
         is often the model 0; the user guide explains when. Takes no offset, and neither
         ``loss="generalized_hinge"`` nor ``penalty="total_variation"``.
-    loss : str or MarginLoss, default="hinge"
-        The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
-        "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,
-        or one of a class of your own (`skpd.losses.MarginLoss` describes how).
     solver : {"auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step
@@ -209,10 +207,4 @@ class PdproxSVC(FitsWithoutPenalty, ClassifierParameters, WithSolver, MarginClas
 
     alpha: float = 1e-3
     _: KW_ONLY
-    penalty: PenaltyName | Penalty = "l1"
-    l1_ratio: float | None = None
-    groups: Groups = None
-    penalty_weights: PerFeature = None
-    bounds: PerFeature = None
-    constraints: Constraints = None
     noise_budget: float | None = None
