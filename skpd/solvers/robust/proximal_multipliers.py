@@ -269,7 +269,8 @@ class _Rounds:
             step = into_cone(q, self.x + step, not face.free[-1]) - self.x
         self.cost += PRODUCTS * self.rows.design.n_entries
         length = self.search(step, self.rows.margins_of(step), is_curved)
-        self.settle_lam()
+        if not self.rows.flips:  # the losses do not depend on lam, whose least value is the best
+            self.x[-1] = float(np.linalg.norm(self.x[:-2], q))
         self.n_iter += 1
         if length < SETTINGS.least_length:
             self.damping *= SETTINGS.damping_growth
@@ -328,7 +329,7 @@ class _Rounds:
         factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
         return np.asarray(cho_solve(factor, right))
 
-    def search(self, change: Array, along: Array, is_curved: bool = False) -> float:
+    def search(self, change: Array, along: Array, is_curved: bool) -> float:
         """Move along a change to a length whose slope is a share of the initial one.
 
         The length is found by regula falsi, and is 1 if the objective still decreases there.
@@ -361,19 +362,3 @@ class _Rounds:
         of_penalty = self.terms.epsilon * float(change[-1])
         of_penalty += self.terms.ridge * float(x[:-2] @ change[:-2])
         return self.rows.slope(change, along) + of_penalty
-
-    def settle_lam(self) -> None:
-        """Move lam alone by a Newton step within its bounds, without a product with the data."""
-        change, still = np.zeros_like(self.x), np.zeros_like(self.rows.margins)
-        change[-1] = 1.0
-        slope, curvature = self.slope(self.x, change, still), self.rows.curvature_of_lam
-        if slope >= 0.0:
-            limit = float(np.linalg.norm(self.x[:-2], self.terms.q)) - self.x[-1]
-        else:
-            # the lam at which all multipliers r are 0, so that the slope in lam is epsilon
-            best = (1.0 + float(np.max(self.rows.margins)) + 1.0 / self.sigma) / self.rows.flips
-            limit = max(best - self.x[-1], 0.0)
-        newton = abs(slope) / curvature if curvature > 0.0 else inf
-        change[-1] = np.sign(limit) * min(abs(limit), newton)
-        if abs(change[-1]) > SETTINGS.norm_rounding * self.x[-1]:
-            self.search(change, still)
