@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
+from scipy.optimize import minimize_scalar
 
 from ..._typing import Array
 from ...problems import Point, Problem
@@ -24,8 +25,6 @@ from ..solver_context import SolverContext
 from .cuts import Cuts
 from .master import minimised
 from .settings import SCHEDULE, SETTINGS
-
-GOLDEN = 0.6180339887498949
 
 
 def bundle(context: SolverContext) -> None:
@@ -116,31 +115,24 @@ class _Bundle:
         """Search for a better model on the line to some variables, and add planes there."""
         step = variables - self.best
         along = self.problem.rows.scores(*self.cuts.split(variables)) - self.scores
-        values_by_share = {1.0: self._at(1.0, step, along)}
-        length = self._best_length(values_by_share, step, along)
+        # the objective at shares of the step, with labelings that attain the maximum
+        by_share: dict[float, tuple[float, Any]] = {}
+
+        def objective(share: float) -> float:
+            value, combination = self.problem.loss.loss_augmented(self.scores + share * along, 0.0)
+            by_share[share] = value + self._penalty(self.best + share * step), combination
+            return by_share[share][0]
+
+        objective(1.0)
+        options = {"maxiter": SETTINGS.search}
+        minimize_scalar(objective, bounds=(0.0, 1.0), method="bounded", options=options)
+        length = float(min(by_share, key=lambda share: by_share[share][0]))
         beyond = length + SETTINGS.beyond * (1.0 - length)
-        for t in {1.0, beyond}:
-            self.cuts.add((values_by_share.get(t) or self._at(t, step, along))[1])
-        value = values_by_share[length][0]
+        if beyond not in by_share:
+            objective(beyond)
+        for share in {1.0, beyond}:
+            self.cuts.add(by_share[share][1])
+        value = by_share[length][0]
         if value < self.value:
             self.value, self.best = value, self.best + length * step
             self.scores = self.scores + length * along
-
-    def _at(self, t: float, step: Array, along: Array) -> tuple[float, Any]:
-        """The objective at a share of the step, with a labeling that attains the maximum."""
-        value, combination = self.problem.loss.loss_augmented(self.scores + t * along, 0.0)
-        return value + self._penalty(self.best + t * step), combination
-
-    def _best_length(self, values_by_share: dict, step: Array, along: Array) -> float:
-        """The approximate share of the step with the least objective, by golden sections."""
-        low, high, inner = 0.0, 1.0, GOLDEN
-        values_by_share[inner] = self._at(inner, step, along)
-        for _ in range(SETTINGS.search):
-            other = low + high - inner
-            values_by_share[other] = self._at(other, step, along)
-            left, right = sorted((inner, other))
-            if values_by_share[left][0] <= values_by_share[right][0]:
-                high, inner = right, left
-            else:
-                low, inner = left, right
-        return float(min(values_by_share, key=lambda t: values_by_share[t][0]))

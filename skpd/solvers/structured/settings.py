@@ -18,8 +18,8 @@ class BundleSettings:
     patience: int = 30
     # Shares of a plane below this count as 0
     least_share: float = 1e-12
-    # Golden sections of the line search from the best model to the minimiser of the planes
-    search: int = 8
+    # Objective values of the line search from the best model to the minimiser of the planes
+    search: int = 7
     # The next plane touches beyond the best point, by this share of the remaining line.
     beyond: float = 0.1
 
