@@ -89,6 +89,9 @@ def _primal_phase(iterate: TraceNormIterate, project: BallProjection, dual: "_Du
     """
     table, estimates, patience = iterate.table, [inf], TRACE_NORM.primal_patience
     alpha, weights, W, theta = table.alpha, table.weights, iterate.W, -table.targets
+    if W.any():  # a start may be outside the ball
+        start = project(W, table.inner_radius)
+        W = iterate.W = start.U @ start.V.T
     product = table.matmul(W) if W.any() else np.zeros_like(theta)
     theta = theta + product
     G = table.rmatmul(weights[:, np.newaxis] * theta)
