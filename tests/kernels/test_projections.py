@@ -99,6 +99,10 @@ def test_sparse_group_dual_norm_against_its_definition():
         assert_allclose(found, -best.fun, rtol=1e-6)
 
 
+def test_l1_ball_of_radius_0(rng):
+    assert not kernels.project_l1_ball(rng.normal(size=50), 0.0).any()
+
+
 def test_rounding_leaves_zeros_alone(rng):
     """Of a point outside the ball by its rounding, projected."""
     for _ in range(300):

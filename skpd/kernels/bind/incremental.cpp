@@ -44,9 +44,9 @@ void bind_incremental(nb::module_& m) {
     m.def(
         "project_epigraph",
         [](In point, double radius, double norm, double aperture) {
-            std::vector<double> w(point.data(), point.data() + point.shape(0)), work;
+            std::vector<double> w(point.data(), point.data() + point.shape(0));
             const double lam = with_epigraph(norm, [&](auto epigraph) {
-                return decltype(epigraph)::project(w.data(), w.size(), radius, aperture, work);
+                return decltype(epigraph)::project(w.data(), w.size(), radius, aperture);
             });
             return std::make_pair(as_numpy(std::move(w)), lam);
         },

@@ -40,8 +40,8 @@ void bind_projections(nb::module_& m) {
         "project_l1_ball",
         [](In point, double radius) {
             require(radius >= 0.0, "the radius of a ball must be at least 0");
-            std::vector<double> out(point.data(), point.data() + point.shape(0)), work;
-            L1Epigraph::project_ball(out.data(), out.size(), radius, work);
+            std::vector<double> out(point.data(), point.data() + point.shape(0));
+            L1Epigraph::project_ball(out.data(), out.size(), radius);
             return as_numpy(std::move(out));
         },
         "point"_a, "radius"_a, "Returns the projection of point (n) onto {||x||_1 <= radius}.");
@@ -51,13 +51,13 @@ void bind_projections(nb::module_& m) {
             const std::size_t n_groups = radii.shape(0);
             require_starts(starts, n_groups, order.shape(0));
             require_within(order, x.shape(0), "order must hold indices of x");
-            std::vector<double> out(x.shape(0)), group, work;
+            std::vector<double> out(x.shape(0)), group;
             const std::int64_t* index = order.data();
             for (std::size_t g = 0; g < n_groups; ++g) {
                 const std::int64_t first = starts.data()[g], end = starts.data()[g + 1];
                 group.resize(end - first);
                 for (std::int64_t a = first; a < end; ++a) group[a - first] = x.data()[index[a]];
-                prox_of_largest(group.data(), group.size(), radii.data()[g], work);
+                prox_of_largest(group.data(), group.size(), radii.data()[g]);
                 for (std::int64_t a = first; a < end; ++a) out[index[a]] = group[a - first];
             }
             return as_numpy(std::move(out));

@@ -63,23 +63,25 @@ inline double euclidean_norm(const double* x, std::size_t n) {
     return largest * std::sqrt(sum_of<Square>(scaled.data(), n));
 }
 
-// The least tau >= 0 with sum_j max(|v_j| - tau, 0) <= total, by Newton steps from any tau. The function is convex and
-// decreasing, so that the steps after the first one increase tau. v (n).
-SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double total, double tau) {
+// The least tau >= 0 with sum_j max(|v_j| - tau, 0) <= total + slope tau, by Newton steps from any tau if slope = 0, and
+// from 0 if slope > 0. The difference of the sides is convex and decreases, so that the steps after the first one
+// increase tau. v (n).
+SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double total, double slope, double tau) {
     for (int step = 0; step < 100; ++step) {
-        double sum = 0.0, count = 0.0;
+        double sum = -total - slope * tau, count = slope;
 #pragma omp simd reduction(+ : sum, count)
         for (std::size_t j = 0; j < n; ++j) {
             const double excess = std::fabs(v[j]) - tau;
             sum += std::max(excess, 0.0);
             count += excess > 0.0 ? 1.0 : 0.0;
         }
-        if (count == 0.0) {
-            if (tau == 0.0) return 0.0;
+        if (count == slope) {  // no |v_j| is above tau
+            if (slope > 0.0) return std::max(-total / slope, 0.0);
+            if (tau == 0.0 || step > 0) return tau;
             tau = 0.0;  // the steps start again from below
             continue;
         }
-        const double next = std::max(tau + (sum - total) / count, 0.0);
+        const double next = std::max(tau + sum / count, 0.0);
         if (next == tau || (step > 0 && next <= tau)) return tau;
         tau = next;
     }

@@ -141,7 +141,7 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
     double primal_step() {
         const double mu = settings_.mu, eta_ = eta(), scale = 1.0 / mu, length = 1.0 / eta_;
         for (std::size_t j = 0; j < d_; ++j) centre_[j] = x_[j] - (g_[j] * scale + x_[j]) * length;
-        tau_ = l1_threshold(centre_.data(), d_, settings_.radius, tau_);
+        tau_ = l1_threshold(centre_.data(), d_, settings_.radius, 0.0, tau_);
         support_.clear();
         for (std::size_t j = 0; j < d_; ++j)
             if (std::fabs(centre_[j]) > tau_) support_.push_back(static_cast<std::uint32_t>(j));
@@ -179,12 +179,12 @@ class BlockFrankWolfeOn final : public BlockFrankWolfe {
         support_.resize(sparsity_);
         std::vector<double> largest(sparsity_);
         for (std::size_t k = 0; k < sparsity_; ++k) largest[k] = centre_[support_[k]];
-        tau_ = l1_threshold(largest.data(), sparsity_, settings_.radius, tau_);
+        tau_ = l1_threshold(largest.data(), sparsity_, settings_.radius, 0.0, tau_);
     }
 
     // g . x + (mu / 2) ||x||^2 minus its least value over the ball
     double excess() const {
-        const double tau = l1_threshold(g_.data(), d_, settings_.mu * settings_.radius, 0.0);
+        const double tau = l1_threshold(g_.data(), d_, settings_.mu * settings_.radius, 0.0, 0.0);
         double sum = tau * settings_.radius;
         for (std::size_t j = 0; j < d_; ++j) {
             const double v = soft(g_[j], tau);

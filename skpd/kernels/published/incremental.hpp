@@ -81,7 +81,7 @@ class IncrementalOn : public Incremental {
             if (settings_.fit_intercept) intercept += share * total;
             double s = radius - step * settings_.epsilon;
             if (flipped > 0.0) s += share * settings_.kappa * flipped;
-            radius = Epigraph::project(w.data(), d, s, 1.0, work_);
+            radius = Epigraph::project(w.data(), d, s, 1.0);
         }
     }
 
@@ -154,7 +154,7 @@ class IncrementalOn : public Incremental {
             radius = trial.best_lam;
             intercept = trial.best_b;
         } else {
-            VectorTrial<Epigraph, MajorVectors> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_, work_};
+            VectorTrial<Epigraph, MajorVectors> trial{matrix_, i, matrix_.n_minor, y_[i], row, w.data(), trial_, best_};
             multipliers = prox_cases(trial, row, {p[i], r[i]});
             w.swap(best_);
             radius = trial.best_lam;
@@ -166,7 +166,7 @@ class IncrementalOn : public Incremental {
 
     const MajorVectors matrix_;
     RobustSettings settings_;
-    std::vector<double> y_, weights_, squares_, trial_, best_, work_, moved_;
+    std::vector<double> y_, weights_, squares_, trial_, best_, moved_;
 };
 
 }  // namespace skpd

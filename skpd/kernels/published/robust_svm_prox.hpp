@@ -149,7 +149,7 @@ struct VectorTrial {
     double sign;
     const ProxRow& row;
     const double* w0;
-    std::vector<double>&w, &best_w, &work;
+    std::vector<double>&w, &best_w;
     double m = 0.0, lam = 0.0, b = 0.0, best_lam = 0.0, best_b = 0.0;
 
     void shift(double t) {
@@ -161,13 +161,13 @@ struct VectorTrial {
     void at(double p, double r) {
         shift(p - r);
         const double s = row.lam0 + (r > 0.0 ? row.step * row.kappa * r : 0.0);
-        lam = Epigraph::project(w.data(), d, s, row.aperture, work);
+        lam = Epigraph::project(w.data(), d, s, row.aperture);
         update_margin();
     }
     void inside(double t) {
         shift(t);
         lam = 2.0 / row.kappa;
-        Epigraph::project_ball(w.data(), d, row.aperture * lam, work);
+        Epigraph::project_ball(w.data(), d, row.aperture * lam);
         update_margin();
     }
     // The r for which the projection at (r + t, r) has lam = 2 / kappa, by bisection, as lam increases in r.
