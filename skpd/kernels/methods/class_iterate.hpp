@@ -120,7 +120,6 @@ struct ClassIterate {
         return {rows[i].weight * ascent.gap, ascent.largest / rows[i].step, false};
     }
 
-    void find_moving(std::vector<unsigned char>& moves) const { moves.assign(n, 1); }
     // Returns what a visit would, without a move.
     Visit look(std::size_t i) {
         rivals(i, G_.data());

@@ -61,7 +61,8 @@ class DualDescentOn final : public DualDescent {
             if (last_gap_ < 0.0) last_gap_ = estimate;
             if (estimate > std::max(target_, recheck_share * last_gap_) && active_.size() > 0) continue;
             const std::size_t before = active_.size();
-            last_gap_ = gap_and_wake(visits);
+            last_gap_ = gap_and_wake();
+            visits += static_cast<double>(iterate_.n);
             if (last_gap_ <= target) return {epochs, visits, last_gap_};
             if (estimate > target_) continue;
             // The estimate covered all rows and was too low, so that the next one must be lower.
@@ -135,15 +136,12 @@ class DualDescentOn final : public DualDescent {
         if (active_.wake(awake)) largest_violation_ = std::numeric_limits<double>::infinity();
     }
 
-    // Computes the gap by its definition, and wakes the rows that were left out and would move. A row that rests has no
-    // part in the gap, and the last predictions prove of most such rows that they rest.
-    double gap_and_wake(double& visits) {
-        iterate_.find_moving(would_move_);
+    // Computes the gap by its definition, and wakes the rows that were left out and would move.
+    double gap_and_wake() {
+        would_move_.resize(iterate_.n);
         double gap = 0.0;
         for (std::size_t i = 0; i < iterate_.n; ++i) {
-            if (!would_move_[i]) continue;
             const Visit visit = iterate_.look(i);
-            visits += 1.0;
             gap += visit.gap;
             would_move_[i] = !visit.rests;
         }

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "data/layouts.hpp"
@@ -21,59 +20,6 @@ namespace skpd {
 
 struct DualDescentRow {
     double theta, y, weight, step;  // step = alpha / (c_i ||(x_i, s)||^2)
-};
-
-// moves_i = whether dual_prox(z) differs from theta_i at an end of z_i +- norms_i (path_length - path_length_seen_i),
-// an interval that contains the prediction of row i; all vectors have n entries
-template <class Loss>
-SKPD_CLONES void may_move(const Loss& loss, std::size_t n, const DualDescentRow* rows, const double* z,
-                          const double* path_length_seen, const double* norms, double path_length,
-                          unsigned char* moves) {
-    const Loss local = loss;
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto [theta, y, weight, step] = rows[i];
-        const double distance = norms[i] * (path_length - path_length_seen[i]);
-        const double below = dual_prox(local, y, theta, z[i] - distance, step);
-        const double above = dual_prox(local, y, theta, z[i] + distance, step);
-        moves[i] = !(below == theta) | !(above == theta);
-    }
-}
-
-// The last predictions of rows, and how far v has moved since each was computed.
-class SeenPredictions {
-   public:
-    // Writes which rows may move; these are all rows if the loss has no kinks.
-    template <class Loss>
-    void find_moving(const Loss& loss, const std::vector<DualDescentRow>& rows, double alpha,
-                     const std::vector<double>& v, std::vector<unsigned char>& moves) {
-        if (v_.empty()) begin(rows, v);
-        double square = 0.0;
-        for (std::size_t j = 0; j < v.size(); ++j) square += (v[j] - v_[j]) * (v[j] - v_[j]);
-        v_ = v;
-        path_length_ += std::sqrt(alpha * square);
-        moves.assign(rows.size(), 1);
-        if constexpr (Loss::quadratic_pieces)
-            may_move(loss, rows.size(), rows.data(), z_.data(), path_length_seen_.data(), norms_.data(), path_length_,
-                     moves.data());
-    }
-    void set(std::size_t i, double z) {
-        z_[i] = z;
-        path_length_seen_[i] = path_length_;
-    }
-
-   private:
-    void begin(const std::vector<DualDescentRow>& rows, const std::vector<double>& v) {
-        for (const DualDescentRow& row : rows) norms_.push_back(1.0 / std::sqrt(row.weight * row.step));
-        z_.assign(rows.size(), 0.0);
-        path_length_seen_.assign(rows.size(), -std::numeric_limits<double>::infinity());
-        v_ = v;
-    }
-
-    std::vector<double> norms_;         // ||(x_i, s)|| / alpha^(1/2)
-    std::vector<double> z_, path_length_seen_;  // the last prediction of a row, and path_length_ when it was computed
-    std::vector<double> v_;  // v at the last call of find_moving
-    double path_length_ = 0.0;  // alpha^(1/2) times the length of the path of v
 };
 
 // The result of a visit of a row: its gap c_i (l(y_i, z_i) + l*(y_i, theta_i) - theta_i z_i) before the row moves, the
@@ -148,12 +94,9 @@ struct DualIterate {
         return {gap, std::fabs(change) / row.step, false};
     }
 
-    // Writes which rows may move according to their last predictions.
-    void find_moving(std::vector<unsigned char>& moves) { predictions_.find_moving(loss, rows, alpha, v, moves); }
     // Returns what a visit would, without a move.
-    Visit look(std::size_t i) {
+    Visit look(std::size_t i) const {
         const double z = predict(i);
-        predictions_.set(i, z);
         return {gap(rows[i], z), 0.0, rests(rows[i], z)};
     }
 
@@ -217,8 +160,6 @@ struct DualIterate {
     bool rests(const DualDescentRow& row, double z) const {
         return dual_prox(loss, row.y, row.theta, z, row.step) == row.theta;
     }
-
-    SeenPredictions predictions_;
 };
 
 }  // namespace skpd
