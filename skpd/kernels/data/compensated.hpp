@@ -1,12 +1,12 @@
-// Sums in two chains, and sums and products as unevaluated pairs high + low of doubles (Dekker, 1971; Ogita, Rump and
+// Sums in several chains; sums and products as unevaluated pairs high + low of doubles (Dekker, 1971; Ogita, Rump and
 // Oishi, 2005). A sum of n terms is as accurate as if it were computed in twice the working precision and rounded once,
 // and has a bound on the error that remains.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <utility>
 
 // The compiler clones a function for each set of instructions. "arch=haswell" would exclude all processors that are not
 // Intel's.
@@ -36,17 +36,16 @@
 
 namespace skpd {
 
-// Calls take(sum, p) for each p from the first up to the end; every other p has a second sum, so that additions
-// overlap.
-template <class Sum, class Place, class Take>
-SKPD_INLINE std::pair<Sum, Sum> two_chains(Place p, Place end, Take take) {
-    Sum even{}, odd{};
-    for (; p + 1 < end; p += 2) {
-        take(even, p);
-        take(odd, p + 1);
-    }
-    if (p < end) take(even, p);
-    return {even, odd};
+// Calls take(sum, p) for each p from the first up to the end, with several sums in turn, so that additions overlap.
+template <class Sum, std::size_t n_chains, class Place, class Take>
+SKPD_INLINE std::array<Sum, n_chains> interleaved_sums(Place first, Place end, Take take) {
+    constexpr auto n = static_cast<Place>(n_chains);
+    std::array<Sum, n_chains> sums{};
+    Place p = first;
+    for (; end - p >= n; p += n)
+        for (Place q = 0; q < n; ++q) take(sums[q], p + q);
+    for (; p < end; ++p) take(sums[0], p);
+    return sums;
 }
 
 // The sum is high + low, which is left unevaluated.
@@ -165,7 +164,7 @@ SKPD_CLONES void dense_axpy_compensated(double high, double low, const T* x, dou
 template <class T, class I>
 SKPD_CLONES Compensated sparse_dot_compensated(const T* x, const I* indices, const double* high, const double* low,
                                                std::size_t n) {
-    auto [even, odd] = two_chains<Compensated>(std::size_t{0}, n, [&](Compensated& sum, std::size_t p) {
+    auto [even, odd] = interleaved_sums<Compensated, 2>(std::size_t{0}, n, [&](Compensated& sum, std::size_t p) {
         const double a = static_cast<double>(x[p]);
         sum.add_product(a, high[indices[p]]);
         sum.low += a * low[indices[p]];

@@ -66,7 +66,7 @@ struct SparseColumns {
     std::vector<double> entries;
 
     double dot(std::size_t a, const double* v) const {
-        const auto [even, odd] = two_chains<double>(starts[a], starts[a + 1], [&](double& sum, std::size_t p) {
+        const auto [even, odd] = interleaved_sums<double, 2>(starts[a], starts[a + 1], [&](double& sum, std::size_t p) {
             sum += entries[p] * v[in_rows[p]];
         });
         return even + odd;

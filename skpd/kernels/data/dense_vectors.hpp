@@ -127,6 +127,11 @@ SKPD_CLONES void dense_axpys(const std::array<double, together>& v, const Four<T
 // This holds sum_k t_k and sum_k |t_k| of terms t_k.
 struct SumAndMagnitude {
     double sum = 0.0, magnitude = 0.0;
+
+    void add(double term) {
+        sum += term;
+        magnitude += std::fabs(term);
+    }
 };
 // x . v and sum_j |x_j v_j|
 template <class T>

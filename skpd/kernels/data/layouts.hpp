@@ -84,35 +84,21 @@ struct Sparse {
             visit(static_cast<std::size_t>(indices[p]), static_cast<double>(data[p]));
     }
     double dot(std::size_t k, const double* v) const {
-        double sums[4] = {};  // several chains of sums let additions overlap
-        I p = indptr[k];
-        const I end = indptr[k + 1];
-        for (; end - p > 3; p += 4)
-            for (I q = 0; q < 4; ++q) sums[q] += static_cast<double>(data[p + q]) * v[indices[p + q]];
-        for (; p < end; ++p) sums[0] += static_cast<double>(data[p]) * v[indices[p]];
-        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        const auto [a, b, c, d] = interleaved_sums<double, 4>(indptr[k], indptr[k + 1], [&](double& sum, I p) {
+            sum += static_cast<double>(data[p]) * v[indices[p]];
+        });
+        return (a + b) + (c + d);
     }
     double square(std::size_t k) const { return squared_norm(data + indptr[k], length(k)); }
     void axpy(std::size_t k, double a, double* out) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) out[indices[p]] += a * static_cast<double>(data[p]);
     }
     SumAndMagnitude dot_and_magnitude(std::size_t k, const double* v) const {
-        double sums[4] = {}, magnitudes[4] = {};
-        I p = indptr[k];
-        const I end = indptr[k + 1];
-        for (; end - p > 3; p += 4)
-            for (I q = 0; q < 4; ++q) {
-                const double product = static_cast<double>(data[p + q]) * v[indices[p + q]];
-                sums[q] += product;
-                magnitudes[q] += std::fabs(product);
-            }
-        for (; p < end; ++p) {
-            const double product = static_cast<double>(data[p]) * v[indices[p]];
-            sums[0] += product;
-            magnitudes[0] += std::fabs(product);
-        }
-        return {(sums[0] + sums[1]) + (sums[2] + sums[3]),
-                (magnitudes[0] + magnitudes[1]) + (magnitudes[2] + magnitudes[3])};
+        using Sums = SumAndMagnitude;
+        const auto [a, b, c, d] = interleaved_sums<Sums, 4>(indptr[k], indptr[k + 1], [&](Sums& sums, I p) {
+            sums.add(static_cast<double>(data[p]) * v[indices[p]]);
+        });
+        return {(a.sum + b.sum) + (c.sum + d.sum), (a.magnitude + b.magnitude) + (c.magnitude + d.magnitude)};
     }
     void axpy_and_magnitude(std::size_t k, double a, double* sum, double* magnitude) const {
         for (I p = indptr[k]; p < indptr[k + 1]; ++p) {

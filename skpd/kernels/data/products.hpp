@@ -133,36 +133,31 @@ struct BoundedVector {
 // out[k] += sum_j x_kj v_j, with a bound on its rounding error
 template <class M>
 void gather_bounded(const M& matrix, const double* v, Bounded out) {
+    const auto add = [&](std::size_t k, const SumAndMagnitude& row, std::size_t n_terms) {
+        out.sum[k] += row.sum;
+        out.error[k] += row.magnitude;
+        out.bound(k, n_terms);
+    };
     if constexpr (is_dense<M>) {
         if (const auto indices = rare_nonzeros(v, matrix.n_minor); !indices.empty()) {
             for (std::size_t k = 0; k < matrix.n_major; ++k) {
                 const auto* x = matrix.major(k);
                 SumAndMagnitude row;
-                for (const std::size_t j : indices) {
-                    const double product = static_cast<double>(x[j]) * v[j];
-                    row.sum += product;
-                    row.magnitude += std::fabs(product);
-                }
-                out.sum[k] += row.sum;
-                out.error[k] += row.magnitude;
-                out.bound(k, indices.size());
+                for (const std::size_t j : indices) row.add(static_cast<double>(x[j]) * v[j]);
+                add(k, row, indices.size());
             }
             return;
         }
     }
     const auto n = static_cast<std::size_t>(std::count_if(v, v + matrix.n_minor, [](double x) { return x != 0.0; }));
-    const auto add = [&](std::size_t k, const SumAndMagnitude& row) {
-        out.sum[k] += row.sum;
-        out.error[k] += row.magnitude;
-        out.bound(k, std::min(n, matrix.length(k)));
-    };
+    const auto n_terms = [&](std::size_t k) { return std::min(n, matrix.length(k)); };
     std::size_t k = 0;
     if constexpr (is_dense<M>)
         for (SumAndMagnitude rows[together]; k + together <= matrix.n_major; k += together) {
             dense_dots_and_magnitudes(matrix.four({k, k + 1, k + 2, k + 3}), v, matrix.n_minor, rows);
-            for (std::size_t i = 0; i < together; ++i) add(k + i, rows[i]);
+            for (std::size_t i = 0; i < together; ++i) add(k + i, rows[i], n_terms(k + i));
         }
-    for (; k < matrix.n_major; ++k) add(k, matrix.dot_and_magnitude(k, v));
+    for (; k < matrix.n_major; ++k) add(k, matrix.dot_and_magnitude(k, v), n_terms(k));
 }
 
 // out[j] += sum_k v_k x_kj, with a bound on its rounding error

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "data/compensated.hpp"
@@ -28,15 +29,9 @@ SKPD_CLONES double max_abs(const T* x, std::size_t n) {
 // sum_j map(x_j), of terms >= 0; x (n)
 template <class Map>
 SKPD_CLONES double plain_sum(const double* x, std::size_t n) {
-    constexpr std::size_t lanes = 32;  // so many sums let additions overlap
-    double sums[lanes] = {};
-    std::size_t j = 0;
-    for (; j + lanes <= n; j += lanes)
-        for (std::size_t k = 0; k < lanes; ++k) sums[k] += Map::of(x[j + k]);
-    double sum = 0.0;
-    for (; j < n; ++j) sum += Map::of(x[j]);
-    for (std::size_t k = 0; k < lanes; ++k) sum += sums[k];
-    return sum;
+    const auto sums =
+        interleaved_sums<double, 32>(std::size_t{0}, n, [&](double& sum, std::size_t j) { sum += Map::of(x[j]); });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 // sum_j map(x_j), of terms >= 0, with the rounding error of a few dozen terms however large n is; x (n)
 template <class Map>

@@ -24,12 +24,9 @@ SKPD_INLINE void add_multiple(double a, const double* x, double* y, std::size_t 
 
 // e . x; e and x (K), in four sums that do not wait for each other.
 SKPD_INLINE double product_of_outputs(const double* e, const double* x, std::size_t K) {
-    double sums[4] = {};
-    std::size_t k = 0;
-    for (; k + 4 <= K; k += 4)
-        for (std::size_t q = 0; q < 4; ++q) sums[q] += e[k + q] * x[k + q];
-    for (; k < K; ++k) sums[0] += e[k] * x[k];
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    const auto [a, b, c, d] =
+        interleaved_sums<double, 4>(std::size_t{0}, K, [&](double& sum, std::size_t k) { sum += e[k] * x[k]; });
+    return (a + b) + (c + d);
 }
 
 // The responses U of sparse columns, which have entries in few rows: tables are stored by rows (n, K).

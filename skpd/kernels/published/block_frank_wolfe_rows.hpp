@@ -83,12 +83,13 @@ AlongRow along_row(const Dense<T>& rows, std::size_t i, const double* g, const d
 template <class T, class I>
 AlongRow along_row(const Sparse<T, I>& rows, std::size_t i, const double* g, const double* signs,
                    double tau) {
-    const auto [even, odd] = two_chains<AlongRow>(rows.indptr[i], rows.indptr[i + 1], [&](AlongRow& total, I p) {
+    const auto add = [&](AlongRow& total, I p) {
         const double a = static_cast<double>(rows.data[p]);
         const I j = rows.indices[p];
         total.excess += a * soft(g[j], tau);
         total.slope += a * signs[j];
-    });
+    };
+    const auto [even, odd] = interleaved_sums<AlongRow, 2>(rows.indptr[i], rows.indptr[i + 1], add);
     return {even.excess + odd.excess, even.slope + odd.slope};
 }
 inline AlongRow along_row(const MajorVectors& rows, std::size_t i, const double* g, const double* signs, double tau) {

@@ -74,11 +74,12 @@ class ColumnProducts {
     template <class T, class I>
     void by_rows(const Sparse<T, I>& rows, const double* x, double* out) {
         for (std::size_t i = 0; i < rows.n_major; ++i) {
-            const auto [even, odd] = two_chains<double>(rows.indptr[i], rows.indptr[i + 1], [&](double& sum, auto p) {
+            const auto add = [&](double& sum, auto p) {
                 const double value = x[rows.indices[p]];
                 sum += static_cast<double>(rows.data[p]) * value;
                 needed_ += value != 0.0;
-            });
+            };
+            const auto [even, odd] = interleaved_sums<double, 2>(rows.indptr[i], rows.indptr[i + 1], add);
             out[i] += even + odd;
         }
     }
