@@ -5,8 +5,9 @@
 // once and read V in the order of memory.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
-#include <cstring>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -20,7 +21,7 @@ constexpr std::size_t widest = 16;  // the number of classes whose sums stay in 
 
 constexpr std::size_t padded(std::size_t n_classes) { return (n_classes + lanes - 1) / lanes * lanes; }
 
-// This allocator returns memory that begins with a line of the cache, so that no `Lanes` lie in two lines.
+// This allocator returns memory that begins with a line of the cache, so that no block of `lanes` lies in two lines.
 template <class T>
 struct ByLines {
     using value_type = T;
@@ -37,24 +38,6 @@ struct ByLines {
     }
 };
 using Numbers = std::vector<double, ByLines<double>>;
-
-// `Lanes` holds the numbers of neighbouring classes. Compilers that vectorise by themselves put neighbouring features
-// side by side instead.
-#if defined(__GNUC__)
-using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
-#else
-struct Lanes {
-    double x[lanes];
-    Lanes& operator+=(const Lanes& other) {
-        for (std::size_t k = 0; k < lanes; ++k) x[k] += other.x[k];
-        return *this;
-    }
-    friend Lanes operator*(double a, Lanes v) {
-        for (std::size_t k = 0; k < lanes; ++k) v.x[k] *= a;
-        return v;
-    }
-};
-#endif
 
 // The n stored entries of a row; the entry at position q belongs to feature indices[q], or to feature q if I is void.
 template <class T, class I>
@@ -77,70 +60,46 @@ Entries<T, I> entries_of(const Sparse<T, I>& matrix, std::size_t i) {
     return {matrix.data + matrix.indptr[i], matrix.indices + matrix.indptr[i], matrix.length(i)};
 }
 
-// Lanes are loaded one after the other, since GCC moves larger pieces by way of memory.
-SKPD_INLINE Lanes load(const double* place) {
-    Lanes values;
-    std::memcpy(&values, place, sizeof(values));
-    return values;
-}
-SKPD_INLINE void store(double* place, Lanes values) { std::memcpy(place, &values, sizeof(values)); }
-
-// out_k = sum_j x_ij table_jk for k < Count * `lanes`; table (d, stride), out (Count * lanes).
-template <std::size_t Count, class M>
-SKPD_CLONES void scores_of_lanes(const M& matrix, std::size_t i, const double* table, std::size_t stride, double* out) {
-    Lanes even[Count] = {}, odd[Count] = {};  // two chains of sums let additions overlap
+// out_k = sum_j x_ij table_jk for k < width; table (d, stride), out (width). Without the pragma GCC puts neighbouring
+// features side by side instead of classes, which takes twice as long.
+template <std::size_t width, class M>
+SKPD_CLONES void scores_of_classes(const M& matrix, std::size_t i, const double* table, std::size_t stride,
+                                   double* out) {
+    using Sums = std::array<double, width>;
     const auto entries = entries_of(matrix, i);
-    std::size_t q = 0;
-    for (; q + 1 < entries.n; q += 2) {
-        const double *first = table + entries.feature(q) * stride, *second = table + entries.feature(q + 1) * stride;
-        const double x = entries.value(q), next = entries.value(q + 1);
-        for (std::size_t m = 0; m < Count; ++m) {
-            even[m] += x * load(first + m * lanes);
-            odd[m] += next * load(second + m * lanes);
-        }
-    }
-    if (q < entries.n) {
-        const double* last = table + entries.feature(q) * stride;
-        for (std::size_t m = 0; m < Count; ++m) even[m] += entries.value(q) * load(last + m * lanes);
-    }
-    for (std::size_t m = 0; m < Count; ++m) {
-        even[m] += odd[m];
-        store(out + m * lanes, even[m]);
-    }
+    const auto [even, odd] = interleaved_sums<Sums, 2>(std::size_t{0}, entries.n, [&](Sums& sums, std::size_t q) {
+        const double* row = table + entries.feature(q) * stride;
+        const double x = entries.value(q);
+#pragma omp simd
+        for (std::size_t k = 0; k < width; ++k) sums[k] += x * row[k];
+    });
+    for (std::size_t k = 0; k < width; ++k) out[k] = even[k] + odd[k];
 }
 
-// table_jk += x_ij a_k for k < Count * `lanes`; a (Count * lanes), table (d, stride).
-template <std::size_t Count, class M>
-SKPD_CLONES void add_lanes(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
-    Lanes increments[Count];
-    for (std::size_t m = 0; m < Count; ++m) increments[m] = load(a + m * lanes);
+// table_jk += x_ij a_k for k < width; a (width), table (d, stride)
+template <std::size_t width, class M>
+SKPD_CLONES void add_to_classes(const M& matrix, std::size_t i, const double* a, double* table, std::size_t stride) {
+    double increments[width];
+    std::copy_n(a, width, increments);
     const auto entries = entries_of(matrix, i);
     for (std::size_t q = 0; q < entries.n; ++q) {
-        double* place = table + entries.feature(q) * stride;
+        double* row = table + entries.feature(q) * stride;
         const double x = entries.value(q);
-        for (std::size_t m = 0; m < Count; ++m) {
-            Lanes row = load(place + m * lanes);
-            row += x * increments[m];
-            store(place + m * lanes, row);
-        }
+#pragma omp simd
+        for (std::size_t k = 0; k < width; ++k) row[k] += x * increments[k];
     }
 }
 
-template <std::size_t Count>
-struct CountOf {
-    static constexpr std::size_t value = Count;
-};
-
-// Calls visit(CountOf<Count>, first) for each block of Count * `lanes` columns, the first of which is column `first`.
+// Calls visit(std::integral_constant width, first) for blocks of so many columns, the first of which is column `first`.
 template <class Visit>
 void by_pieces(std::size_t stride, Visit visit) {
     static_assert(widest == 4 * lanes);
     std::size_t first = 0;
-    for (; first + widest <= stride; first += widest) visit(CountOf<4>{}, first);
+    for (; first + widest <= stride; first += widest) visit(std::integral_constant<std::size_t, widest>{}, first);
     switch ((stride - first) / lanes) {
-        case 3: return visit(CountOf<3>{}, first);
-        case 2: return visit(CountOf<2>{}, first);
-        case 1: return visit(CountOf<1>{}, first);
+        case 3: return visit(std::integral_constant<std::size_t, 3 * lanes>{}, first);
+        case 2: return visit(std::integral_constant<std::size_t, 2 * lanes>{}, first);
+        case 1: return visit(std::integral_constant<std::size_t, lanes>{}, first);
         default: return;
     }
 }
@@ -148,8 +107,8 @@ void by_pieces(std::size_t stride, Visit visit) {
 // out = x_i' table; table (d, stride), out (stride).
 inline void scores(const MajorVectors& vectors, std::size_t i, const double* table, std::size_t stride, double* out) {
     vectors.visit([&](const auto& matrix) {
-        by_pieces(stride, [&](auto count, std::size_t first) {
-            scores_of_lanes<decltype(count)::value>(matrix, i, table + first, stride, out + first);
+        by_pieces(stride, [&](auto width, std::size_t first) {
+            scores_of_classes<width>(matrix, i, table + first, stride, out + first);
         });
     });
 }
@@ -157,8 +116,8 @@ inline void scores(const MajorVectors& vectors, std::size_t i, const double* tab
 // table += x_i a'; a (stride), table (d, stride).
 inline void add_outer(const MajorVectors& vectors, std::size_t i, const double* a, double* table, std::size_t stride) {
     vectors.visit([&](const auto& matrix) {
-        by_pieces(stride, [&](auto count, std::size_t first) {
-            add_lanes<decltype(count)::value>(matrix, i, a + first, table + first, stride);
+        by_pieces(stride, [&](auto width, std::size_t first) {
+            add_to_classes<width>(matrix, i, a + first, table + first, stride);
         });
     });
 }
