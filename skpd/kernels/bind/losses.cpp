@@ -110,24 +110,18 @@ void bind_loss(nb::class_<Loss>& bound) {
         "Returns argmin over x of l*(y_i, x) + (x - theta_i)^2 / (2 step_i) for each row; all vectors have n entries.");
 }
 
-using Elementwise = void (*)(std::size_t, const double*, double*);
-// out_i = function(t_i) for t (n)
-auto mapped(In t, Elementwise function) {
-    return filled(t.shape(0), [&](double* out) { function(t.shape(0), t.data(), out); });
-}
-
-// out_i = function(s_i, argument_i) for n rows
-template <class Loss, double (Loss::*function)(double, double) const>
-SKPD_CLONES void map_rows(const Loss& loss, std::size_t n, const double* s, const double* argument, double* out) {
+// out_i = function(arguments_i) for n rows
+template <auto function, class Loss, class... Arguments>
+SKPD_CLONES void map_rows(const Loss& loss, std::size_t n, double* out, const Arguments*... arguments) {
     const Loss local = loss;
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) out[i] = (local.*function)(s[i], argument[i]);
+    for (std::size_t i = 0; i < n; ++i) out[i] = (local.*function)(arguments[i]...);
 }
-template <class Loss, double (Loss::*function)(double, double) const>
-auto of_rows(const Loss& loss, In s, In argument) {
-    const std::size_t n = s.shape(0);
-    require(have_length(n, argument), "the arguments differ in length");
-    return filled(n, [&](double* out) { map_rows<Loss, function>(loss, n, s.data(), argument.data(), out); });
+template <auto function, class Loss, class... Others>
+auto of_rows(const Loss& loss, In first, Others... others) {
+    const std::size_t n = first.shape(0);
+    require(have_length(n, others...), "the arguments differ in length");
+    return filled(n, [&](double* out) { map_rows<function>(loss, n, out, first.data(), others.data()...); });
 }
 
 template <Variance variance>
@@ -138,11 +132,11 @@ void bind_deviance(nb::module_& m, const char* name) {
     deviance.def(nb::init<double>(), "power"_a);
     bind_loss(deviance);
     bind_newton_steps(deviance);
-    deviance.def("values", of_rows<Loss, &Loss::value>, "s"_a, "r"_a,
+    deviance.def("values", of_rows<&Loss::value, Loss, In>, "s"_a, "r"_a,
         "Returns s_i phi(r_i), or e^(a r_i) / a if s_i = 0; s and r (n).");
-    deviance.def("derivatives", of_rows<Loss, &Loss::derivative>, "s"_a, "r"_a,
+    deviance.def("derivatives", of_rows<&Loss::derivative, Loss, In>, "s"_a, "r"_a,
                  "Returns s_i phi'(r_i), or e^(a r_i) if s_i = 0; s and r (n).");
-    deviance.def("conjugates", of_rows<Loss, &Loss::conjugate_without_log_term>, "s"_a, "theta"_a,
+    deviance.def("conjugates", of_rows<&Loss::conjugate_without_log_term, Loss, In>, "s"_a, "theta"_a,
                  "Returns l*(y_i, theta_i) - theta_i log y_i.");
 }
 
@@ -178,9 +172,9 @@ void bind_losses(nb::module_& m) {
     logistic.def(nb::init<>());
     bind_loss(logistic);
     bind_newton_steps(logistic);
-    logistic.def("values", [](const LogisticLoss&, In t) { return mapped(t, values<LogisticLoss>); }, "t"_a,
+    logistic.def("values", of_rows<&LogisticLoss::value, LogisticLoss>, "t"_a,
         "Returns phi(t_i) for t (n).");
-    logistic.def("conjugates", [](const LogisticLoss&, In u) { return mapped(u, conjugates<LogisticLoss>); }, "u"_a,
+    logistic.def("conjugates", of_rows<&LogisticLoss::extended_conjugate, LogisticLoss>, "u"_a,
                  "Returns phi*(u_i), which is inf outside its domain, for u (n).");
     nb::class_<ResidualLoss> residual(m, "ResidualLoss",
                                       "Losses of residuals: phi*(u) = tube |u| + curvature u^2 / 2.");

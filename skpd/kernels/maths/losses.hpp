@@ -169,10 +169,15 @@ struct GeneralizedHingeLoss {
 struct LogisticLoss {
     static constexpr bool margin = true, quadratic_pieces = false;
 
-    static double value(double t) { return std::max(-t, 0.0) + log1p_unit(exp_minus_abs(t)); }
-    static double conjugate(double u) {
+    SKPD_INLINE double value(double t) const { return std::max(-t, 0.0) + log1p_unit(exp_minus_abs(t)); }
+    SKPD_INLINE static double conjugate(double u) {
         const double v = 1.0 + u;
         return -u * log_positive(-u) + (v * log_positive(v) + (u - (v - 1.0)));  // v log1p(u)
+    }
+    // phi*(u), which is infinite outside its domain
+    SKPD_INLINE double extended_conjugate(double u) const {
+        const double inside = conjugate(u);
+        return (u >= -1.0) & (u <= 0.0) ? inside : std::numeric_limits<double>::infinity();
     }
     // With u = phi'(t) = -1 / (1 + exp(t)), the optimality condition is step t + phi'(t) = v, which increases in t with
     // a slope between step and step + 1/4.
@@ -378,21 +383,6 @@ SKPD_INLINE Expansion expansion(const Loss& loss, double y, double z) {
         phi.conjugate += y * phi.derivative;
         return phi;
     }
-}
-
-// out_i = phi(t_i) and out_i = phi*(u_i), which is infinite outside its domain; all vectors have n entries
-template <class Loss>
-SKPD_CLONES void values(std::size_t n, const double* t, double* out) {
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) out[i] = Loss::value(t[i]);
-}
-template <class Loss>
-SKPD_CLONES void conjugates(std::size_t n, const double* u, double* out) {
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) out[i] = Loss::conjugate(u[i]);
-#pragma omp simd
-    for (std::size_t i = 0; i < n; ++i)
-        out[i] = ((u[i] >= -1.0) & (u[i] <= 0.0)) ? out[i] : std::numeric_limits<double>::infinity();
 }
 
 // With f_i the smooth function of row i (`Itself` or `Envelope`), writes
