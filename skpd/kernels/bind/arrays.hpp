@@ -34,14 +34,18 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T> values) {
     return {owned->data(), {owned->size()}, owner};
 }
 
+// Returns work(), while other threads may call Python.
+template <class Work>
+auto without_lock(Work work) {
+    nb::gil_scoped_release release;
+    return work();
+}
+
 // Returns the array (n) that write(out) fills, while other threads may call Python.
 template <class Write>
 nb::ndarray<nb::numpy, double, nb::ndim<1>> filled(std::size_t n, Write write) {
     std::vector<double> out(n);
-    {
-        nb::gil_scoped_release release;
-        write(out.data());
-    }
+    without_lock([&] { write(out.data()); });
     return as_numpy(std::move(out));
 }
 

@@ -65,15 +65,12 @@ void bind_smoothed(nb::class_<Loss>& bound) {
             const std::size_t n = z.shape(0);
             require(have_length(n, y, theta, derivative, curvature),
                     "y, theta, z, derivative and curvature differ in length");
-            std::vector<std::int64_t> rows;
-            {
-                nb::gil_scoped_release release;
-                rows = with_smooth(loss, sigma, [&](const auto& smooth) {
+            return as_numpy(without_lock([&] {
+                return with_smooth(loss, sigma, [&](const auto& smooth) {
                     return rows_that_bend(smooth, n, y.data(), theta.data(), z.data(), derivative.data(),
                                           curvature.data(), radius);
                 });
-            }
-            return as_numpy(std::move(rows));
+            }));
         },
         "y"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "curvature"_a, "radius"_a,
         "Returns the rows whose smoothed loss has a curvature within the radius of z.");

@@ -48,13 +48,12 @@ void bind_ordered_pinballs(nb::module_& m) {
         [](const OrderedPinballs& self, In y, In theta, In z, double sigma) {
             const std::size_t n = rows_of(self, y, theta, z), K = self.n_outputs();
             std::vector<double> gradient(n * K), d(n * K), e(n * K);
-            {
-                nb::gil_scoped_release release;
+            without_lock([&] {
                 auto scratch = self.scratch();
                 for (std::size_t a = 0; a < n * K; a += K)
                     self.derivatives(y.data() + a, theta.data() + a, z.data() + a, sigma, gradient.data() + a,
                                      d.data() + a, e.data() + a, scratch);
-            }
+            });
             return std::make_tuple(as_numpy(std::move(gradient)), as_numpy(std::move(d)), as_numpy(std::move(e)));
         },
         "y"_a, "theta"_a, "z"_a, "sigma"_a,
@@ -65,14 +64,12 @@ void bind_ordered_pinballs(nb::module_& m) {
            Out curvature, Out factor) {
             const std::size_t n = rows_of(self, y, weights, theta, z, derivative, gradient, curvature, factor);
             std::vector<double> overlaps(self.n_outputs() - 1);
-            std::pair<double, double> sums;
-            {
-                nb::gil_scoped_release release;
-                sums = self.smoothed_derivatives(n, y.data(), weights.data(), theta.data(), z.data(), sigma,
+            const auto [primal, dual] = without_lock([&] {
+                return self.smoothed_derivatives(n, y.data(), weights.data(), theta.data(), z.data(), sigma,
                                                  derivative.data(), gradient.data(), curvature.data(), factor.data(),
                                                  overlaps.data());
-            }
-            return std::make_tuple(sums.first, sums.second, as_numpy(std::move(overlaps)));
+            });
+            return std::make_tuple(primal, dual, as_numpy(std::move(overlaps)));
         },
         "y"_a, "weights"_a, "theta"_a, "z"_a, "sigma"_a, "derivative"_a, "gradient"_a, "curvature"_a, "factor"_a,
         "Writes the derivatives of the envelope, all (n K); returns the primal and dual sums, and by how much each\n"
@@ -92,14 +89,13 @@ void bind_ordered_pinballs(nb::module_& m) {
         [](const OrderedPinballs& self, In y, In theta, In z, double sigma, double radius) {
             const std::size_t n = rows_of(self, y, theta, z), K = self.n_outputs();
             std::vector<std::int64_t> out;
-            {
-                nb::gil_scoped_release release;
+            without_lock([&] {
                 auto scratch = self.scratch();
                 for (std::size_t a = 0; a < n * K; a += K)
                     self.entries_that_bend(
                         y.data() + a, theta.data() + a, z.data() + a, sigma, radius,
                         [&](std::size_t k) { out.push_back(static_cast<std::int64_t>(a + k)); }, scratch);
-            }
+            });
             return as_numpy(std::move(out));
         },
         "y"_a, "theta"_a, "z"_a, "sigma"_a, "radius"_a,

@@ -119,11 +119,7 @@ auto move_shares(InTable H, In e, In slopes, Out a, double accuracy, double leas
     require(n > 0 && have_shape(n, n, H) && e.shape(0) == n && (n_slopes == n || n_slopes == 0),
             "H, e, slopes and a differ in length");
     PlaneShares planes{n, H.data(), e.data(), n_slopes ? slopes.data() : nullptr, a.data(), accuracy, least_share};
-    bool settled = false;
-    {
-        nb::gil_scoped_release release;
-        settled = planes.minimise(max_steps);
-    }
+    const bool settled = without_lock([&] { return planes.minimise(max_steps); });
     return std::make_tuple(settled, planes.multipliers[1]);
 }
 

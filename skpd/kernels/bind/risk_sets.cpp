@@ -46,11 +46,7 @@ void bind_risk_sets(nb::module_& m) {
         [](const RiskSets& self, In z) {
             require(z.shape(0) == self.n_rows(), "z must have a score for each row");
             std::vector<double> values(self.n_terms());
-            Compensated sum;
-            {
-                nb::gil_scoped_release release;
-                sum = self.log_sums(z.data(), values.data());
-            }
+            const Compensated sum = without_lock([&] { return self.log_sums(z.data(), values.data()); });
             return nb::make_tuple(as_numpy(std::move(values)), sum.high + sum.low, sum.size);
         },
         "z"_a,

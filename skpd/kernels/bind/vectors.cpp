@@ -74,10 +74,7 @@ void bind_vectors(nb::module_& m) {
         [](In a, In b) {
             require(a.shape(0) == b.shape(0), "a and b differ in length");
             std::vector<double> total(a.shape(0)), remainder(a.shape(0));
-            {
-                nb::gil_scoped_release release;
-                sums_and_errors(total.size(), a.data(), b.data(), total.data(), remainder.data());
-            }
+            without_lock([&] { sums_and_errors(total.size(), a.data(), b.data(), total.data(), remainder.data()); });
             return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(remainder)));
         },
         "a"_a, "b"_a, "Returns the rounded sums of a and b (n), and their exact rounding errors.");
