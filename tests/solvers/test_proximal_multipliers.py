@@ -343,25 +343,6 @@ def test_penalised_quadratic_by_columns(penalty, layout, dtype, rng, monkeypatch
             assert curvature.passes > 0
 
 
-@pytest.mark.parametrize("layout", [np.asfortranarray, sp.csc_array])
-def test_sweeps_are_extrapolated(layout, rng):
-    """Five sweeps over a few coordinates say where they lead, however slowly they go."""
-    X = rng.normal(size=(30, 1)) + 0.3 * rng.normal(size=(30, 3))
-    g, zero = rng.normal(size=3), np.zeros(3)
-    columns = kernels.ScaledColumns(Design(layout(X)).matrix, np.ones(30), False)
-    columns.append(Design(layout(X)).matrix, np.arange(3))
-    free = kernels.SeparableCoordinates(0, 1.0, 0.0, 0.0, -np.inf, np.inf)
-    solution = -np.linalg.solve(X.T @ X, g)
-
-    def error_after(sweeps):
-        p, response = np.zeros(3), np.zeros(30)
-        columns.descend(np.arange(3), g, zero, zero, free, p, response, sweeps, 0.0)
-        assert_allclose(response, X @ p, atol=1e-10)
-        return np.linalg.norm(p - solution) / np.linalg.norm(solution)
-
-    assert error_after(5) > 0.1 and error_after(6) < 1e-3
-
-
 @pytest.mark.usefixtures("unlimited")
 @pytest.mark.parametrize("ones", [True, False])
 @pytest.mark.parametrize("penalty", [L1(), NonNegativeL1(), ElasticNet(l1_ratio=0.9)], ids=str)

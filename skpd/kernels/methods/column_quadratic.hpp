@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +16,6 @@
 #include <vector>
 
 #include "data/curvature_factor.hpp"
-#include "maths/small_system.hpp"
 #include "methods/coordinate_sweeps.hpp"
 
 namespace skpd {
@@ -34,7 +32,6 @@ struct ColumnQuadratic {
     std::function<void()> pause;  // is called between passes and may throw
     std::vector<double> blocks{}, bounds{};  // the blocks of the groups and bounds on their eigenvalues
     std::vector<std::size_t> block_starts{};
-    static constexpr std::size_t n_combined = 5;  // the number of sweeps in an extrapolation
 
     std::size_t place(std::size_t j) const { return static_cast<std::size_t>(indices[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
@@ -76,41 +73,11 @@ struct ColumnQuadratic {
     template <class R>
     std::pair<double, int> descend(const R& r, int sweeps, double tol) {
         prepare(r);
-        std::vector<double> points(p, p + n);  // p after each of the last sweeps
         for (int k = 1;; ++k) {
             const double largest = sweep(*this, r).largest;
             if (largest <= tol || k >= sweeps) return {largest, k};
             pause();
-            points.insert(points.end(), p, p + n);
-            if (points.size() <= n_combined * n) continue;
-            extrapolate(r, points);
-            points.assign(p, p + n);
         }
-    }
-
-    // Moves towards the affine combination of the last points at which they change least. Sweeps that have found the
-    // support change p by a linear map, which makes this Anderson acceleration (Bertrand and Massias, 2021).
-    template <class R>
-    void extrapolate(const R& r, const std::vector<double>& points) {
-        SmallMatrix<n_combined> products{};
-        for (std::size_t j = 0; j < n; ++j) {
-            std::array<double, n_combined> change;
-            for (std::size_t a = 0; a < n_combined; ++a) change[a] = points[(a + 1) * n + j] - points[a * n + j];
-            for (std::size_t a = 0; a < n_combined; ++a)
-                for (std::size_t b = 0; b <= a; ++b) products[a][b] += change[a] * change[b];
-        }
-        std::array<double, n_combined> ones, share;
-        ones.fill(1.0);
-        solve_small(products, ones, share);
-        double total = 0.0;
-        for (const double x : share) total += x;
-        if (!(std::fabs(total) > 0.0 && std::isfinite(total))) return;
-        const std::vector<std::size_t> support = r.support(p, n);
-        std::vector<double> step(support.size(), 0.0);
-        for (std::size_t k = 0; k < support.size(); ++k)
-            for (std::size_t a = 0; a + 1 < n_combined; ++a)
-                step[k] += share[a] / total * (points[(a + 1) * n + support[k]] - p[support[k]]);
-        step_along(*this, r, support, step);
     }
 
     // Takes a Newton step on the support by at most max_steps conjugate gradients, until their residual is `accuracy`
