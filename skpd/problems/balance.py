@@ -94,7 +94,7 @@ def balance_exactly(
 
     Parameters
     ----------
-    problem : Rows
+    problem : ProblemParts
     theta : ndarray of shape (n_samples,)
         Dual-feasible.
     coef : ndarray of shape (n_features,), default=None

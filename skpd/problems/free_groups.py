@@ -162,7 +162,7 @@ class FreeGroups:
             The function at unpenalised numbers (`Smooth`).
         free : ndarray
             The start.
-        enough : float
+        target : float
             The largest sum of slopes at which to stop, in units of the weights of groups.
         accuracy : float
             The relative accuracy of the linear systems.

@@ -31,7 +31,7 @@ RIDGE = 1e-12  # relative ridge, as coupled losses have a direction without curv
 class OutputsPoint(RowPoint):
     """A dual point of several outputs, with a free sum for each."""
 
-    problem: ProblemParts  # an `OutputsProblem`
+    problem: ProblemParts
 
     @cached_property
     def _spread(self) -> Array | None:

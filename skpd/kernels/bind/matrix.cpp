@@ -58,8 +58,6 @@ void bind_products(nb::class_<Matrix>& matrix) {
 void bind_grams(nb::class_<Matrix>& matrix) {
     matrix.def("gram", &Matrix::gram, "h"_a, "columns"_a, "ones"_a, "out"_a,
                "Writes out = X_W' diag(h) X_W over increasing columns W.");
-    matrix.def("cross_gram", &Matrix::cross_gram, "h"_a, "left"_a, "right"_a, "ones"_a, "out"_a,
-               "Writes out = X_R' diag(h) [X_L X_R] over disjoint columns L and R.");
 }
 
 }  // namespace

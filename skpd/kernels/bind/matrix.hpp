@@ -132,19 +132,6 @@ class Matrix {
         });
     }
 
-    // out = X_R' diag(h) [X_L X_R], with a last column X_R' h if `ones` is set; h (n), out (|R|, |L| + |R| + ones)
-    void cross_gram(In h, Indices left, Indices right, bool ones, OutTable out) const {
-        require(h.shape(0) == n_rows_ && have_shape(right.shape(0), left.shape(0) + right.shape(0) + ones, out),
-                "the vector does not fit the matrix");
-        for (const auto* columns : {&left, &right})
-            require_within(*columns, n_columns_, "columns must lie in the matrix");
-        nb::gil_scoped_release release;
-        visit([&](const auto& layout) {
-            skpd::cross_gram(layout, by_row_, n_rows_, n_columns_, h.data(), left.data(), left.shape(0), right.data(),
-                             right.shape(0), ones, out.data());
-        });
-    }
-
    private:
     Matrix(AnyLayout layout, std::size_t n_rows, std::size_t n_columns, bool by_row, std::size_t n_threads,
            std::vector<nb::object> owners)

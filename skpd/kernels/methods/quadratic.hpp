@@ -133,51 +133,50 @@ SKPD_CLONES void add_matched_products(const T* x, const I* positions, std::size_
     for (std::size_t b = 0; b < width; ++b) sums[b] += even[b] + odd[b];
 }
 
-// Calls add(b, a, sum) with parts of sum_i h_i x_ib x_ia for columns b of `right` and a of `left` of a sparse matrix
-// stored by columns; h (n_rows). If both are the same columns (`same`), it covers at least a >= b.
+// Calls add(b, a, sum) with parts of sum_i h_i x_ib x_ia for some columns b and a, at least all a >= b, of a sparse
+// matrix stored by columns; h (n_rows).
 //
 // Up to `width` columns b are written to a dense table of a few rows, with which the sparse columns a are multiplied:
 // on columns with many entries this takes a third of the time of the sums over rows in `for_each_row_of`. It returns
 // false and does nothing if the latter is estimated to be faster, as for many columns with few entries.
 template <class M, class Add>
-bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* right, std::size_t n_right,
-               const std::int64_t* left, std::size_t n_left, bool same, Add add) {
+bool in_blocks(const M& matrix, std::size_t n_rows, const double* h, const std::int64_t* columns,
+               std::size_t n_selected, Add add) {
     constexpr std::size_t width = 8, min_rows = 2048;  // a table of 128 kB stays in a cache
     std::vector<std::size_t> from(matrix.n_major), to(matrix.n_major);
-    double n_entries = 0.0, n_of_right = 0.0, n_products = 0.0;
-    for (std::size_t b = 0; b < n_right; ++b) n_of_right += static_cast<double>(matrix.length(right[b]));
-    for (std::size_t a = 0; a < n_left; ++a) {
-        const auto j = static_cast<std::size_t>(left[a]);
+    double n_entries = 0.0, n_products = 0.0;
+    for (std::size_t a = 0; a < n_selected; ++a) {
+        const auto j = static_cast<std::size_t>(columns[a]);
         const auto length = static_cast<double>(matrix.length(j));
         to[j] = static_cast<std::size_t>(matrix.indptr[j]);
         n_entries += length;
-        n_products += length * static_cast<double>(1 + (same ? a : n_right - 1) / width);
+        n_products += length * static_cast<double>(1 + a / width);
     }
     const double n_weighted_rows = n_rows - std::count(h, h + n_rows, 0.0);
-    const double pairs = n_of_right * n_entries / n_rows * n_weighted_rows / n_rows * (same ? 0.5 : 1.0);
+    const double pairs = 0.5 * n_entries * n_entries / n_rows * n_weighted_rows / n_rows;
     if (n_products > pairs + 2.0 * n_entries + n_rows) return false;
     // Each block has so many rows that a column has several entries in it.
-    const auto n_rows_with_entries = static_cast<std::size_t>(16.0 * n_rows * n_left / (n_entries + 1.0));
+    const auto n_rows_with_entries = static_cast<std::size_t>(16.0 * n_rows * n_selected / (n_entries + 1.0));
     const std::size_t n_rows_per_block = std::min(n_rows, std::max(min_rows, n_rows_with_entries));
     std::vector<double> rows(width * n_rows_per_block);
     for (std::size_t top = 0; top < n_rows; top += n_rows_per_block) {
-        for (std::size_t a = 0; a < n_left; ++a) {
-            const auto j = static_cast<std::size_t>(left[a]);
+        for (std::size_t a = 0; a < n_selected; ++a) {
+            const auto j = static_cast<std::size_t>(columns[a]);
             from[j] = to[j];
             const auto* end = matrix.indices + matrix.indptr[j + 1];
             to[j] = std::partition_point(matrix.indices + from[j], end, [&](auto i) {
                 return static_cast<std::size_t>(i) < top + n_rows_per_block; }) - matrix.indices;
         }
-        for (std::size_t first = 0; first < n_right; first += width) {
-            const std::size_t k = std::min(n_right - first, width);
+        for (std::size_t first = 0; first < n_selected; first += width) {
+            const std::size_t k = std::min(n_selected - first, width);
             const auto spread = [&](auto value) {
                 for (std::size_t b = 0; b < k; ++b)
-                    for (std::size_t j = right[first + b], p = from[j]; p < to[j]; ++p)
+                    for (std::size_t j = columns[first + b], p = from[j]; p < to[j]; ++p)
                         rows[(matrix.indices[p] - top) * width + b] = value(p);
             };
             spread([&](std::size_t p) { return h[matrix.indices[p]] * static_cast<double>(matrix.data[p]); });
-            for (std::size_t a = same ? first : 0; a < n_left; ++a) {
-                const auto j = static_cast<std::size_t>(left[a]);
+            for (std::size_t a = first; a < n_selected; ++a) {
+                const auto j = static_cast<std::size_t>(columns[a]);
                 double sums[width] = {};
                 add_matched_products<width>(matrix.data + from[j], matrix.indices + from[j], to[j] - from[j], top,
                                             rows.data(), sums);
@@ -205,7 +204,7 @@ void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_column
     const std::size_t m = n_selected + ones;
     std::fill_n(out, m * m, 0.0);
     const auto add = [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] += sum; };
-    if (!by_row && in_blocks(matrix, n_rows, h, columns, n_selected, columns, n_selected, true, add)) {
+    if (!by_row && in_blocks(matrix, n_rows, h, columns, n_selected, add)) {
         for (std::size_t a = 0; ones && a < n_selected; ++a)
             out[a * m + n_selected] = weighted_sum(matrix, h, columns[a]);
         if (ones) out[m * m - 1] = std::accumulate(h, h + n_rows, 0.0);
@@ -224,34 +223,6 @@ void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_column
                     });
     for (std::size_t a = 0; a < m; ++a)
         for (std::size_t b = 0; b < a; ++b) out[a * m + b] = out[b * m + a];
-}
-
-// out = sum_i h_i x_iR (x_iL, x_iR)', of shape (n_right, n_left + n_right + ones), over disjoint columns R and L; the
-// last column is sum_i h_i x_iR if `ones` is set. h (n_rows)
-template <class M>
-void cross_gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
-                const std::int64_t* left, std::size_t n_left, const std::int64_t* right, std::size_t n_right, bool ones,
-                double* out) {
-    const std::size_t n_both = n_left + n_right, m = n_both + ones;
-    std::fill_n(out, n_right * m, 0.0);
-    std::vector<std::int64_t> columns(left, left + n_left);
-    columns.insert(columns.end(), right, right + n_right);
-    const auto add = [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] += sum; };
-    if constexpr (!is_dense<M>)
-        if (!by_row && in_blocks(matrix, n_rows, h, right, n_right, columns.data(), n_both, false, add)) {
-            for (std::size_t b = 0; ones && b < n_right; ++b) out[b * m + n_both] = weighted_sum(matrix, h, right[b]);
-            return;
-        }
-    for_each_row_of(matrix, by_row, n_rows, n_columns, h, columns,
-                    [&](std::size_t i, std::size_t k, const std::uint32_t* positions, const double* entries) {
-                        for (std::size_t b = 0; b < k; ++b) {
-                            if (positions[b] < n_left) continue;
-                            const double scaled = h[i] * entries[b];
-                            double* row = out + (positions[b] - n_left) * m;
-                            for (std::size_t a = 0; a < k; ++a) row[positions[a]] += scaled * entries[a];
-                            if (ones) row[n_both] += scaled;
-                        }
-                    });
 }
 
 }  // namespace skpd
