@@ -106,8 +106,8 @@ class RowBounds:
         if self.means is not None and self.means <= 0.5:
             change = float(shown(self.means))
             found.append(
-                f"predicted means within factors of {1.0 - change:g} and {1.0 + change:g} of an "
-                "optimal model's on average"
+                f"predicted means within factors of {1.0 - change:.12g} and {1.0 + change:.12g} "
+                "of an optimal model's on average"
             )
         most = min(0.5, FEW * sqrt(relative_gap)) if relative_gap >= 0.0 else 0.5
         if self.decisions is not None and self.decisions <= most * self.n_decisions:
