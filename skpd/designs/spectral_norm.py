@@ -38,6 +38,8 @@ def spectral_norm_bound(
         return 0.0
     A = LinearOperator(shape, matvec=matvec, rmatvec=rmatvec, dtype=np.float64)
     start = random_state.standard_normal(shape[1])
+    if shape[0] < shape[1]:  # the Krylov space of A A' is smaller, its estimates no worse
+        A, start = A.T, A @ start
     estimate, _, exhausted = estimated_largest_singular_value(A, start, N_STEPS, residual=-1.0)
     if exhausted:
         return estimate * (1.0 + 1e-10)
