@@ -37,6 +37,13 @@ class PdproxSVC(AnyPenaltyParameters, ClassifierParameters, MarginClassifier):
     alpha : float, default=1e-3
         Weight of the penalty (the papers' lambda), at least 0; with 0 no feature is penalised.
         As in `SGDClassifier` it multiplies the penalty beside the *mean* loss.
+    noise_budget : float, default=None
+        For labels of which some are wrong: an upper bound on the sum of the multipliers of the
+        losses, the sizes of their slopes (the m of Yang et al., (19), in samples or in their
+        weight). Those of the hinge loss are at most 1 for each sample, and only that many
+        samples, those with the largest losses, then count. With a small noise budget the optimum
+        is often the model 0; the user guide explains when. Takes no offset, and neither
+        ``loss="generalized_hinge"`` nor ``penalty="total_variation"``.
     loss : str or MarginLoss, default="hinge"
         The loss: "hinge", "squared_hinge", "smoothed_hinge", "generalized_hinge",
         "modified_huber", "logistic", an object of `skpd.losses` such as ``SmoothedHinge(mu=0.1)``,
@@ -72,13 +79,6 @@ class PdproxSVC(AnyPenaltyParameters, ClassifierParameters, MarginClassifier):
         to the rounding errors of ``A @ coef``. With them ``solver`` must be "auto", there may
         be a few thousand constraints, and a few thousand samples or features; features that
         occur in a constraint must be penalised.
-    noise_budget : float, default=None
-        For labels of which some are wrong: an upper bound on the sum of the multipliers of the
-        losses, the sizes of their slopes (the m of Yang et al., (19), in samples or in their
-        weight). Those of the hinge loss are at most 1 for each sample, and only that many
-        samples, those with the largest losses, then count. With a small noise budget the optimum
-        is often the model 0; the user guide explains when. Takes no offset, and neither
-        ``loss="generalized_hinge"`` nor ``penalty="total_variation"``.
     solver : {"auto", "pdprox-dual", "pdprox-primal", "agm", "cd", "approx"}, default="auto"
         "auto" is the fastest method known for the problem, see `skpd.solvers.select`. The
         "pdprox" are Algorithms 1 and 3 and Algorithm 2 of Yang et al. (2015), with their step

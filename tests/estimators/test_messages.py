@@ -153,7 +153,7 @@ def test_kernel_machines_have_the_conversion_of_C(classes):
 
 def test_signatures_stay_those_of_the_constructors():
     for method, names in (
-        (PdproxRegressor, ["alpha", "penalty", "l1_ratio"]),
+        (PdproxRegressor, ["alpha", "loss", "quantile"]),
         (PdproxRegressor.fit, ["self", "X", "y"]),
         (PathCV.fit, ["self", "X", "y"]),
     ):
