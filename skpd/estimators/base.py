@@ -32,7 +32,7 @@ from ..preprocessing.groups import groups_by_index, required_sources
 from ..problems import Problem
 from .fitting import SolvedModel
 from .names import PENALTIES, chosen
-from .parameters import penalty_by_feature
+from .penalty_by_feature import penalty_by_feature
 
 MAPPED = 1 << 30  # an array that is mapped from a file of as many bytes (1 GB) is read in blocks
 LARGE = 1 << 20  # an array of as many entries is not read only to see that they are finite

@@ -1,0 +1,63 @@
+"""The penalty of an estimator with the weights and the bounds of its features."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds
+
+from .._checks import shown
+from .._typing import ArrayLike
+from ..penalties import Penalty, Structure, for_features
+from ..penalties.weighted import unpenalised
+
+
+def penalty_by_feature(
+    penalty: Penalty,
+    weights: ArrayLike | None,
+    bounds: Bounds | Sequence | np.ndarray | None,
+    alpha: float = 1.0,
+    n_outputs: int = 1,
+) -> Penalty:
+    """A penalty with the weights and bounds of features in ``penalty_weights`` and ``bounds``.
+
+    With an alpha of 0 no feature is penalised, as with weights of 0. The coefficients of all
+    outputs for the first feature come first, then those for the next.
+
+    Raises
+    ------
+    ValueError
+        If the penalty is not one of single coefficients, or the weights or bounds are invalid.
+    """
+    if alpha == 0.0:
+        if penalty.structure is not Structure.SEPARABLE:
+            raise ValueError(
+                "alpha=0, no penalty, needs a penalty of single coefficients, such as 'l1' or "
+                f"'l2', got {shown(penalty)}."
+            )
+    elif weights is None and bounds is None:
+        return penalty
+    lower: Any = -np.inf
+    upper: Any = np.inf
+    if isinstance(bounds, Bounds):
+        # SciPy makes arrays of one number out of numbers
+        lower, upper = (x.item() if np.size(x) == 1 else x for x in (bounds.lb, bounds.ub))
+    elif bounds is not None:
+        if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
+            raise ValueError(
+                "bounds must be a pair (lower, upper), each a number or an array, or an object of "
+                f"scipy.optimize.Bounds, got {shown(bounds)}. A list with a pair for each feature "
+                "is turned into one by list(zip(*bounds))."
+            )
+        ends = zip(bounds, (-np.inf, np.inf), strict=True)
+        lower, upper = (end if bound is None else bound for bound, end in ends)
+    if weights is not None:
+        weights = _for_outputs(weights, n_outputs)
+    limits = _for_outputs(lower, n_outputs), _for_outputs(upper, n_outputs)
+    penalty = for_features(penalty, weights, *limits)
+    return penalty if alpha > 0.0 else unpenalised(penalty)
+
+
+def _for_outputs(numbers: ArrayLike, n_outputs: int) -> ArrayLike:
+    """One number for all features as it is, or a number for each coefficient of each feature."""
+    return numbers if n_outputs == 1 or np.ndim(numbers) == 0 else np.repeat(numbers, n_outputs)
