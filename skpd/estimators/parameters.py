@@ -7,7 +7,7 @@ from functools import cache, reduce
 from inspect import get_annotations, signature
 from numbers import Integral, Real
 from operator import or_
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
@@ -230,7 +230,7 @@ def _shared_of(kind: type) -> dict[str, type]:
 def _constraints_of(hint: Any) -> list | None:
     """The constraints of a bool, or of a name or an object of skpd; None for other types."""
     constraints: list = []
-    for kind in get_args(hint) if get_origin(hint) is Union else [hint]:
+    for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint]:
         if get_origin(kind) is Literal:
             constraints.append(StrOptions(set(get_args(kind))))
         elif kind is bool:
@@ -248,7 +248,7 @@ def _without_names(hint: Any) -> Any:
     """A type with str in place of the names that a parameter takes, for short signatures."""
     if get_origin(hint) is Literal:
         return str
-    if get_origin(hint) is Union:
+    if get_origin(hint) in (Union, UnionType):
         return reduce(or_, map(_without_names, get_args(hint)))
     return hint
 
