@@ -18,7 +18,7 @@ from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
 from skpd.losses import Hinge, Logistic, SmoothedHinge, Squared
 from skpd.penalties import L1, L1Ball, Spectral, SquaredL2OnL1Ball
-from skpd.problems import linear_problem
+from skpd.problems import Point, linear_problem
 from skpd.problems.output_rows import outputs_problem
 from skpd.solvers import METHODS, SolverContext, select, solve
 from skpd.solvers.frank_wolfe.whole_matrix_samples import Table
@@ -388,6 +388,25 @@ def test_callbacks_see_the_matrix(several, rng, callbacks):
     model = TraceNormPD(0.1, radius=0.5 * norm, tol=1e-9).set_callbacks(monitor).fit(X, Y)
     scores = monitor.get_logs().data_as_pandas["r2"]
     assert len(scores) >= 1 and model.score(X, Y) in set(scores)
+
+
+def test_line_searches_begin_inside_of_the_ball():
+    """From coefficients without residuals outside of it, and from zeros."""
+    rng = np.random.default_rng(9)
+    X, radius = rng.normal(size=(50, 6)), 2.0
+    Y = X @ rng.normal(size=(6, 3))
+    coef = np.linalg.lstsq(X, Y, rcond=None)[0]
+    assert np.linalg.norm(coef, "nuc") > radius
+    ball, c = Spectral(SquaredL2OnL1Ball(radius), 3), np.full(50, 0.02)
+    problem = outputs_problem(Design(X), Y, c, Squared(), ball, alpha=0.1, fit_intercept=False)
+    for start in (coef, np.zeros((6, 3))):
+        solution = solve(
+            problem, "line-search-frank-wolfe", tol=1e-6, max_iter=30,
+            random_state=np.random.RandomState(0),
+            start=Point(np.ravel(start), np.zeros(3), np.zeros(150)),
+        )  # fmt: skip
+        assert solution.converged
+        assert np.linalg.norm(solution.coef.reshape(6, 3), "nuc") <= radius * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("scale, name", [((1e200, 1.0), "X"), ((1.0, 1e200), "y")])
