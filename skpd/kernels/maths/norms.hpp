@@ -63,20 +63,20 @@ inline double euclidean_norm(const double* x, std::size_t n) {
 // increase tau. v (n).
 SKPD_CLONES inline double l1_threshold(const double* v, std::size_t n, double total, double slope, double tau) {
     for (int step = 0; step < 100; ++step) {
-        double sum = -total - slope * tau, count = slope;
-#pragma omp simd reduction(+ : sum, count)
+        double sum = -total - slope * tau, n_above = 0.0;
+#pragma omp simd reduction(+ : sum, n_above)
         for (std::size_t j = 0; j < n; ++j) {
             const double excess = std::fabs(v[j]) - tau;
             sum += std::max(excess, 0.0);
-            count += excess > 0.0 ? 1.0 : 0.0;
+            n_above += excess > 0.0 ? 1.0 : 0.0;
         }
-        if (count == slope) {  // no |v_j| is above tau
-            if (slope > 0.0) return std::max(-total / slope, 0.0);
+        if (n_above == 0.0) {
+            if (slope > 0.0) return std::max(-total / slope, tau);  // tau may be the largest |v_j| by rounding
             if (tau == 0.0 || step > 0) return tau;
             tau = 0.0;  // the steps start again from below
             continue;
         }
-        const double next = std::max(tau + sum / count, 0.0);
+        const double next = std::max(tau + sum / (slope + n_above), 0.0);
         if (next == tau || (step > 0 && next <= tau)) return tau;
         tau = next;
     }
