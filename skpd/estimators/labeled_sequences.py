@@ -39,8 +39,8 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
                 f"All sequences must have the same number of features, got {table.shape[1]} in "
                 f"X[{i}] and {tables[0].shape[1]} in X[0]."
             )
-        columns, expected = (list(getattr(sequences[k], "columns", ())) for k in (i, 0))
-        if columns != expected:
+        columns, expected = (_names_of_columns(sequences[k]) for k in (i, 0))
+        if columns and expected and columns != expected:
             raise ValueError(
                 "All sequences must have the same columns in the same order, got "
                 f"{shown(columns)} in X[{i}] and {shown(expected)} in X[0]."
@@ -49,6 +49,12 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
     if any(sp.issparse(table) for table in tables):
         return sp.csr_array(sp.vstack(tables, format="csr")), lengths
     return np.concatenate(tables), lengths
+
+
+def _names_of_columns(table: Matrix) -> list[str]:
+    """The names of the columns of a frame; numbers are none."""
+    columns = list(getattr(table, "columns", ()))
+    return columns if all(isinstance(name, str) for name in columns) else []
 
 
 def encoded(y: Sequence[Sequence[Hashable]], lengths: Indices) -> tuple[np.ndarray, Indices]:
