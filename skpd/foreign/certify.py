@@ -296,7 +296,7 @@ class GivenObjective:
         if loss is not None and penalty is not None and alpha is not None:
             if not isinstance(alpha, Real):
                 raise ValueError(f"alpha must be a number of at least 0, got {alpha!r}.")
-            if fit_intercept not in (None, True, False):
+            if not (fit_intercept is None or isinstance(fit_intercept, bool | np.bool_)):
                 raise ValueError(
                     f"fit_intercept must be True, False or None, got {fit_intercept!r}."
                 )
