@@ -289,6 +289,8 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         with suppress(KeyboardInterrupt):
             models.extend(scored_models(folds, float(self.certified), score))
             interrupted = False
+        if not models:
+            raise KeyboardInterrupt
         lowest, first = [each.lowest for each in models], folds.grids[0, 0]
         self.alpha_ranges_: Array = np.column_stack([lowest, np.append(first, lowest)[:-1]])
         bounds = np.reshape([each.bounds for each in models], (-1, self.n_splits_, 2))
