@@ -202,6 +202,12 @@ class WeightedGram:
 
     def of(self, design: Design, h: Array, columns: Indices) -> Array:
         """The matrix X_W' diag(h) X_W over the columns W in increasing order, as a new array."""
+        # an upper bound on the number of pairs of entries, compared with passes over the matrix
+        length = min(design.n_entries / design.shape[0], len(columns))
+        if np.count_nonzero(h) * length * length < 8 * len(columns) ** 2:  # a copy would cost more
+            self.forget()
+            self.h = h.copy()
+            return design.gram(h, columns, self.ones)
         is_known = self._matrix.size > 0 and kernels.equal(columns, self._columns)
         if is_known and len(h) == len(self.h):
             change = np.subtract(h, self.h, out=np.zeros_like(h), where=h != self.h)
