@@ -13,7 +13,7 @@ from ..penalties import Penalty
 
 Named = TypeVar("Named", bound=Value)  # a loss or a penalty
 
-# the keys of the tables below, for editors
+# the keys of the tables below, for editors and the validation of parameters
 MarginLossName = Literal[
     "generalized_hinge", "hinge", "logistic", "modified_huber", "smoothed_hinge", "squared_hinge"
 ]
