@@ -25,7 +25,7 @@ change can establish them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import sqrt
 from typing import NamedTuple, cast
 
@@ -75,6 +75,9 @@ class Balance:
     cost : float
         A bound on the effect of the residual on the sum of the conjugates at t (theta + change),
         divided by max(1, t^2).
+    endpoint_error : float
+        A bound on the effect of the rounding of the endpoint on the sum of the conjugates there,
+        in the unit of ``cost``.
     columns : ndarray
         The indices of the features whose sums vanish.
     """
@@ -84,6 +87,7 @@ class Balance:
     share: float
     residual: float
     cost: float
+    endpoint_error: float
     columns: Indices
 
 
@@ -131,12 +135,15 @@ def balance_exactly(
     balanced = rows.balance(directions) if directions else (0.0, 0.0)
     if balanced is None:
         return None
-    change, slack = rows.change, slack[inside]
-    share = float(np.max(np.abs(change[inside]) / slack, initial=0.0))
+    change = rows.change
+    share = float(np.max(np.abs(change[inside]) / rows.slack, initial=0.0))
     if not share <= MAX_SHARE:
         return None
-    endpoint = theta + change / share if share > 0.0 else theta
-    return Balance(change, endpoint, share, *balanced, columns)
+    if share == 0.0:
+        return Balance(change, theta, share, *balanced, 0.0, columns)
+    endpoint = theta + change / share
+    error = rows.effect_on_conjugates(EPSILON * np.maximum(np.abs(theta), np.abs(endpoint)))
+    return Balance(change, endpoint, share, *balanced, error, columns)
 
 
 def balance_nearby(problem: ProblemParts, theta: Array) -> tuple[Array, Balance] | None:
@@ -200,14 +207,24 @@ class _Rows:
         root = np.sqrt(self.problem.weights[self.inside])
         if not float(np.max(residual / root)) <= MAX_SHARE:
             return None
-        # the slope of a convex function near theta is at most those of chords to both sides
+        cost = 2.0 * residual * float(np.sqrt(np.sum((root * self.steepest) ** 2)))
+        return residual * float(np.max(self.slack)), cost
+
+    @cached_property
+    def steepest(self) -> Array:
+        """Bounds on the slopes of the conjugates at multiples of points near theta, times slack.
+
+        The slope of a convex function near theta is at most those of chords to both sides.
+        """
         loss, y, middle = self.problem.loss, self.problem.y[self.inside], self.theta[self.inside]
         here = loss.conjugate(y, middle)
         chords = [loss.conjugate(y, middle + side * self.slack) - here for side in (-1.0, 1.0)]
-        steepest = np.max(np.abs(chords), axis=0)
-        cost = 2.0 * residual * float(np.sqrt(np.sum((root * steepest) ** 2)))
-        cost *= 1.0 if loss.linear_conjugate else SCALES
-        return residual * float(np.max(self.slack)), cost
+        return np.max(np.abs(chords), axis=0) * (1.0 if loss.linear_conjugate else SCALES)
+
+    def effect_on_conjugates(self, errors: Array) -> float:
+        """A bound on the change of the sum of the conjugates by errors of the rows."""
+        shares = errors[self.inside] / self.slack * self.steepest
+        return 2.0 * float(np.sum(self.problem.weights[self.inside] * shares))
 
     def match_products(self, wanted: tuple[Array, Array], directions: list[Direction]) -> None:
         """Add the least change after which T'X' diag(c) theta has nearly the given values."""

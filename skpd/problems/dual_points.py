@@ -112,7 +112,8 @@ class BalancedPoint(DualPoint):
         balance = self.balance
         (value, rounding), (other, more) = self._point.value(scale), self._endpoint.value(scale)
         rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))
-        rounding += max(1.0, scale) * (max(1.0, scale) * balance.cost)
+        cost = balance.cost + balance.share * balance.endpoint_error
+        rounding += max(1.0, scale) * (max(1.0, scale) * cost)
         return (1.0 - balance.share) * value + balance.share * other, rounding
 
     def products(self, precise: bool) -> tuple[Array, Array]:

@@ -317,7 +317,7 @@ class FreeOutputs(FreeDirections):
     def _balanced_outputs(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         """The point balanced for each output by itself."""
         theta, change, balances = np.array(point.theta), np.zeros_like(point.theta), []
-        residual = cost = 0.0
+        residual = cost = error = 0.0
         for place, (columns, free) in zip(self.rows.row_indices, self._free_parts, strict=True):
             total = float(np.sum(self.rows.weights[place]))
             nearby = balance_nearby(free, np.ascontiguousarray(point.theta[place]))
@@ -327,11 +327,12 @@ class FreeOutputs(FreeDirections):
             change[place] = balance.change
             residual += total * balance.residual**2
             cost += total * balance.cost
+            error += total * balance.endpoint_error
             balances.append((balance.share, columns[balance.columns]))
         share = max(share for share, _ in balances)
         vanishing = np.concatenate([vanish for _, vanish in balances])
         endpoint = theta + change / share if share > 0.0 else theta
-        balance = Balance(change, endpoint, share, sqrt(residual), cost, vanishing)
+        balance = Balance(change, endpoint, share, sqrt(residual), cost, error, vanishing)
         own, end, moved = (OutputsPoint(problem, x) for x in (theta, endpoint, change))
         return BalancedPoint(problem, own, end, moved, balance)
 

@@ -15,6 +15,7 @@ from skpd.losses import (
     Logistic,
     MarginLoss,
     ModifiedHuber,
+    Pinball,
     Squared,
     SquaredHinge,
 )
@@ -367,3 +368,18 @@ def test_total_variation_with_a_piecewise_linear_loss(loss, fit_intercept, shift
         assert found.certificate.dual <= best + 1e-9 * unit
         assert best - 2e-8 * unit <= found.certificate.dual
         assert abs(found.certificate.primal - best) <= 2e-8 * unit
+
+
+def test_targets_whose_spacing_is_1():
+    """The point between theta and the rounded endpoint misses theta + change, times y of 7e15."""
+    n, c = 30, np.full(30, 1.0 / 30.0)
+    for seed in (507, 532, 537, 583):
+        rng = np.random.default_rng(seed)
+        X, y = 10.0 + rng.normal(size=(n, 2)), -6920603225967971.0 + rng.integers(0, 2, n)
+        problem = linear_problem(Design(X), y, c, Pinball(0.8), L1(), 0.005)
+        point = problem.feasible_point(rng.uniform(-0.7, 0.15, n))
+        balanced = problem.balanced(point, np.array([0.0, 1e-3]))
+        assert balanced.balance.share > 0.01
+        rows = zip(*map(exact, (c, balanced.theta, balanced.balance.change, y)), strict=True)
+        value, rounding = map(Fraction, balanced.value(1.0))
+        assert value - rounding <= -sum(w * (t + d) * target for w, t, d, target in rows)

@@ -94,6 +94,7 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
         share=share,
         residual=residual * float(sums["slack"].value),
         cost=SCALES * 2.0 * residual * sqrt(sums["steepness"]),
+        endpoint_error=SCALES * 2.0 * sums["rounding"],
         columns=columns,
     )
     changed = theta.changed(replace(change, share=share if share > 0.0 else 1.0))

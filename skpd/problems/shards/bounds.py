@@ -259,10 +259,12 @@ def balance_sums(shard: Shard, block: Block, dual: RemoteDualPoint) -> Sums:
     # the slope of a convex function near theta is at most those of chords to both sides
     value = loss.conjugate(y, theta)
     chords = [np.abs(loss.conjugate(y, theta + side * slack) - value) for side in (-1, 1)]
+    steepest = np.maximum(*chords)
     return {
         "residual": residual,
         "share": Largest(float(np.max(np.abs(change[inside]) / slack, initial=0.0))),
         "minus_root": Largest(float(np.max(-np.sqrt(weights), initial=-inf))),
-        "steepness": float(np.sum(weights * np.maximum(*chords) ** 2)),
+        "steepness": float(np.sum(weights * steepest**2)),
+        "rounding": float(np.sum(weights * EPSILON * (np.abs(theta) / slack + 1.0) * steepest)),
         "slack": Largest(float(np.max(slack, initial=0.0))),
     }
