@@ -4,10 +4,11 @@ See `skpd.designs.outputs_curvature` for the representations of the curvature. T
 with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = a / ||p||.
 """
 
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from ..._typing import Array, Indices
 from ...designs.outputs import positions_in
@@ -60,7 +61,7 @@ class _Blocks:
         self.times, self.prox = H.times, terms.prox
         self.mean_curvature = float(np.mean(np.einsum("iik->ik", H.matrices)))
 
-    def solve(self, right: Array, Z: Array, ridge: float) -> tuple[Array, Array]:
+    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
         terms, support = self.terms, self.terms.support(Z)
         D, u = terms.directions(Z, support)
         order = np.argsort(D == 0.0, kind="stable")  # rows without a norm last
@@ -69,12 +70,19 @@ class _Blocks:
         table, blocks = np.zeros_like(Z), self.H.blocks(support)
         among = np.arange(len(support))
         blocks[:, among, among] += diagonal
+        if not precise:  # quicker, unless rounding makes the matrix indefinite
+            with suppress(LinAlgError):
+                table[support] = _solution(blocks.astype(np.float32), D, u, right[support])
+                return table, self.times(table)
         table[support] = _solution(blocks, D, u, right[support])
         return table, self.times(table)
 
 
 def _solution(blocks: Array, D: Array, u: Array, right: Array) -> Array:
-    """The solution with diag(blocks) minus D_j u_j u_j', where rows with D = 0 are the last."""
+    """The solution with diag(blocks) minus D_j u_j u_j', in the precision of the blocks.
+
+    Rows with D = 0 are the last.
+    """
     factors = [cho_factor(block, lower=True, check_finite=False) for block in blocks]
 
     def of_outputs(table: Array) -> Array:
@@ -87,8 +95,8 @@ def _solution(blocks: Array, D: Array, u: Array, right: Array) -> Array:
     m = int(np.count_nonzero(D))
     if m == 0:
         return solution
-    v, inverse_of = u[:m], get_lapack_funcs("potri", (blocks,))
-    system = np.zeros((m, m))
+    v, inverse_of = u[:m].astype(blocks.dtype), get_lapack_funcs("potri", (blocks,))
+    system = np.zeros((m, m), dtype=blocks.dtype)
     for k, (factor, _) in enumerate(factors):
         columns = v if len(factors) == 1 else v[:, k : k + 1]
         inverse, _ = inverse_of(factor, lower=1)

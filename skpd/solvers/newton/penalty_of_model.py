@@ -1,7 +1,6 @@
 """The penalty in a quadratic model of a vector of coefficients."""
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from ... import kernels
 from ..._typing import Array, Indices, Mask
@@ -9,7 +8,11 @@ from ...designs.gram import MatrixCurvature, product_of_symmetric
 from ...penalties import GroupElasticNet, GroupL2
 from ...penalties.separable import SeparablePenalty
 from ...penalties.weighted import restricted
-from .proximal_points import minimise_by_proximal_points, sweep_while_it_converges
+from .proximal_points import (
+    minimise_by_proximal_points,
+    solution_of_positive,
+    sweep_while_it_converges,
+)
 from .settings import QUADRATIC
 
 
@@ -131,13 +134,12 @@ class VectorQuadratic:
         p[:k] = self.part.prox(V[:k], step)
         return p
 
-    def solve(self, right: Array, Z: Array, ridge: float) -> tuple[Array, Array]:
+    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
         inside, k = np.ones(len(Z), dtype=bool), self.part.n_penalised
         inside[:k] = self.part.is_smooth_at(Z[:k])
         support = np.flatnonzero(inside)
         matrix, solution = self.H[np.ix_(support, support)], np.zeros_like(Z)
         matrix.ravel()[:: len(support) + 1] += ridge
         self.part.add_curvature(matrix, Z, support)
-        factor = cho_factor(matrix, lower=True, check_finite=False)
-        solution[support] = cho_solve(factor, right[support], check_finite=False)
+        solution[support] = solution_of_positive(matrix, right[support], precise)
         return solution, self.times(solution)

@@ -15,10 +15,10 @@ take hundreds of steps with more coordinates than rows of data, where H is singu
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
-from scipy.linalg import LinAlgError
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..._typing import Array
 from .settings import PROXIMAL_POINTS as SETTINGS
@@ -37,8 +37,11 @@ class PenalisedQuadratic(Protocol):
     def prox(self, V: Array, step: float) -> Array:
         """The minimiser of ||. - V||^2 / 2 + step R."""
 
-    def solve(self, right: Array, Z: Array, ridge: float) -> tuple[Array, Array]:
-        """The solution E of (H + d2R(Z) + ridge I) E = right at no kink, and H E."""
+    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
+        """The solution E of (H + d2R(Z) + ridge I) E = right at no kink, and H E.
+
+        Without ``precise`` a solution of few digits suffices.
+        """
 
 
 def minimise_by_proximal_points(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
@@ -83,7 +86,7 @@ def sweep_while_it_converges(
 def _iterate(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
     step = SETTINGS.first_step / model.mean_curvature
     centre, Y, slope = P.copy(), P.copy(), R.copy()  # Y and the gradient of q there
-    n_steps = 0  # for this proximal point
+    n_steps, precise = 0, False  # the number for this proximal point
     for _ in range(SETTINGS.most_steps):
         Z = model.prox(centre - step * slope, step)
         residual, pull = Z - Y, (centre - Z) / step
@@ -97,7 +100,8 @@ def _iterate(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
                 step *= SETTINGS.step_factor
             n_steps = 0
             continue
-        correction, of_correction = model.solve(response, Z, 1.0 / step)
+        precise |= n_steps >= SETTINGS.single_steps
+        correction, of_correction = model.solve(response, Z, 1.0 / step, precise)
         change, of_change = residual - correction, response - of_correction
         n_steps += 1
         length, first = 1.0, float(np.sum(of_change * residual))
@@ -108,6 +112,20 @@ def _iterate(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
                 break
             length *= 0.5
         Y, slope = Y + length * change, slope + length * of_change
+
+
+def solution_of_positive(matrix: Array, right: Array, precise: bool) -> Array:
+    """The solution with a positive definite matrix, in single precision unless ``precise``.
+
+    Raises
+    ------
+    LinAlgError
+    """
+    if not precise:
+        with suppress(LinAlgError):
+            return solution_of_positive(matrix.astype(np.float32), right, True)
+    factor = cho_factor(matrix, lower=True, check_finite=False)
+    return cast(Array, cho_solve(factor, right, check_finite=False))
 
 
 def _largest(values: Array) -> float:

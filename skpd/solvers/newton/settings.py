@@ -267,6 +267,9 @@ class ProximalPointSettings:
     first_step: float = 10.0
     step_factor: float = 10.0
     few_steps: int = 4
+    # Newton steps for one proximal point whose systems are solved in single precision, in .6 of
+    # the time; rounding makes convergence slow where these do not suffice
+    single_steps: int = 6
     # A proximal point is exact enough if the error of its gradient is this share of the pull of
     # the centre
     inner_share: float = 0.3
