@@ -193,8 +193,7 @@ class WeightedGram:
         self, design: Design, h: Array, scale: float, columns: Indices, ridge: Array
     ) -> ColumnCurvature:
         """The curvature by the columns of (scale diag(h))^(1/2) X_W."""
-        scaled = kernels.ScaledColumns(design.matrix, scale * h, self.ones)
-        scaled.append(design.matrix, columns)
+        scaled = kernels.ScaledColumns(design.matrix, scale * h, columns, self.ones)
         indices = np.arange(scaled.size)
         if self.ones:  # the column of ones is the first, and becomes the last
             indices = np.roll(indices, -1)
@@ -210,6 +209,7 @@ class WeightedGram:
             return design.gram(h, columns, self.ones)
         is_known = self._matrix.size > 0 and kernels.equal(columns, self._columns)
         if is_known and len(h) == len(self.h):
+            # equal weights that are infinite do not change
             change = np.subtract(h, self.h, out=np.zeros_like(h), where=h != self.h)
             if 2 * np.count_nonzero(change) <= np.count_nonzero(h):
                 if change.any():

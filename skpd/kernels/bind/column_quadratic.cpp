@@ -64,27 +64,17 @@ void bind_column_quadratic(nb::module_& m) {
         "Holds columns of A = diag(h)^(1/2) X for X (n, d) and h (n), without the rows with h_i = 0.");
     columns
         .def("__init__",
-             [](ScaledColumns* self, const Matrix& matrix, In h, bool ones) {
+             [](ScaledColumns* self, const Matrix& matrix, In h, Indices wanted, bool ones) {
                  require(h.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
-                 matrix.visit([&](const auto& layout) {
-                     new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), h.data(), ones);
-                 });
-             },
-             "matrix"_a, "h"_a, "ones"_a,
-             "Starts with no column, or with h^(1/2) if ones is true; h (n).")
-        .def("append",
-             [](ScaledColumns& self, const Matrix& matrix, Indices wanted) {
-                 require(matrix.n_rows() == self.n_samples() && self.fits(matrix.layout()),
-                         "the matrix does not fit the columns");
                  require_within(wanted, matrix.n_columns(), "columns must lie in the matrix");
                  nb::gil_scoped_release release;
                  matrix.visit([&](const auto& layout) {
-                     self.append(layout, matrix.by_row(), matrix.n_rows(), matrix.n_columns(), wanted.data(),
-                                 wanted.shape(0));
+                     new (self) ScaledColumns(layout, matrix.by_row(), matrix.n_rows(), matrix.n_columns(), h.data(),
+                                              wanted.data(), wanted.shape(0), ones);
                  });
              },
-             "matrix"_a, "columns"_a, nb::keep_alive<1, 2>(),
-             "Appends the given columns of the same matrix, multiplied by h^(1/2).")
+             "matrix"_a, "h"_a, "columns"_a, "ones"_a, nb::keep_alive<1, 2>(),
+             "Takes the given columns, multiplied by h^(1/2), after h^(1/2) if ones is true; h (n).")
         .def_prop_ro("n_rows", &ScaledColumns::n_rows, "The number m of rows with h_i > 0.")
         .def_prop_ro("size", &ScaledColumns::size, "The number of columns.")
         .def("squares", [](const ScaledColumns& self) { return as_numpy(self.squares()); },

@@ -89,15 +89,15 @@ struct SparseColumns {
     }
 };
 
-// Columns of diag(h)^(1/2) X, which are appended on request, after h^(1/2) if `ones` is set. The columns of a dense
-// matrix that is stored by columns are borrowed if all h_i are equal.
+// The columns `selected` of diag(h)^(1/2) X, after h^(1/2) if `ones` is set. The columns of a dense matrix that is
+// stored by columns are borrowed if all h_i are equal.
 class ScaledColumns {
    public:
     ScaledColumns(ScaledColumns&&) = default;
     template <class M>
-    ScaledColumns(const M&, bool by_row, std::size_t n_rows, const double* h, bool ones)
-        : n_samples_(n_rows),
-          borrows_(std::is_same_v<M, Dense<double>> && !by_row && n_rows > 0 && h[0] > 0.0 &&
+    ScaledColumns(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
+                  const std::int64_t* selected, std::size_t n_selected, bool ones)
+        : borrows_(std::is_same_v<M, Dense<double>> && !by_row && n_rows > 0 && h[0] > 0.0 &&
                    std::all_of(h, h + n_rows, [&](double x) { return x == h[0]; })) {
         for (std::size_t i = 0; i < n_rows; ++i) {
             if (!(h[i] > 0.0)) continue;
@@ -116,12 +116,21 @@ class ScaledColumns {
                 for (std::size_t t = 0; t < rows_.size(); ++t) columns.in_rows.push_back(static_cast<std::uint32_t>(t));
             }
         }
-        if (ones) measure(1);
+        append(matrix, by_row, n_rows, n_columns, selected, n_selected);
+        visit([&](const auto& columns) {
+            for (std::size_t a = 0; a < n_selected + ones; ++a) squares_.push_back(columns.square(a));
+        });
     }
 
-    // Appends the columns `selected` of the matrix.
+    template <class Visit>
+    decltype(auto) visit(Visit visit) const { return std::visit(visit, columns_); }
+    std::size_t n_rows() const { return rows_.size(); }
+    std::size_t size() const { return squares_.size(); }
+    const std::vector<double>& squares() const { return squares_; }  // ||A_a||^2
+
+   private:
     template <class T>
-    void append(const Dense<T>& matrix, bool by_row, std::size_t, std::size_t, const std::int64_t* selected,
+    void append(const Dense<T>& matrix, bool by_row, std::size_t n_rows, std::size_t, const std::int64_t* selected,
                 std::size_t n_selected) {
         auto& columns = std::get<DenseColumns>(columns_);
         const std::size_t c = rows_.size();
@@ -129,7 +138,7 @@ class ScaledColumns {
             if (borrows_) {
                 for (std::size_t a = 0; a < n_selected; ++a)
                     columns.starts.push_back(matrix.major(static_cast<std::size_t>(selected[a])));
-                return measure(n_selected);
+                return;
             }
         }
         double* begin = columns.add(n_selected);
@@ -146,14 +155,13 @@ class ScaledColumns {
                 const T* x = matrix.major(static_cast<std::size_t>(selected[a]));
                 const auto next = static_cast<std::size_t>(selected[std::min(a + 1, n_selected - 1)]);
                 prefetch(matrix.major(next), matrix.n_minor);
-                if (c == n_samples_) {
+                if (c == n_rows) {
                     for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[t]);
                 } else {
                     for (std::size_t t = 0; t < c; ++t) begin[a * c + t] = scale_[t] * static_cast<double>(x[rows_[t]]);
                 }
             }
         }
-        measure(n_selected);
     }
     template <class T, class I>
     void append(const Sparse<T, I>& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns,
@@ -209,30 +217,8 @@ class ScaledColumns {
                 columns.starts.push_back(columns.entries.size());
             }
         }
-        measure(n_selected);
     }
 
-    template <class Visit>
-    decltype(auto) visit(Visit visit) const { return std::visit(visit, columns_); }
-    bool fits(const AnyLayout& layout) const {
-        const bool dense = std::holds_alternative<DenseColumns>(columns_);
-        return std::visit([&](const auto& of) { return is_dense<std::remove_cvref_t<decltype(of)>> == dense; }, layout);
-    }
-    std::size_t n_samples() const { return n_samples_; }
-    std::size_t n_rows() const { return rows_.size(); }
-    std::size_t size() const { return squares_.size(); }
-    const std::vector<double>& squares() const { return squares_; }  // ||A_a||^2
-
-   private:
-    void measure(std::size_t n_new) {
-        visit([&](const auto& columns) {
-            for (std::size_t k = 0; k < n_new; ++k) {
-                squares_.push_back(columns.square(squares_.size()));
-            }
-        });
-    }
-
-    std::size_t n_samples_;
     bool borrows_;  // whether columns of the matrix are borrowed, which must then outlive this object
     std::vector<std::size_t> rows_;  // the rows with h_i > 0
     std::vector<double> scale_;  // h_i^(1/2) of these rows; 1 if all columns have one scale
