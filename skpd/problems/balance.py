@@ -60,16 +60,13 @@ class Direction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Balance:
-    """A change of a dual point theta that makes it orthogonal to the free directions.
+class BalanceBounds:
+    """Bounds on what a change of a dual point does, and on what it leaves to the residual.
 
     Attributes
     ----------
-    change : ndarray of shape (n_samples,)
-    endpoint : ndarray of shape (n_samples,)
-        The point theta + change / share, which is also inside the box. By convexity the conjugates
-        at theta + change are at most (1 - share) times those at theta plus share times those here.
     share : float
+        The change is this share of the way from theta to the endpoint.
     residual : float
         A bound on the norm of the residual, sqrt(sum_i c_i residual_i^2).
     cost : float
@@ -82,13 +79,27 @@ class Balance:
         The indices of the features whose sums vanish.
     """
 
-    change: Array
-    endpoint: Array
     share: float
     residual: float
     cost: float
     endpoint_error: float
     columns: Indices
+
+
+@dataclass(frozen=True)
+class Balance(BalanceBounds):
+    """A change of a dual point theta that makes it orthogonal to the free directions.
+
+    Attributes
+    ----------
+    change : ndarray of shape (n_samples,)
+    endpoint : ndarray of shape (n_samples,)
+        The point theta + change / share, which is also inside the box. By convexity the conjugates
+        at theta + change are at most (1 - share) times those at theta plus share times those here.
+    """
+
+    change: Array
+    endpoint: Array
 
 
 def balance_exactly(
@@ -140,10 +151,11 @@ def balance_exactly(
     if not share <= MAX_SHARE:
         return None
     if share == 0.0:
-        return Balance(change, theta, share, *balanced, 0.0, columns)
+        return Balance(share, *balanced, 0.0, columns, change, theta)
     endpoint = theta + change / share
+    # the quotient and the sum are rounded, in the rows that change
     error = rows.effect_on_conjugates(EPSILON * np.maximum(np.abs(theta), np.abs(endpoint)))
-    return Balance(change, endpoint, share, *balanced, error, columns)
+    return Balance(share, *balanced, error, columns, change, endpoint)
 
 
 def balance_nearby(problem: ProblemParts, theta: Array) -> tuple[Array, Balance] | None:

@@ -11,6 +11,7 @@ from .._floats import EPSILON
 from .._immutable_base import attribute_of_part
 from .._typing import Array
 from ..certificates.interface import NOTHING, DualPoint, DualVector, Sum
+from .balance import BalanceBounds
 from .interfaces import ProblemParts
 
 
@@ -83,7 +84,7 @@ class RowPoint(DualPoint):
 
 
 class BalancedPoint(DualPoint):
-    """The point theta + balance.change + residual, whose free sums are exactly 0.
+    """The point theta + change + residual, whose free sums are exactly 0.
 
     The residual is not computed, see `skpd.problems.balance`.
 
@@ -91,16 +92,16 @@ class BalancedPoint(DualPoint):
     ----------
     problem : Problem
     point, endpoint, change : DualPoint
-        The dual points of theta, of ``balance.endpoint`` and of ``balance.change``; only the
-        products of the last one are used.
-    balance : Balance
+        The dual points of theta, of the endpoint and of the change (`Balance`); only the products
+        of the last one are used.
+    balance : BalanceBounds
     only_precise : bool, default=True
         Whether products are always in twice the working precision.
     """
 
     def __init__(
         self, problem: ProblemParts, point: DualPoint, endpoint: DualPoint, change: DualPoint,
-        balance: Any, *, only_precise: bool = True,
+        balance: BalanceBounds, *, only_precise: bool = True,
     ) -> None:  # fmt: skip
         self.only_precise = only_precise
         self.problem, self.theta, self.balance = problem, point.theta, balance
@@ -108,7 +109,7 @@ class BalancedPoint(DualPoint):
         self._point, self._endpoint, self._change = point, endpoint, change
 
     def value(self, scale: float) -> Sum:
-        """A lower bound by convexity, from the values at theta and at balance.endpoint."""
+        """A lower bound by convexity, from the values at theta and at the endpoint."""
         balance = self.balance
         (value, rounding), (other, more) = self._point.value(scale), self._endpoint.value(scale)
         rounding += balance.share * more + 4.0 * EPSILON * (abs(value) + abs(other))

@@ -14,7 +14,7 @@ from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
 from ..penalties import Separable
-from .balance import Balance, balance_nearby
+from .balance import BalanceBounds, balance_nearby
 from .dual_points import BalancedPoint, RowPoint
 from .free_directions import FreeDirections, Support
 from .free_features import Dependence, dependence
@@ -332,9 +332,9 @@ class FreeOutputs(FreeDirections):
         share = max(share for share, _ in balances)
         vanishing = np.concatenate([vanish for _, vanish in balances])
         endpoint = theta + change / share if share > 0.0 else theta
-        balance = Balance(change, endpoint, share, sqrt(residual), cost, error, vanishing)
+        bounds = BalanceBounds(share, sqrt(residual), cost, error, vanishing)
         own, end, moved = (OutputsPoint(problem, x) for x in (theta, endpoint, change))
-        return BalancedPoint(problem, own, end, moved, balance)
+        return BalancedPoint(problem, own, end, moved, bounds)
 
 
 def on_intervals(of_outputs: Any, theta: Array, lower: Array, upper: Array) -> Array:

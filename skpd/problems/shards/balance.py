@@ -8,14 +8,13 @@ the free directions F in these units. The change is recomputed block by block wh
 from dataclasses import replace
 from functools import cached_property, partial
 from math import sqrt
-from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 
 from ..._typing import Array
 from ...certificates.interface import DualPoint
-from ..balance import MAX_SHARE, SCALES, min_singular_value_by_gram
+from ..balance import MAX_SHARE, SCALES, BalanceBounds, min_singular_value_by_gram
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections
 from ..free_features import Dependence, dependence_of_factor
@@ -90,7 +89,7 @@ def _balance(problem: ProblemParts, point: SummedPoint) -> Balanced:
     residual = 2.0 * float(np.sum((np.abs(values) + errors) / sizes)) / singular_value
     if not residual <= MAX_SHARE * -float(sums["minus_root"].value):
         return NO_BALANCE
-    balance = SimpleNamespace(  # see `skpd.problems.balance.Balance`
+    balance = BalanceBounds(
         share=share,
         residual=residual * float(sums["slack"].value),
         cost=SCALES * 2.0 * residual * sqrt(sums["steepness"]),

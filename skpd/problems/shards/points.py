@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ..._floats import EPSILON
 from ..._typing import Array
 from ...certificates.interface import NOTHING, Sum
+from ..balance import BalanceBounds
 from ..dual_points import RowPoint
 from ..interfaces import ProblemParts
 from ..solution import Point
@@ -53,7 +53,7 @@ class DualSums:
 
 # The facts of `skpd.problems.balance.Balance`, the changed point and its sums; or that there is no
 # such change.
-Balanced = tuple[SimpleNamespace, RemoteVector, DualSums] | tuple[None, None, None]
+Balanced = tuple[BalanceBounds, RemoteVector, DualSums] | tuple[None, None, None]
 
 
 @dataclass(frozen=True)
