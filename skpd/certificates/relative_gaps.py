@@ -66,8 +66,8 @@ def possible_gain(objective: Objective, primal: float, dual: float) -> float:
     return max(gain, negligible(objective))
 
 
-def _counts_as_zero(objective: Objective, dual: float) -> float:
-    """The gap that counts as 0 with a lower bound."""
+def _negligible_gap(objective: Objective, dual: float) -> float:
+    """The gap that counts as 0 beside a lower bound: all of it where nothing can be learnt."""
     least, gain = negligible(objective), _first(objective) - dual
     learns_nothing = 0.0 < gain <= NO_GAIN * objective.objective_unit < inf
     return least + gain if learns_nothing and objective.null_is_allowed else least
@@ -80,7 +80,7 @@ def relative_gap(objective: Objective, primal: float, dual: float) -> float:
     nothing is known.
     """
     gap = primal - dual
-    if gap <= _counts_as_zero(objective, dual):
+    if gap <= _negligible_gap(objective, dual):
         return 0.0
     gain = possible_gain(objective, primal, dual)
     if gain == inf:
@@ -92,7 +92,7 @@ def largest_gap(objective: Objective, tol: float, primal: float, dual: float) ->
     """The largest gap at which the tolerance is met with these bounds."""
     gain = possible_gain(objective, primal, dual)
     of_objective = max(tol * OF_OBJECTIVE * primal, FINEST * gain)
-    gap = float(max(min(tol * gain, of_objective), _counts_as_zero(objective, dual)))
+    gap = float(max(min(tol * gain, of_objective), _negligible_gap(objective, dual)))
     return gap if gap < inf else 0.0
 
 

@@ -27,6 +27,7 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
         )
     sequences = list(X)
     tables = [table if sp.issparse(table) else np.asarray(table) for table in sequences]
+    names = [_names_of_columns(table) for table in sequences]
     for i, table in enumerate(tables):
         require_unmasked(f"X[{i}]", sequences[i])
         if table.ndim != 2 or table.shape[0] == 0:
@@ -39,11 +40,10 @@ def stacked(X: Sequence[Matrix]) -> tuple[Matrix, Indices]:
                 f"All sequences must have the same number of features, got {table.shape[1]} in "
                 f"X[{i}] and {tables[0].shape[1]} in X[0]."
             )
-        columns, expected = (_names_of_columns(sequences[k]) for k in (i, 0))
-        if columns and expected and columns != expected:
+        if names[i] and names[0] and names[i] != names[0]:
             raise ValueError(
                 "All sequences must have the same columns in the same order, got "
-                f"{shown(columns)} in X[{i}] and {shown(expected)} in X[0]."
+                f"{shown(names[i])} in X[{i}] and {shown(names[0])} in X[0]."
             )
     lengths = np.array([table.shape[0] for table in tables])
     if any(sp.issparse(table) for table in tables):
