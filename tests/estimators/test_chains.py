@@ -258,6 +258,8 @@ def test_columns_of_frames_are_checked():
         model.fit([frames[0], frames[1][list("dcba")], *frames[2:]], y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict(X)
+    numbered = [pd.DataFrame(X[0]), *X[1:]]  # numbers are no names
+    assert not hasattr(ChainCRF().fit(numbered, y), "feature_names_in_")
 
 
 def test_squares_of_features_that_overflow(rng):

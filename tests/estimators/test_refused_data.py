@@ -71,6 +71,9 @@ def classes():
         (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge", penalty="l1", alpha=1.0,
                               fit_intercept="no"), ValueError,
          "fit_intercept must be True, False or None, got 'no'."),
+        (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge", penalty="l1", alpha=1.0,
+                              fit_intercept=1), ValueError,
+         "fit_intercept must be True, False or None, got 1."),
         (lambda X, y: certify(PdproxSVC().fit(X, y), X, y, loss="hinge"), TypeError,
          "loss, penalty and alpha must be given together (and fit_intercept with them): penalty "
          "and alpha missing."),

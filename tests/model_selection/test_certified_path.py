@@ -380,6 +380,12 @@ def test_interrupted_search_keeps_what_is_finished(monkeypatch):
     assert len(search.alphas_) == 2 and not hasattr(search, "best_estimator_")
 
 
+def test_interrupted_search_without_a_model(monkeypatch):
+    interrupting(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        PathCV(PdproxSVC(), alphas=[0.4, 0.01], certified=0.05, cv=3).fit(X_2, Y_2)
+
+
 def test_index_at_outside_of_the_path():
     found = regularization_path(PdproxSVC(), X_2, Y_2, alphas=[0.4, 0.1], certified=0.1)
     with pytest.raises(ValueError, match=r"No model is certified for alpha=0.5: those .* 0.1"):

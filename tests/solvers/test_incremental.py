@@ -1,5 +1,7 @@
 """Epigraph projections, proximal updates of single rows, and the incremental methods."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -34,6 +36,35 @@ def test_epigraph_projections_are_optimal(norm):
         w, lam = kernels.project_epigraph(x, s, norm, aperture)
         scale = 1.0 + np.abs(x).sum() + abs(s)
         in_normal_cone(norm, w, lam, w - x, lam - s, scale, aperture)
+
+
+def exact_projection(norm, x, s, aperture):
+    """The projection of positive x onto the epigraph in fractions, by the entries above eta."""
+    x, s, aperture = [Fraction(float(v)) for v in x], Fraction(float(s)), Fraction(aperture)
+    total, slope = (aperture * s, aperture**2) if norm == 1 else (-s / aperture, 1 / aperture**2)
+    above = []
+    for v in sorted(x, reverse=True):
+        if (sum(above) - total) / (slope + len(above)) >= v:
+            break
+        above.append(v)
+    eta = max((sum(above) - total) / (slope + len(above)), Fraction(0))
+    if norm == 1:
+        return [max(v - eta, 0) for v in x], s + aperture * eta
+    return [min(v, eta) for v in x], eta / aperture
+
+
+@pytest.mark.parametrize("norm", [1, np.inf])
+@pytest.mark.parametrize("aperture", [1.0, 1e2, 1e5, 3e7, 1e9])
+def test_epigraph_projections_of_wide_cones(norm, aperture):
+    """Points near the cone, where the threshold rounds to the largest entry."""
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        x = rng.choice([1.0, 0.3, 1.7]) * rng.choice([1.0, 0.5, 1e-3], size=rng.integers(1, 4))
+        s = np.linalg.norm(x, norm) / aperture * (1.0 - 10.0 ** rng.uniform(-15.0, 0.0))
+        w, lam = kernels.project_epigraph(x, s, norm, aperture)
+        exact_w, exact_lam = exact_projection(norm, x, s, aperture)
+        assert_allclose(w, np.array(exact_w, dtype=float), rtol=0.0, atol=2e-15)
+        assert_allclose(lam, float(exact_lam), rtol=1e-14)
 
 
 def random_update(rng):
