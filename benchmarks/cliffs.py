@@ -76,6 +76,7 @@ MODELS = {
         "tasks-l21": skpd.MultiTaskPD(),
         "tasks-l1inf": skpd.MultiTaskPD(penalty="l1inf"),
         "tasks-trace": skpd.MultiTaskPD(penalty="trace"),
+        "tasks-trace-ball": skpd.TraceNormPD(),
         "tasks-exclusive": skpd.MultiTaskPD(penalty="exclusive"),
         "tasks-absolute": skpd.MultiTaskPD(loss="absolute"),
         "tasks-absolute-l1inf": skpd.MultiTaskPD(loss="absolute", penalty="l1inf"),

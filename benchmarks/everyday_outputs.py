@@ -2,10 +2,10 @@
 
     python -m benchmarks everyday_outputs
 
-fits `MultiTaskPD` and `MultinomialPD` to what scikit-learn bundles, as it is, standardised and
-shifted by 1,000, with every loss and the penalties of matrices, with intercepts and without, at
-two alphas and tolerances, and lists the fits that do not converge, warn or take longer than --slow
-seconds. It exits with 1 if there are any of the first two kinds.
+fits `MultiTaskPD`, `TraceNormPD` and `MultinomialPD` to what scikit-learn bundles, as it is,
+standardised and shifted by 1,000, with every loss and the penalties of matrices, with intercepts
+and without, at two alphas, or radii, and tolerances, and lists the fits that do not converge, warn
+or take longer than --slow seconds. It exits with 1 if there are any of the first two kinds.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris, load_linneru
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.constant_models import SAYS
-from skpd import MultinomialPD, MultiTaskPD
+from skpd import MultinomialPD, MultiTaskPD, TraceNormPD
 
 TASK_LOSSES = ["squared", "huber", "absolute", "epsilon_insensitive", "pinball", "l2_norm"]
 TASK_PENALTIES = ["l21", "l1inf", "exclusive", "trace", "squared_groups"]
@@ -67,6 +67,14 @@ def cases(tol):
             yield (
                 name,
                 MultiTaskPD(alpha, loss=loss, penalty=penalty, fit_intercept=free, **options),
+                (X, Y),
+            )
+        size = np.mean(np.std(X, axis=0))
+        for loss, free, share in itertools.product(TASK_LOSSES, (True, False), (1.0, 0.1)):
+            alpha, radius = 1e-3 * share * size**2, share * spread / size
+            yield (
+                name,
+                TraceNormPD(alpha, radius=radius, loss=loss, fit_intercept=free, **options),
                 (X, Y),
             )
     for name, X, y in versions(classifications(), False):

@@ -55,3 +55,6 @@ class PenaltyCones(Protocol):
 
     def add_trace_norm(self, n_outputs: int, weight: float) -> None:
         """Add weight times the trace norm of the matrix whose rows of n_outputs make up w."""
+
+    def add_trace_norm_ball(self, n_outputs: int, radius: float) -> None:
+        """Add the constraint that this trace norm is at most the radius."""

@@ -67,8 +67,10 @@ class Spectral(Penalty):
 
     @property
     def has_cones_of_outputs(self) -> bool:
-        """Whether R is the sum of the singular values."""
-        return self.of_values.is_norm and self.of_values.structure is Structure.SEPARABLE
+        """Whether R is the trace norm, or a multiple of half the squared norm on its ball."""
+        structure = self.of_values.structure
+        is_sum = self.of_values.is_norm and structure is Structure.SEPARABLE
+        return is_sum or structure is Structure.BALL
 
     def _matrix(self, w: Array) -> Array:
         return w if self.n_outputs is None else w.reshape(-1, self.n_outputs)
@@ -112,6 +114,10 @@ class Spectral(Penalty):
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         assert self.n_outputs is not None
+        if self.of_values.structure is Structure.BALL:
+            cones.add_separable(l2=alpha * self.of_values.without_ridge()[0])
+            cones.add_trace_norm_ball(self.n_outputs, self.of_values.l1_radius)
+            return
         cones.add_trace_norm(self.n_outputs, alpha * float(np.max(self.of_values.terms[0])))
 
     def feasible(self, w: Array) -> Array:

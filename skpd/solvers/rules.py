@@ -170,10 +170,12 @@ def _cones(
     return [*attempts, *(before_last or []), last]
 
 
-def _gradients_before_cones(cost: float, warm: bool) -> list[Attempt]:
+def _gradients_before_cones(
+    cost: float, warm: bool, long: float = SETTINGS.long_run
+) -> list[Attempt]:
     budget = SETTINGS.trial_budget(cost, warm)
     trial = Attempt("hybrid-gradient", "Newton steps would take long", budget)
-    return [trial] if SETTINGS.long_run < cost < inf else []
+    return [trial] if long < cost < inf else []
 
 
 def _is_far_without_intercept(problem: Problem) -> bool:
@@ -193,7 +195,8 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
     if problem.loss.of_quantiles:
         return [*_quantiles(problem, cost), *last]
     if ENGINES["line-search-frank-wolfe"].supports(problem):
-        return [Attempt("line-search-frank-wolfe", "least squares over a ball"), *last]
+        budget = SETTINGS.trial_budget(cost, warm)
+        return [Attempt("line-search-frank-wolfe", "least squares over a ball", budget), *last]
     if has_separate_outputs(problem):
         return [Attempt("output by output", "nothing ties outputs together"), *last]
     if problem.penalty.structure.is_block_separable:
@@ -203,7 +206,9 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
     if problem.loss.smoothness < inf:
         budget = SETTINGS.trial_budget(cost, warm)
         return [Attempt("accelerated-gradient", "the loss is smooth", budget), *last]
-    return [*_gradients_before_cones(cost, warm), *last]
+    is_spectral = problem.penalty.structure is Structure.SPECTRAL
+    long = SETTINGS.long_singular_run if is_spectral else SETTINGS.long_run
+    return [*_gradients_before_cones(cost, warm, long), *last]
 
 
 def _outputs_in_parts(

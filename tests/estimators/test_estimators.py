@@ -755,5 +755,7 @@ def test_solver_names_the_method_that_finished(cancer):
     assert DRSVMClassifier(0.02).fit(X, y).solver_ == "interior-point"
     three = np.digitize(X[:, 0], [-0.5, 0.5])
     assert PdproxSVC(0.02).fit(X, three).solver_ == ["interior-point"] * 3
-    model = TraceNormPD(1e-3).fit(X, np.column_stack([y, X[:, 1]]))
+    outputs = np.column_stack([y, X[:, 1]])
+    assert TraceNormPD(1e-3).fit(X, outputs).solver_ == "interior-point"
+    model = TraceNormPD(1e-3, radius=0.1).fit(X, outputs)
     assert model.solver_ == "line-search-frank-wolfe"

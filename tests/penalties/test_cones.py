@@ -23,6 +23,7 @@ from skpd.penalties import (
     SeparablePenalty,
     Spectral,
     SquaredGroupL2,
+    SquaredL2OnL1Ball,
     Structure,
     TotalVariation,
     WeightedL1,
@@ -33,8 +34,9 @@ from tests.oracles.optima import optimal_value
 CHAINED = [TotalVariation(), GeneralizedLasso(np.eye(4)), GraphTotalVariation([[0, 1], [1, 2]])]
 OF_OUTPUTS = [
     GroupElasticNet(2), GroupLInf(2), GroupL1Squared(2), SquaredGroupL2(2), Spectral(L1(), 2),
+    Spectral(L1Ball(), 2), Spectral(SquaredL2OnL1Ball(2.0), 2),
 ]  # fmt: skip
-NO_CONES = [Spectral(LInf(), 2), Spectral(L1Ball(), 2), NormEpigraph(2), *FUNCTIONS_OF_NORMS[1:]]
+NO_CONES = [Spectral(LInf(), 2), NormEpigraph(2), *FUNCTIONS_OF_NORMS[1:]]
 
 
 @pytest.mark.parametrize("penalty", [*PENALTIES, WeightedL1([1.0, 2.0]), Separable()], ids=str)

@@ -243,7 +243,8 @@ def test_declarations(penalty, rng):
     )
     assert penalty.for_n_features(N).value(np.zeros(N)) == 0.0
     kind = type(penalty)
-    trace = kind is R.Spectral and isinstance(penalty.of_values, R.L1)
+    of_values = R.L1 | R.L1Ball | R.SquaredL2OnL1Ball
+    trace = kind is R.Spectral and isinstance(penalty.of_values, of_values)
     assert penalty.has_cones == (kind in WITH_CONES)
     of_outputs = kind in {*WITH_CONES, *WITH_CONES_OF_OUTPUTS} and kind not in CHAINS
     assert penalty.has_cones_of_outputs == (of_outputs or trace)
@@ -302,7 +303,13 @@ class Terms:
 
     def add_trace_norm(self, n_outputs, weight):
         def value(w, _):
-            return weight * np.sum(np.linalg.svd(w.reshape(-1, n_outputs), compute_uv=False))
+            return weight * np.linalg.norm(w.reshape(-1, n_outputs), "nuc")
+
+        self.terms.append(value)
+
+    def add_trace_norm_ball(self, n_outputs, radius):
+        def value(w, _):
+            return 0.0 if np.linalg.norm(w.reshape(-1, n_outputs), "nuc") <= radius else inf
 
         self.terms.append(value)
 
@@ -322,5 +329,6 @@ def test_cones_add_up_to_the_penalty(penalty, rng):
 def test_a_penalty_of_a_norm_has_no_cones_of_its_own():
     assert not PAIR.has_cones and not PAIR.has_cones_of_outputs
     assert R.Spectral(R.L1(), 2).has_cones_of_outputs
+    assert R.Spectral(R.L1Ball(), 2).has_cones_of_outputs
     assert not R.Spectral(R.SquaredL2(), 2).has_cones_of_outputs
     assert not R.Spectral(R.L2Norm(), 2).has_cones_of_outputs

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -414,6 +415,23 @@ def test_numbers_too_large_for_the_trace_norm(scale, name, rng):
     X, Y, _ = many_outputs(rng)
     with pytest.raises(ValueError, match=f"^{name} must hold values of at most 1e.70 in size"):
         TraceNormPD().fit(scale[0] * X, scale[1] * Y)
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("loss", ["squared", "absolute", "l2_norm"])
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_tables_as_they_are(load, loss):
+    """On scales from 0.1 to 1,000 fits converge, in a wide ball to the model of Ridge."""
+    X, y = load(return_X_y=True)
+    Y = np.eye(3)[y] + X[:, :1] / X[:, 0].max()
+    model = TraceNormPD(1e-3, radius=1.0, loss=loss).fit(X, Y)
+    assert model.certificate_.relative_gap <= 1e-4
+    assert np.linalg.norm(model.coef_, "nuc") <= 1.0 + 1e-12
+    if loss == "squared":
+        free = TraceNormPD(1e-3, radius=1e3, tol=1e-9).fit(X, Y)
+        ridge = Ridge(1e-3 * len(X), solver="svd").fit(X, Y)
+        size = np.abs(ridge.coef_).max()
+        assert_allclose(free.coef_, ridge.coef_, atol=1e-3 * size)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -12,7 +12,16 @@ from skpd.designs import Design
 from skpd.designs.outputs import OutputsDesign
 from skpd.estimators.output_parameters import OUTPUT_LOSSES, OUTPUT_PENALTIES
 from skpd.losses import CrammerSinger, Softmax
-from skpd.penalties import L1, FusedLasso, GroupElasticNet, GroupLInf, LInf, SparseGroup, Spectral
+from skpd.penalties import (
+    L1,
+    FusedLasso,
+    GroupElasticNet,
+    GroupLInf,
+    LInf,
+    SparseGroup,
+    Spectral,
+    SquaredL2OnL1Ball,
+)
 from skpd.problems import Problem
 from skpd.problems.output_rows import RowsOfOutputs, outputs_problem
 from skpd.problems.regularisation import Regularisation
@@ -30,7 +39,12 @@ K = 3
 LOSSES = {name: of_outputs(K) for name, of_outputs in OUTPUT_LOSSES.items()}
 LOSSES |= {"softmax": Softmax(K), "crammer_singer": CrammerSinger(K)}
 MARGINS = ("hinge", "smoothed_hinge", "squared_hinge", "logistic")
-PENALTIES = {**OUTPUT_PENALTIES, "mixed": lambda d, K: GroupElasticNet(K, np.ones(d), 0.5)}
+RADIUS = 2.0
+PENALTIES = {
+    **OUTPUT_PENALTIES,
+    "mixed": lambda d, K: GroupElasticNet(K, np.ones(d), 0.5),
+    "ball": lambda d, K: Spectral(SquaredL2OnL1Ball(RADIUS), K),
+}
 EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -73,7 +87,8 @@ def objective(problem, X, Y, loss, penalty, found):
     """By its definition, with weights 1 / n."""
     W = found.coef.reshape(-1, K)
     model = Model(X, Y, np.full(len(Y), 1 / len(Y)), None, K, loss, "l1", 1.0, True)
-    ratio, name = (0.5, "l21") if penalty == "mixed" else (1.0, penalty)
+    ratio, name = {"mixed": (0.5, "l21"), "ball": (1.0, "l2")}.get(penalty, (1.0, penalty))
+    assert penalty != "ball" or penalty_value("trace", 1.0, W) <= RADIUS * (1.0 + 1e-12)
     return model.mean_loss(W, found.intercept) + problem.alpha * penalty_value(name, ratio, W)
 
 
@@ -128,7 +143,8 @@ def test_the_largest_sizes_by_highs(loss, rng):
 
 
 @pytest.mark.parametrize(
-    "penalty", ["l1inf", "exclusive", "squared_groups", "squared_outputs", "trace", "l21"]
+    "penalty",
+    ["l1inf", "exclusive", "squared_groups", "squared_outputs", "trace", "ball", "l21"],
 )
 @pytest.mark.parametrize("loss", ["crammer_singer", "l2_norm", "hinge", "squared"])
 def test_a_whole_newton_step_meets_the_linear_conditions(loss, penalty, rng):
@@ -158,10 +174,13 @@ def test_a_whole_newton_step_meets_the_linear_conditions(loss, penalty, rng):
             assert_allclose(bounds, bounds[:, :1] @ np.ones((1, K)))
         else:
             assert_allclose(sums, 2.0 * weight * bounds.sum(axis=1, keepdims=True) @ [[1.0] * K])
-    elif penalty == "trace":
+    elif penalty in ("trace", "ball"):
         assert_allclose(term.slack[:4, 4:].ravel(), W, atol=1e-8 * np.abs(W).max())
         blocks = np.array(term.dual)
         blocks[:4, 4:], blocks[4:, :4] = 0.0, 0.0
+        if penalty == "ball":
+            assert_allclose(np.trace(term.slack), 2.0 * RADIUS)
+            weight = 2.0 * blocks[0, 0]
         assert_allclose(blocks, 0.5 * weight * np.eye(4 + K), atol=1e-12 * weight)
     else:
         assert_allclose(term.slack.tail, W, atol=1e-8 * np.abs(W).max())
@@ -232,7 +251,9 @@ def over_rows_and_features(problem, monkeypatch):
     return solutions
 
 
-@pytest.mark.parametrize("penalty", [name for name in PENALTIES if name not in ("trace", "l2")])
+@pytest.mark.parametrize(
+    "penalty", [name for name in PENALTIES if name not in ("trace", "ball", "l2")]
+)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_systems_over_the_rows_of_wide_data(loss, penalty, rng, monkeypatch):
     X, Y = data(rng, loss, n=14, d=30)

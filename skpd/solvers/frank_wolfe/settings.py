@@ -39,6 +39,8 @@ class TraceNormSettings:
     # Multiples from 0 to 1 of its last dual point among which the best one is looked for
     dual_multiples: int = 21
 
+    # The fixed cost of a step, in multiplications of dense vectors: 0.25 ms
+    step_overhead: float = 2e5
     # Steps after which X' theta is recomputed, as updates accumulate rounding errors
     refresh_every: int = 100
 

@@ -13,6 +13,7 @@ import numpy as np
 from ... import kernels
 from ..._typing import Array
 from ...problems import Point
+from ..accelerated.certified_estimates import within
 from ..certificate_schedule import CertificateSchedule, ScheduleSettings
 from ..low_rank.factors import BallProjection, ball_level
 from ..solver_context import SolverContext
@@ -20,7 +21,7 @@ from .settings import TRACE_NORM
 from .whole_matrix_samples import Table
 
 
-def line_search_over_trace_norm(context: SolverContext) -> None:
+def line_search_over_trace_norm(context: SolverContext, *, budget: float = inf) -> None:
     """Full steps on one side and line searches on the other, for least squares.
 
     With the full dual step, theta maximises the Lagrangian, and the primal step is to the minimum
@@ -28,7 +29,14 @@ def line_search_over_trace_norm(context: SolverContext) -> None:
     exchanged: with the full primal step, W minimises the Lagrangian, and the dual step is to the
     maximum of a quadratic lower bound over the span of the moves of the rows and the previous
     move.
+
+    Parameters
+    ----------
+    context : SolverContext
+    budget : float, default=inf
+        The largest cost of all steps, in the units of `skpd.designs.newton_cost`.
     """
+    context = within(context, budget, TRACE_NORM.step_overhead)
     iterate = TraceNormIterate(context)
     project, dual = BallProjection(context.random_state), _DualSteps(iterate)
     with iterate.certifying_at_the_end():

@@ -21,7 +21,7 @@ from .programme import Programme, needs_features
 from .settings import SETTINGS
 from .systems import NewtonSystem
 from .terms import Intervals
-from .trace_norm import TraceNorm
+from .trace_norm import TraceNorm, TraceNormBall
 
 SOLUTIONS = 2  # of a Newton system: predictor and corrector
 
@@ -193,6 +193,13 @@ class OutputsProgramme(Programme):
         max_size = self.problem.objective_unit / weight
         size = min(float(np.linalg.norm(self.width)), max_size)
         self.penalties.append(TraceNorm(shape, weight, self.share, size))
+
+    def add_trace_norm_ball(self, n_outputs: int, radius: float) -> None:
+        shape = self.n_coefficients // n_outputs, n_outputs
+        # a larger ball decreases the objective by at most the loss of the best constant
+        tau = self.problem.objective_unit / radius
+        place = self.new_unknown(0.0)
+        self.penalties.append(TraceNormBall(shape, place, radius, tau, self.share))
 
 
 def _assembled(outputs: list[OutputRows], shape: tuple[int, int]) -> Design:

@@ -115,16 +115,19 @@ class TraceNorm(Pairs[Array]):
         G' [[0, N], [N', 0]] G. Only the factor R of J = Q R is formed, as the condition number of
         M is the square of that of J.
         """
-        scaling = self.scaling = _Scaling(self.slack, self.dual)
-        d, G = self.shape[0], scaling.matrix
+        self.scaling = _Scaling(self.slack, self.dual)
+        self.root = np.asarray(np.linalg.qr(self._scaled_changes().T, mode="r"))
+        inverse = self._of_root(np.eye(len(self.coef)), "T")
+        system.add_penalty_rows(2.0 * inverse)
+
+    def _scaled_changes(self) -> Array:
+        """The transpose of J, with a row for each entry of N."""
+        d, G = self.shape[0], self.scaling.matrix
         first, last = self.pairs
         above, below = G[:d], G[d:]
         table = np.einsum("ja,ka->jka", above[:, first], below[:, last])
         table += np.einsum("ja,ka->jka", above[:, last], below[:, first])
-        J = (table * self.counts).reshape(len(self.coef), -1)
-        self.root = np.linalg.qr(J.T, mode="r")
-        inverse = self._of_root(np.eye(len(self.root)), "T")
-        system.add_penalty_rows(2.0 * inverse)
+        return cast(Array, (table * self.counts).reshape(len(self.coef), -1))
 
     def _inverse(self, coef: Array) -> Array:
         """The product M^-1 coef."""
@@ -132,7 +135,9 @@ class TraceNorm(Pairs[Array]):
 
     def _of_root(self, right: Array, form: str) -> Array:
         """The product R^-1 right, or with form "T" the product with the inverse transpose."""
-        return cast(Array, solve_triangular(self.root, right, trans=form, check_finite=False))
+        n = len(self.coef)
+        root = self.root[:n, :n]
+        return cast(Array, solve_triangular(root, right, trans=form, check_finite=False))
 
     def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
         mu = None if mu is None else self.share * mu
@@ -144,11 +149,14 @@ class TraceNorm(Pairs[Array]):
 
     def set_step(self, dx: Array) -> None:
         self.coef_step = dx[: len(self.coef)]
-        self.dual_step = self._symmetric(self._inverse(self.constant - self.coef_step))
+        self.dual_step = self._dual_step(dx)
         scaled_dual = self.scaling.of_dual(self.dual_step)
         self.scaled_steps = self.centering - scaled_dual, scaled_dual
         slack = self.scaling.of_slack(self.scaled_steps[0])
         self.slack_step = 0.5 * (slack + slack.T)
+
+    def _dual_step(self, dx: Array) -> Array:
+        return self._symmetric(self._inverse(self.constant - self.coef_step))
 
     def largest_steps(self) -> tuple[float, float]:
         primal, dual = map(self.scaling.largest_step, self.scaled_steps)
@@ -175,3 +183,53 @@ class TraceNorm(Pairs[Array]):
     def move(self, primal: float, dual: float) -> None:
         self.coef = self.coef + primal * self.coef_step
         super().move(primal, dual)
+
+
+class TraceNormBall(TraceNorm):
+    """The constraint ||W||_* <= radius, as (tr A + tr B) / 2 = radius.
+
+    The multiplier tau of this equation takes the place of the weight a, and is an unknown of the
+    Newton system. Its change adds tau / 2 times the identity to the change of Z, so that J has the
+    additional column G'G / 2, and R the additional column (q, rho).
+
+    Parameters
+    ----------
+    shape, share
+        See `TraceNorm`.
+    tau_index : int
+        The index of tau among the unknowns.
+    radius, tau : float
+        The radius, and the initial tau.
+    """
+
+    def __init__(
+        self, shape: tuple[int, int], tau_index: int, radius: float, tau: float, share: float
+    ) -> None:
+        super().__init__(shape, tau, share, 2.0 * radius / sum(shape))
+        self.tau_index, self.radius = tau_index, radius
+
+    def add_gradient(self, out: Array) -> None:
+        super().add_gradient(out)
+        out[self.tau_index] += 0.5 * float(np.trace(self.slack)) - self.radius
+
+    def factorise(self, system: NewtonSystem) -> None:
+        super().factorise(system)
+        n, tau = len(self.coef), self.tau_index
+        self.of_tau = 2.0 * self._of_root(self.root[:n, n], "N")  # the derivative of -2 N
+        system.border(tau)[:n] += self.of_tau
+        system.add_corner(tau, tau, -(self.root[n, n] ** 2))
+
+    def _scaled_changes(self) -> Array:
+        G = self.scaling.matrix
+        of_tau = 0.5 * (G.T @ G)[self.pairs] * self.counts
+        return np.vstack([super()._scaled_changes(), of_tau])
+
+    def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
+        super().add_centering(mu, corrected, out)
+        change = 0.5 * float(np.trace(self.scaling.of_slack(self.centering)))
+        out[self.tau_index] += change - float(self.of_tau @ self.constant)
+
+    def _dual_step(self, dx: Array) -> Array:
+        tau_step = float(dx[self.tau_index])
+        of_tau = 0.5 * tau_step * (np.eye(len(self.dual)) - self._symmetric(self.of_tau))
+        return cast(Array, super()._dual_step(dx) + of_tau)
