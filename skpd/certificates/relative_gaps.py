@@ -68,9 +68,9 @@ def possible_gain(objective: Objective, primal: float, dual: float) -> float:
 
 def _negligible_gap(objective: Objective, dual: float) -> float:
     """The gap that counts as 0 beside a lower bound: all of it where nothing can be learnt."""
-    least, gain = negligible(objective), _first(objective) - dual
-    learns_nothing = 0.0 < gain <= NO_GAIN * objective.objective_unit < inf
-    return least + gain if learns_nothing and objective.null_is_allowed else least
+    least, constant = negligible(objective), objective.objective_unit
+    learns_nothing = 0.0 < constant - dual <= NO_GAIN * constant < inf
+    return least + constant - dual if learns_nothing and objective.null_is_allowed else least
 
 
 def relative_gap(objective: Objective, primal: float, dual: float) -> float:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize, minimize_scalar
-from sklearn.datasets import make_classification
-from sklearn.linear_model import PoissonRegressor
+from sklearn.datasets import load_wine, make_classification
+from sklearn.linear_model import PoissonRegressor, TweedieRegressor
 from sklearn.preprocessing import StandardScaler
 
 from skpd import (
@@ -18,6 +18,7 @@ from skpd import (
     PdproxSVC,
     PoissonPD,
     RowBlocks,
+    TweediePD,
     certify,
     regularization_path,
 )
@@ -80,6 +81,8 @@ def test_gaps_as_shares_of_what_can_be_gained():
     assert relative_gap(exact, 1.0, 1.0 - 0.5 * NO_GAIN) == 0.0
     assert relative_gap(exact, 1.0, 1.0 - 2.0 * NO_GAIN) == 1.0
     assert largest_gap(exact, 1e-4, 1.0, 1.0 - 0.5 * NO_GAIN) >= 0.5 * NO_GAIN
+    below = Objective(null_lower_bound=1.0 - NO_GAIN, objective_unit=1.0)  # a bound that lost more
+    assert relative_gap(below, 1.0, 1.0 - 0.5 * NO_GAIN) == 0.0
     without_loss = Objective(null_lower_bound=0.0, objective_unit=0.0)
     assert (relative_gap(without_loss, 0.0, 0.0), relative_gap(without_loss, 1.0, 0.0)) == (0, inf)
 
@@ -317,6 +320,17 @@ def test_classes_of_which_nothing_can_be_learnt():
     )
     assert model.converged_ and model.relative_gap_ == 0.0
     assert_allclose([model.certificate_.primal, model.certificate_.dual], 1.0, rtol=1e-11)
+
+
+def test_a_bound_on_constants_below_that_on_models():
+    """The constant is optimal at alpha=1, where no slope of the loss is above 0.2."""
+    X, y = load_wine(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X[:, 1:]), X[:, 0]
+    model = TweediePD(alpha=1.0, penalty="l1").fit(X, y)
+    constant = TweedieRegressor(power=1.5, alpha=1e9, tol=1e-12).fit(X, y)
+    slopes = X.T @ (constant.predict(X) ** -0.5 * (y - constant.predict(X))) / len(y)
+    assert np.max(np.abs(slopes)) < 0.2
+    assert model.converged_ and model.relative_gap_ == 0.0 and not model.coef_.any()
 
 
 def test_biases_that_fit_all_targets():
