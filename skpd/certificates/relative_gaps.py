@@ -16,7 +16,7 @@ or of the best constant if that is smaller. The latter may be below D; then the 
 
 A gap within `negligible` counts as 0. Just below the largest alpha, P_0 - D decreases with the
 square of the distance to it, and rounding errors of P_0 and D limit what can be proven. Where
-P_0 - D itself is of their size, nothing can be learnt, and the best constant counts as optimal.
+the gap of the best constant is of their size, nothing can be learnt, and it counts as optimal.
 
 Where P is far below P_0, as for data with little noise, a small share of P_0 - D may be a large
 one of P. So the tolerance is met (`largest_gap`) where the gap is also a small share of P.
@@ -67,10 +67,10 @@ def possible_gain(objective: Objective, primal: float, dual: float) -> float:
 
 
 def _negligible_gap(objective: Objective, dual: float) -> float:
-    """The gap that counts as 0 beside a lower bound: all of it where nothing can be learnt."""
-    least, constant = negligible(objective), objective.objective_unit
-    learns_nothing = 0.0 < constant - dual <= NO_GAIN * constant < inf
-    return least + constant - dual if learns_nothing and objective.null_is_allowed else least
+    """The gap that counts as 0 beside a lower bound: also the best constant's, if that is tiny."""
+    least, of_constant = negligible(objective), objective.null_objective - dual
+    learns_nothing = 0.0 < of_constant <= NO_GAIN * objective.objective_unit < inf
+    return least + of_constant if learns_nothing and objective.null_is_allowed else least
 
 
 def relative_gap(objective: Objective, primal: float, dual: float) -> float:

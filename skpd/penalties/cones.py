@@ -53,8 +53,8 @@ class PenaltyCones(Protocol):
     def add_squared_sum_of_norms(self, starts: Indices, weight: float) -> None:
         """Add the term weight (sum_g ||w_g||_2)^2."""
 
-    def add_trace_norm(self, n_outputs: int, weight: float) -> None:
-        """Add weight times the trace norm of the matrix whose rows of n_outputs make up w."""
+    def add_trace_norm(self, shape: tuple[int, int], weight: float) -> None:
+        """Add weight times the trace norm of the matrix of this shape whose rows make up w."""
 
-    def add_trace_norm_ball(self, n_outputs: int, radius: float) -> None:
+    def add_trace_norm_ball(self, shape: tuple[int, int], radius: float) -> None:
         """Add the constraint that this trace norm is at most the radius."""

@@ -70,7 +70,12 @@ class Spectral(Penalty):
         """Whether R is the trace norm, or a multiple of half the squared norm on its ball."""
         structure = self.of_values.structure
         is_sum = self.of_values.is_norm and structure is Structure.SEPARABLE
-        return is_sum or structure is Structure.BALL
+        return self.n_outputs is not None and (is_sum or structure is Structure.BALL)
+
+    def shape_of(self, n_coefficients: int) -> tuple[int, int]:
+        """The shape of the matrix whose rows are so many coefficients, one after the other."""
+        assert self.n_outputs is not None
+        return n_coefficients // self.n_outputs, self.n_outputs
 
     def _matrix(self, w: Array) -> Array:
         return w if self.n_outputs is None else w.reshape(-1, self.n_outputs)
@@ -113,12 +118,12 @@ class Spectral(Penalty):
         return self.of_values.largest_alpha(self._values(v))
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
-        assert self.n_outputs is not None
+        shape = self.shape_of(cones.n_coefficients)
         if self.of_values.structure is Structure.BALL:
             cones.add_separable(l2=alpha * self.of_values.without_ridge()[0])
-            cones.add_trace_norm_ball(self.n_outputs, self.of_values.l1_radius)
+            cones.add_trace_norm_ball(shape, self.of_values.l1_radius)
             return
-        cones.add_trace_norm(self.n_outputs, alpha * float(np.max(self.of_values.terms[0])))
+        cones.add_trace_norm(shape, alpha * float(np.max(self.of_values.terms[0])))
 
     def feasible(self, w: Array) -> Array:
         """The nearest point where R is finite."""

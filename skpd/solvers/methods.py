@@ -67,7 +67,8 @@ def has_trace_norm_ball(problem: Problem) -> bool:
         return False
     of_values = penalty.of_conjugate_arguments
     is_ball = of_values.structure is Structure.BALL and of_values.without_ridge()[0] > 0.0
-    return is_ball and rows.design.shares_data
+    has_its_columns = problem.n_outputs in (1, penalty.n_outputs)
+    return is_ball and has_its_columns and rows.design.shares_data
 
 
 # What several methods support, and the words for it

@@ -301,15 +301,15 @@ class Terms:
     def add_combinations(self, matrix, weight):
         self.terms.append(lambda w, _: weight * np.sum(np.abs(matrix @ w)))
 
-    def add_trace_norm(self, n_outputs, weight):
+    def add_trace_norm(self, shape, weight):
         def value(w, _):
-            return weight * np.linalg.norm(w.reshape(-1, n_outputs), "nuc")
+            return weight * np.linalg.norm(w.reshape(shape), "nuc")
 
         self.terms.append(value)
 
-    def add_trace_norm_ball(self, n_outputs, radius):
+    def add_trace_norm_ball(self, shape, radius):
         def value(w, _):
-            return 0.0 if np.linalg.norm(w.reshape(-1, n_outputs), "nuc") <= radius else inf
+            return 0.0 if np.linalg.norm(w.reshape(shape), "nuc") <= radius else inf
 
         self.terms.append(value)
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skpd import TraceNormPD, certify, kernels
+from skpd import MultiTaskPD, TraceNormPD, certify, kernels
 from skpd.certificates import dual_bound, primal_objective
 from skpd.certificates.rigorous import rigorous_dual, rigorous_primal
 from skpd.designs import Design
@@ -432,6 +432,26 @@ def test_tables_as_they_are(load, loss):
         ridge = Ridge(1e-3 * len(X), solver="svd").fit(X, Y)
         size = np.abs(ridge.coef_).max()
         assert_allclose(free.coef_, ridge.coef_, atol=1e-3 * size)
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_matrices_with_entries_on_several_scales(rng):
+    """A row is a matrix of 18 x 18, whose coefficients are few beside those of 324 outputs."""
+    X = rng.normal(size=(100, 324)) * 10.0 ** rng.uniform(-2, 2, 324)
+    y = X @ rng.normal(size=324) / np.linalg.norm(X, axis=1) + rng.normal(size=100)
+    model = TraceNormPD(1e-3, radius=5.0, loss="absolute", n_columns=18).fit(X, y)
+    assert model.solver_ == "interior-point" and model.certificate_.relative_gap <= 1e-4
+    assert np.linalg.norm(model.coef_.reshape(18, 18), "nuc") <= 5.0 + 1e-12
+
+
+@pytest.mark.parametrize("penalty", [Spectral(L1Ball(1.0)), Spectral(SquaredL2OnL1Ball(2.0), 8)])
+def test_balls_of_other_matrices_than_that_of_the_outputs(penalty, rng):
+    """With rows of 8 coefficients there is a model; without n_outputs nothing is learnt."""
+    X, Y, _ = many_outputs(rng)
+    Y = Y[:, :4]
+    with warnings.catch_warnings(record=True):
+        model = MultiTaskPD(0.1, penalty=penalty, max_iter=500).fit(X, Y)
+    assert model.converged_ == (penalty.n_outputs == 8)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..._typing import Array, Indices
 from ...designs import Design, newton_cost_of_outputs
 from ...designs.gram import BLAS
-from ...penalties import Structure
+from ...penalties import Spectral, Structure
 from ...problems import Point, Problem
 from .absolute_values import LargestSizes, SquaredSums
 from .coefficient_bases import Basis, CentredFeatures
@@ -188,14 +188,12 @@ class OutputsProgramme(Programme):
         place = self.new_unknown(tau, size=tau)
         self.penalties.append(SquaredSumOfNorms(starts, weight, self.share, width, place))
 
-    def add_trace_norm(self, n_outputs: int, weight: float) -> None:
-        shape = self.n_coefficients // n_outputs, n_outputs
+    def add_trace_norm(self, shape: tuple[int, int], weight: float) -> None:
         max_size = self.problem.objective_unit / weight
         size = min(float(np.linalg.norm(self.width)), max_size)
         self.penalties.append(TraceNorm(shape, weight, self.share, size))
 
-    def add_trace_norm_ball(self, n_outputs: int, radius: float) -> None:
-        shape = self.n_coefficients // n_outputs, n_outputs
+    def add_trace_norm_ball(self, shape: tuple[int, int], radius: float) -> None:
         # a larger ball decreases the objective by at most the loss of the best constant
         tau = self.problem.objective_unit / radius
         place = self.new_unknown(0.0)
@@ -247,8 +245,8 @@ def expected_cost_of_outputs(problem: Problem) -> float:
     width = max(design.n_inputs, K) if problem.loss.couples_outputs else design.n_inputs
     entries = float(problem.n_samples) * width
     of_penalty = 0.0
-    if problem.penalty.structure is Structure.SPECTRAL:
-        order = K + design.n_inputs
+    if isinstance(problem.penalty, Spectral):
+        order = sum(problem.penalty.shape_of(problem.n_coefficients))
         numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
         of_penalty = (numbers * problem.n_coefficients + d**3 / 3.0) / BLAS
