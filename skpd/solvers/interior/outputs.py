@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..._typing import Array, Indices
 from ...designs import Design, newton_cost_of_outputs
 from ...designs.gram import BLAS
-from ...penalties import Spectral, Structure
+from ...penalties import Structure
 from ...problems import Point, Problem
 from .absolute_values import LargestSizes, SquaredSums
 from .coefficient_bases import Basis, CentredFeatures
@@ -245,7 +245,7 @@ def expected_cost_of_outputs(problem: Problem) -> float:
     width = max(design.n_inputs, K) if problem.loss.couples_outputs else design.n_inputs
     entries = float(problem.n_samples) * width
     of_penalty = 0.0
-    if isinstance(problem.penalty, Spectral):
+    if problem.penalty.structure is Structure.SPECTRAL:
         order = sum(problem.penalty.shape_of(problem.n_coefficients))
         numbers = 0.5 * order * (order + 1) * problem.n_coefficients
         entries = max(entries, numbers)
