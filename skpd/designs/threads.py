@@ -77,11 +77,10 @@ class OneBlasThread:
         return cast(Function, limited)
 
     def _set(self) -> None:
-        libraries = _get_threadpool_controller().lib_controllers
-        libraries = [library for library in libraries if library.user_api == "blas"]
-        self._before = [(library, library.get_num_threads()) for library in libraries]
-        for library in libraries:
-            _set_number(library, 1)
+        for library in _get_threadpool_controller().lib_controllers:
+            if library.user_api == "blas" and (number := library.get_num_threads()) != 1:
+                self._before.append((library, number))
+                _set_number(library, 1)
 
     def _restore(self) -> None:
         while self._before:

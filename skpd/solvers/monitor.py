@@ -176,10 +176,11 @@ class Monitor:
         """The bounds of a primal and a dual point, which are kept as `keeps_best` says."""
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         self.problem.rows.expect(self.problem, Point(coef, intercept, point.dual_coef))
-        primal = primal_objective(self.problem, coef, intercept, self._accuracy)
+        accuracy = self._accuracy
+        primal = primal_objective(self.problem, coef, intercept, accuracy)
         is_output = not self.keeps_best and bool(np.isfinite(primal))
         upper = primal if is_output else min(primal, self.primal)
-        bound = dual_bound(self.problem, point.dual_coef, upper, self._accuracy, coef=coef)
+        bound = dual_bound(self.problem, point.dual_coef, upper, accuracy, coef=coef)
         if is_output or self._theta is None or (self.keeps_best and bound.value > self.dual):
             self.dual = bound.value
             self._theta = copy(point.dual_coef)
