@@ -61,7 +61,7 @@ def output_penalty(
     Raises
     ------
     ValueError
-        If the penalty does not take the l1_ratio.
+        If the penalty does not take the l1_ratio, or does not say the shape of its matrix.
     """
     if alpha == 0.0:
         return unpenalised(penalties.L1() if isinstance(penalty, str) else penalty)
@@ -80,6 +80,11 @@ def output_penalty(
         )
     if isinstance(penalty, str):
         return OUTPUT_PENALTIES[penalty](n_features, n_outputs)
+    if penalty.structure is penalties.Structure.SPECTRAL and penalty.of_one_output is None:
+        raise ValueError(
+            "n_outputs of Spectral must be the number of columns of the coefficients, "
+            f"{n_outputs}, got {penalty!r}."
+        )
     return penalty
 
 

@@ -67,8 +67,9 @@ def has_trace_norm_ball(problem: Problem) -> bool:
         return False
     of_values = penalty.of_conjugate_arguments
     is_ball = of_values.structure is Structure.BALL and of_values.without_ridge()[0] > 0.0
-    has_its_columns = problem.n_outputs in (1, penalty.n_outputs)
-    return is_ball and has_its_columns and rows.design.shares_data
+    # with one output, the rows of X are matrices themselves
+    fits = penalty.has_cones_of_outputs and problem.n_outputs in (1, penalty.n_outputs)
+    return is_ball and fits and rows.design.shares_data
 
 
 # What several methods support, and the words for it

@@ -94,7 +94,7 @@ def _parts(problem: Problem, warm: bool) -> list[Attempt]:
     if not (has_square or few_features) and ENGINES["l-bfgs"].supports(problem):
         trials.append(Attempt("l-bfgs", "more features than a Newton step can handle", budget))
     if not by_newton:
-        trials.extend(_gradients_before_cones(cost, warm))
+        trials.extend(_gradients_before_cones(problem, cost, warm))
     comes_first = penalty.is_quadratic or not at_once
     if has_square and (not by_newton or (comes_first and takes_few_passes(problem))):
         if trials and cost < inf:
@@ -137,7 +137,7 @@ def _whole_penalty(problem: Problem, warm: bool) -> list[Attempt]:
         reason = "free features are a working set, of many"
         return [Attempt("interior-point-faces", reason), *last]
     trials = _l1_ball(problem, cost) if structure is Structure.BALL else []
-    return [*(trials or _gradients_before_cones(cost, warm)), *last]
+    return [*(trials or _gradients_before_cones(problem, cost, warm)), *last]
 
 
 def _l1_ball(problem: Problem, cost: float) -> list[Attempt]:
@@ -170,9 +170,9 @@ def _cones(
     return [*attempts, *(before_last or []), last]
 
 
-def _gradients_before_cones(
-    cost: float, warm: bool, long: float = SETTINGS.long_run
-) -> list[Attempt]:
+def _gradients_before_cones(problem: Problem, cost: float, warm: bool) -> list[Attempt]:
+    is_spectral = problem.penalty.structure is Structure.SPECTRAL
+    long = SETTINGS.long_singular_run if is_spectral else SETTINGS.long_run
     budget = SETTINGS.trial_budget(cost, warm)
     trial = Attempt("hybrid-gradient", "Newton steps would take long", budget)
     return [trial] if long < cost < inf else []
@@ -206,9 +206,7 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
     if problem.loss.smoothness < inf:
         budget = SETTINGS.trial_budget(cost, warm)
         return [Attempt("accelerated-gradient", "the loss is smooth", budget), *last]
-    is_spectral = problem.penalty.structure is Structure.SPECTRAL
-    long = SETTINGS.long_singular_run if is_spectral else SETTINGS.long_run
-    return [*_gradients_before_cones(cost, warm, long), *last]
+    return [*_gradients_before_cones(problem, cost, warm), *last]
 
 
 def _outputs_in_parts(

@@ -83,6 +83,9 @@ def test_gaps_as_shares_of_what_can_be_gained():
     assert largest_gap(exact, 1e-4, 1.0, 1.0 - 0.5 * NO_GAIN) >= 0.5 * NO_GAIN
     below = Objective(null_lower_bound=1.0 - NO_GAIN, objective_unit=1.0)  # a bound that lost more
     assert relative_gap(below, 1.0, 1.0 - 0.5 * NO_GAIN) == 0.0
+    tiny = 0.5 * NO_GAIN  # a constant of hardly any loss, beside the unit of one far away
+    near = Objective(null_objective=tiny, null_lower_bound=tiny, objective_unit=1.0)
+    assert relative_gap(near, tiny, 0.0) == 0.0 and relative_gap(near, 3.0 * tiny, 0.0) == 3.0
     without_loss = Objective(null_lower_bound=0.0, objective_unit=0.0)
     assert (relative_gap(without_loss, 0.0, 0.0), relative_gap(without_loss, 1.0, 0.0)) == (0, inf)
 

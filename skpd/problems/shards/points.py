@@ -51,8 +51,7 @@ class DualSums:
         return self._sums[precise]
 
 
-# The facts of `skpd.problems.balance.Balance`, the changed point and its sums; or that there is no
-# such change.
+# The bounds on a change, the changed point and its sums; or that there is no such change.
 Balanced = tuple[BalanceBounds, RemoteVector, DualSums] | tuple[None, None, None]
 
 

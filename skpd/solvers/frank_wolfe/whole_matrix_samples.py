@@ -46,8 +46,8 @@ class Table:
         design, penalty, K = problem.design, problem.penalty, problem.n_outputs
         base, Y = design.base.by_rows, problem.y.reshape(-1, K)
         self.n_columns = penalty.n_outputs // K
-        self.X, (n, width) = base.as_given, base.shape
-        self.shape = n, width // self.n_columns, penalty.n_outputs
+        self.X = base.as_given
+        self.shape = base.shape[0], *penalty.shape_of(problem.n_coefficients)
         self.weights = np.ascontiguousarray(problem.weights[::K])
         of_values = penalty.of_conjugate_arguments
         self.alpha, self.radius = problem.alpha * of_values.without_ridge()[0], of_values.l1_radius

@@ -144,7 +144,8 @@ class TraceNorm(Pairs[Array]):
         self.centering = self.scaling.centering(mu, self.scaled_steps if corrected else None)
         # the rounding error of the off-diagonal block of S, which should be W
         off = self.coef - self._off_diagonal_block(self.slack)
-        self.constant = self._off_diagonal_block(self.scaling.of_slack(self.centering)) - off
+        self.fixed_dual_step = self.scaling.of_slack(self.centering)  # of S, for a fixed Z
+        self.constant = self._off_diagonal_block(self.fixed_dual_step) - off
         out[: len(self.coef)] -= 2.0 * self._inverse(self.constant)
 
     def set_step(self, dx: Array) -> None:
@@ -156,6 +157,7 @@ class TraceNorm(Pairs[Array]):
         self.slack_step = 0.5 * (slack + slack.T)
 
     def _dual_step(self, dx: Array) -> Array:
+        """The step of Z that belongs to a step of the unknowns."""
         return self._symmetric(self._inverse(self.constant - self.coef_step))
 
     def largest_steps(self) -> tuple[float, float]:
@@ -226,7 +228,7 @@ class TraceNormBall(TraceNorm):
 
     def add_centering(self, mu: float | None, corrected: bool, out: Array) -> None:
         super().add_centering(mu, corrected, out)
-        change = 0.5 * float(np.trace(self.scaling.of_slack(self.centering)))
+        change = 0.5 * float(np.trace(self.fixed_dual_step))
         out[self.tau_index] += change - float(self.of_tau @ self.constant)
 
     def _dual_step(self, dx: Array) -> Array:
