@@ -53,20 +53,32 @@ class RowBlocks:
     def descend(
         self, penalty: tuple[Array, float, float], P: Array, R: Array, *, sweeps: int, tol: float
     ) -> float:
-        """Update P and the gradient R by sweeps of block coordinate descent over the rows of P."""
+        """Update P and the gradient R by sweeps of block coordinate descent over the rows of P.
+
+        Returns the last change of a gradient, at which the sweeps end if it is at most ``tol``.
+        """
         shares, mask = np.ones(self.n_outputs), np.ones(P.shape)
-        return kernels.descend_rows(self.matrices, shares, mask, *penalty, P, R, sweeps, tol)
+        return kernels.descend_rows(
+            self.matrices, shares, mask, *penalty, P, R, sweeps, tol, False
+        )  # fmt: skip
 
     def blocks(self, features: Indices) -> Array:
         """The matrices on some of the features, of shape (n_blocks, n_features, n_features)."""
         matrices = self.matrices[features[:, np.newaxis], features]
         return np.ascontiguousarray(matrices.transpose(2, 0, 1))
 
+    @property
+    def n_blocks(self) -> int:
+        """The number of matrices: one for each output, or one for all."""
+        return int(self.matrices.shape[-1])
+
     def times(self, table: Array) -> Array:
         """The product with a table, many of whose rows may be 0."""
-        if self.matrices.shape[-1] == 1:
+        if self.n_blocks == 1:
             return product_of_symmetric(self.matrices[..., 0], table)
         features = np.flatnonzero(table.any(axis=1))
+        if 2 * len(features) >= len(table):  # a copy of the columns would cost more
+            return np.einsum("ijk,jk->ik", self.matrices, table)
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
     @property
@@ -204,20 +216,22 @@ class OutputColumns:
         assert self.gram is not None
         matrix, mask = self.gram[:, :, np.newaxis], self.mask.astype(float)
         shares = scale * self.shares
-        change = kernels.descend_rows(matrix, shares, mask, *penalty, P, R, SWEEPS, tol)
+        change = kernels.descend_rows(matrix, shares, mask, *penalty, P, R, SWEEPS, tol, True)
         return bool(change <= tol)
 
     def descend(
-        self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, *, sweeps: int, tol: float
-    ) -> float:
-        """Update P and U by sweeps over the rows of P.
+        self, G: Array, W: Array, penalty: tuple, P: Array, U: Array, *, sweeps: int, tol: float,
+        until_settled: bool = True,
+    ) -> float:  # fmt: skip
+        """Update P and U by sweeps over the rows of P, and return the last change of a gradient.
 
-        U has the products of the Hessians of the rows with X (P - W).
+        U has the products of the Hessians of the rows with X (P - W). With ``until_settled`` the
+        sweeps end when the set of non-zero rows does not change.
         """
         weights, l1, l2 = penalty
         return kernels.descend_outputs(
             self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,
-            self.diagonal, self.ridge, G, W, weights, l1, l2, P, U, sweeps, tol,
+            self.diagonal, self.ridge, G, W, weights, l1, l2, P, U, sweeps, tol, until_settled,
         )  # fmt: skip
 
 
@@ -233,12 +247,15 @@ class BlocksOnDemand:
     columns : OutputColumns
     form_matrices : callable
         Returns the `RowBlocks` of the same curvature.
+    n_blocks : int
+        The number of its matrices.
     """
 
     form: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
 
     columns: OutputColumns
     form_matrices: Callable[[], RowBlocks]
+    n_blocks: int
 
     @property
     def n_outputs(self) -> int:
@@ -254,6 +271,8 @@ class BlocksOnDemand:
     ) -> float:
         """See `RowBlocks.descend`."""
         columns, before, of_rows = self.columns, P.copy(), np.zeros(self.columns.d.shape)
-        change = columns.descend(R, before, penalty, P, of_rows, sweeps=sweeps, tol=tol)
+        change = columns.descend(
+            R, before, penalty, P, of_rows, sweeps=sweeps, tol=tol, until_settled=False
+        )
         R += columns.gradient(of_rows) + columns.ridge * (P - before)
         return change

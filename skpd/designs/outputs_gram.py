@@ -86,7 +86,7 @@ class OutputsGram:
                 if not self._favours_columns(design, m):
                     return form()
                 of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
-                return BlocksOnDemand(of_x, form)
+                return BlocksOnDemand(of_x, form, len(self._grams))
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             return self._matrix(shared, h, e, scale, columns, ridge)
         return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)

@@ -93,6 +93,26 @@ def test_sweeps_over_columns_are_those_over_gram_matrices(agree, layout, with_ri
         assert_allclose(R, others[1], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("agree", [True, False])
+@pytest.mark.parametrize("n_samples", [9, 100])
+def test_sweeps_go_on_while_the_support_stays(agree, n_samples, rng):
+    """Up to the solution of the linear systems, without a norm in the penalty."""
+    d, K, l2 = 20, 3, 0.5
+    X = rng.normal(size=(n_samples, d))
+    design = SharedDesign(Design(X), K)
+    h = np.repeat(rng.random((n_samples, 1)), K, axis=1) if agree else rng.random((n_samples, K))
+    gram = OutputsGram(K, ones=False, agree=agree, all_at_once=False)
+    H = gram.curvature(design, np.ravel(h), None, np.arange(d * K), scale=1.0, ridge=None)
+    assert isinstance(H, BlocksOnDemand) == (n_samples == 9)
+    assert H.n_blocks == (1 if agree else K)
+    G, P = rng.normal(size=(d, K)), np.zeros((d, K))
+    R = G.copy()
+    assert H.descend((np.zeros(d), 0.0, l2), P, R, sweeps=20_000, tol=1e-12) <= 1e-12
+    systems = np.einsum("ij,ik,il->kjl", X, h, X) + l2 * np.eye(d)
+    assert_allclose(P.T, -np.linalg.solve(systems, G.T[..., np.newaxis])[..., 0], atol=1e-10)
+    assert_allclose(R, -l2 * P, atol=1e-10)
+
+
 @pytest.mark.parametrize("n_rows", [300, 30])
 def test_moments_become_those_of_the_features(n_rows, monkeypatch, rng):
     X, weights, ridge = rng.normal(size=(n_rows, 50)), rng.random(n_rows), 0.3

@@ -13,7 +13,7 @@ namespace {
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, double l2, OutTable P, OutTable R,
-                   int sweeps, double tol) {
+                   int sweeps, double tol, bool until_settled) {
     const std::size_t m = P.shape(0), K = P.shape(1), blocks = H.shape(2);
     require(have_shape(m, m, H) && (blocks == 1 || blocks == K) && have_shape(m, K, R, mask) &&
                 weights.shape(0) <= m && shares.shape(0) == K,
@@ -22,18 +22,19 @@ double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, doubl
     const RowPenalty penalty{weights.data(), weights.shape(0), l1, l2};
     if (blocks > 1) {
         RowsByMatrices rows{H.data(), m, K, shares.data(), mask.data(), R.data()};
-        return descend(rows, m, K, penalty, P.data(), sweeps, tol);
+        return descend(rows, m, K, penalty, P.data(), sweeps, tol, until_settled);
     }
     std::vector<double> by_outputs(K * m);
     to_outputs(R.data(), m, K, by_outputs.data(), m);
     RowsByOneMatrix rows{H.data(), m, K, shares.data(), mask.data(), by_outputs.data()};
-    const double largest = descend(rows, m, K, penalty, P.data(), sweeps, tol);
+    const double largest = descend(rows, m, K, penalty, P.data(), sweeps, tol, until_settled);
     to_rows(by_outputs.data(), m, m, K, R.data());
     return largest;
 }
 
 double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,
-                  InTable G, InTable W, In weights, double l1, double l2, OutTable P, OutTable U, int sweeps, double tol) {
+                  InTable G, InTable W, In weights, double l1, double l2, OutTable P, OutTable U, int sweeps, double tol,
+                  bool until_settled) {
     const std::size_t m = P.shape(0), K = P.shape(1), n = X.n_rows();
     require(!X.by_row(), "X must be stored by columns");
     require(features.shape(0) + ones == m && weights.shape(0) <= m, "features, weights and P differ in shape");
@@ -45,7 +46,7 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
         RowsByColumns<std::remove_cvref_t<decltype(columns)>> rows{
             {columns, n, K, d.data(), e.data(), U.data()}, features.data(), features.shape(0),
             diagonal.data(), ridge.data(), G.data(), W.data()};
-        return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol);
+        return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol, until_settled);
     });
 }
 
@@ -89,10 +90,10 @@ void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices index, Indic
 
 void bind_output_quadratic(nb::module_& m) {
     m.def("descend_rows", &by_matrices, "H"_a, "shares"_a, "mask"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "R"_a,
-          "sweeps"_a, "tol"_a,
+          "sweeps"_a, "tol"_a, "until_settled"_a,
           "Descends over the rows of P with H given by matrices; returns the last change of a gradient.");
     m.def("descend_outputs", &by_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "diagonal"_a, "ridge"_a, "G"_a,
-          "W"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "U"_a, "sweeps"_a, "tol"_a,
+          "W"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "U"_a, "sweeps"_a, "tol"_a, "until_settled"_a,
           "Descends over the rows of P with H given by columns; returns the last change of a gradient.");
     m.def("curvature_product", &times, "X"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
           "Writes out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for X stored by rows.");

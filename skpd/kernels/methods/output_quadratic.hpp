@@ -153,9 +153,11 @@ struct RowsByColumns {
     std::size_t column(std::size_t j) const { return j == n_features ? 0 : static_cast<std::size_t>(features[j]); }
 };
 
-// Sweeps over the m rows of P. Returns the largest change of a gradient in the last sweep.
+// Sweeps over the m rows of P, until gradients change by at most tol; with `until_settled` also until a sweep leaves the
+// set of non-zero rows as it was. Returns the largest change of a gradient in the last sweep.
 template <class Rows>
-double descend(Rows& rows, std::size_t m, std::size_t K, const RowPenalty& penalty, double* P, int sweeps, double tol) {
+double descend(Rows& rows, std::size_t m, std::size_t K, const RowPenalty& penalty, double* P, int sweeps, double tol,
+               bool until_settled) {
     double largest = 0.0;
     std::vector<double> L(K), x(K), r(K);
     for (int sweep = 0; sweep < sweeps; ++sweep) {
@@ -185,7 +187,7 @@ double descend(Rows& rows, std::size_t m, std::size_t K, const RowPenalty& penal
             largest = std::max(largest, moved);
             rows.take(j, x.data());
         }
-        if (largest <= tol || settled) break;
+        if (largest <= tol || (until_settled && settled)) break;
     }
     return largest;
 }

@@ -34,9 +34,9 @@ def minimise_blocks(
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
     by_steps = terms.l1 == 0.0  # with an l1 norm, systems of outputs differ in their rows
     most_turns = QUADRATIC.most_rounds
-    if by_steps:  # a turn takes m^2 K for each sweep, and a system of proximal points m^3
-        worth = SETTINGS.systems_of_sweeps * len(P) / (QUADRATIC.sweeps_by_columns * K)
-        most_turns = 1 + int(worth)
+    if by_steps:  # a sweep takes about m^2 K, and a system of proximal points m^3 for each block
+        worth = SETTINGS.systems_of_sweeps * len(P) * H.n_blocks
+        most_turns = 1 + int(worth / (QUADRATIC.sweeps_by_columns * K))
 
     def turn() -> float:
         return H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
