@@ -4,7 +4,7 @@ The loss of a row has the Hessian diag(d_i) - e_i e_i' in its predictions, with 
 of single predictions. The Hessian in the coefficients is the sum of Kronecker products
 sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'). It is represented in one of three forms:
 
-`RowBlocks`
+`GramMatrices`
     where e is 0: a Gram matrix for each output, or one for all if their curvatures agree;
 a matrix
     over all entries of the working set, if these are few;
@@ -34,7 +34,7 @@ SWEEPS = 10  # most sweeps until the set of non-zero rows does not change
 
 
 @dataclass
-class RowBlocks:
+class GramMatrices:
     """Gram matrices of the features for each output, or one for all outputs.
 
     Attributes
@@ -82,7 +82,7 @@ class RowBlocks:
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
     @property
-    def formed(self) -> "RowBlocks":
+    def formed(self) -> "GramMatrices":
         """The matrices themselves."""
         return self
 
@@ -236,7 +236,7 @@ class OutputColumns:
 
 
 @dataclass
-class BlocksOnDemand:
+class GramMatricesOnDemand:
     """Gram matrices that are formed when sweeps over the columns of X do not suffice.
 
     With more features than rows, such a sweep costs less than one over a Gram matrix, and forming
@@ -246,7 +246,7 @@ class BlocksOnDemand:
     ----------
     columns : OutputColumns
     form_matrices : callable
-        Returns the `RowBlocks` of the same curvature.
+        Returns the `GramMatrices` of the same curvature.
     n_blocks : int
         The number of its matrices.
     """
@@ -254,7 +254,7 @@ class BlocksOnDemand:
     form: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
 
     columns: OutputColumns
-    form_matrices: Callable[[], RowBlocks]
+    form_matrices: Callable[[], GramMatrices]
     n_blocks: int
 
     @property
@@ -262,14 +262,14 @@ class BlocksOnDemand:
         return self.columns.n_outputs
 
     @cached_property
-    def formed(self) -> RowBlocks:
+    def formed(self) -> GramMatrices:
         """The matrices, for what follows the sweeps."""
         return self.form_matrices()
 
     def descend(
         self, penalty: tuple[Array, float, float], P: Array, R: Array, *, sweeps: int, tol: float
     ) -> float:
-        """See `RowBlocks.descend`."""
+        """See `GramMatrices.descend`."""
         columns, before, of_rows = self.columns, P.copy(), np.zeros(self.columns.d.shape)
         change = columns.descend(
             R, before, penalty, P, of_rows, sweeps=sweeps, tol=tol, until_settled=False

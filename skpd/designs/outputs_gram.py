@@ -13,7 +13,7 @@ from .._typing import Array, Indices, Mask
 from .curvature_form import ROUNDING
 from .gram import MatrixCurvature, WeightedGram
 from .outputs import LARGEST_MATRIX, PASSES, OutputsDesign, SharedDesign, positions_in
-from .outputs_curvature import BlocksOnDemand, OutputColumns, RowBlocks
+from .outputs_curvature import GramMatrices, GramMatricesOnDemand, OutputColumns
 from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
 
@@ -64,7 +64,7 @@ class OutputsGram:
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
-    ) -> RowBlocks | BlocksOnDemand | OutputColumns | MatrixCurvature:  # fmt: skip
+    ) -> GramMatrices | GramMatricesOnDemand | OutputColumns | MatrixCurvature:  # fmt: skip
         """The curvature scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
 
         Parameters
@@ -86,7 +86,7 @@ class OutputsGram:
                 if not self._favours_columns(design, m):
                     return form()
                 of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
-                return BlocksOnDemand(of_x, form, len(self._grams))
+                return GramMatricesOnDemand(of_x, form, len(self._grams))
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             return self._matrix(shared, h, e, scale, columns, ridge)
         return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
@@ -129,7 +129,7 @@ class OutputsGram:
 
     def _blocks(
         self, design: OutputsDesign, h: Array, scale: float, features: Indices, ridge: Array | None
-    ) -> RowBlocks:
+    ) -> GramMatrices:
         n = len(features) + self.ones
         blocks = np.empty((n, n, len(self._grams)))
         for k, gram in enumerate(self._grams):
@@ -144,7 +144,7 @@ class OutputsGram:
         if ridge is not None:
             by_output = ridge.reshape(n, self.n_outputs)
             diagonal += by_output[:, :1] if self.agree else by_output
-        return RowBlocks(blocks, self.n_outputs)
+        return GramMatrices(blocks, self.n_outputs)
 
     def _matrix(
         self,

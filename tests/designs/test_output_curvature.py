@@ -11,7 +11,7 @@ from skpd import MultinomialPD, kernels
 from skpd.designs import Design, newton_cost_of_outputs, outputs_gram
 from skpd.designs import outputs_moment_preconditioner as outputs_moments
 from skpd.designs.outputs import SharedDesign
-from skpd.designs.outputs_curvature import BlocksOnDemand
+from skpd.designs.outputs_curvature import GramMatricesOnDemand
 from skpd.designs.outputs_gram import OutputsGram
 from skpd.designs.outputs_moment_preconditioner import FeatureMoments
 from skpd.losses import Softmax
@@ -76,7 +76,7 @@ def test_sweeps_over_columns_are_those_over_gram_matrices(agree, layout, with_ri
     ridge = np.repeat(rng.random(m), K) if with_ridge else None
     gram = OutputsGram(K, ones=True, agree=agree, all_at_once=False)
     H = gram.curvature(design, np.ravel(h), None, columns, scale=0.5, ridge=ridge)
-    assert isinstance(H, BlocksOnDemand) and m > 2 * n
+    assert isinstance(H, GramMatricesOnDemand) and m > 2 * n
     A = np.column_stack([X[:, features], np.ones(n)])
     matrices = 0.5 * np.einsum("ij,ik,il->jlk", A, h, A)
     if with_ridge:
@@ -103,7 +103,7 @@ def test_sweeps_go_on_while_the_support_stays(agree, n_samples, rng):
     h = np.repeat(rng.random((n_samples, 1)), K, axis=1) if agree else rng.random((n_samples, K))
     gram = OutputsGram(K, ones=False, agree=agree, all_at_once=False)
     H = gram.curvature(design, np.ravel(h), None, np.arange(d * K), scale=1.0, ridge=None)
-    assert isinstance(H, BlocksOnDemand) == (n_samples == 9)
+    assert isinstance(H, GramMatricesOnDemand) == (n_samples == 9)
     assert H.n_blocks == (1 if agree else K)
     G, P = rng.normal(size=(d, K)), np.zeros((d, K))
     R = G.copy()

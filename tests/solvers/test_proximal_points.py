@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import MultiTaskLasso
 
 import skpd
-from skpd.designs.outputs_curvature import RowBlocks
+from skpd.designs.outputs_curvature import GramMatrices
 from skpd.penalties import GroupL2, Separable, SparseGroup
 from skpd.solvers.newton.output_quadratic import minimise_blocks
 from skpd.solvers.newton.penalty_of_model import GroupedPart, SeparablePart, VectorQuadratic
@@ -123,7 +123,7 @@ def test_the_minimiser_of_blocks_is_optimal(n_blocks):
     penalty = GroupL2(np.repeat(np.arange(150), 3), weights=of_rows).for_n_features(450)
     columns = np.arange(450)
     p = minimise_blocks(
-        RowBlocks(matrices, 3), np.ravel(G), np.zeros(453), penalty, alpha, columns, 1e-9
+        GramMatrices(matrices, 3), np.ravel(G), np.zeros(453), penalty, alpha, columns, 1e-9
     ).reshape(-1, 3)
     gradient = G + np.einsum("ijk,jk->ik", np.broadcast_to(matrices, (151, 151, 3)), p)
     groups = columns.reshape(-1, 3)

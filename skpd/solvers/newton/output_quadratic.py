@@ -12,14 +12,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from ..._typing import Array, Indices
 from ...designs.outputs import positions_in
-from ...designs.outputs_curvature import BlocksOnDemand, OutputColumns, RowBlocks
+from ...designs.outputs_curvature import GramMatrices, GramMatricesOnDemand, OutputColumns
 from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
 from .proximal_points import minimise_by_proximal_points, sweep_while_it_converges
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
-Blocks = RowBlocks | BlocksOnDemand
+Blocks = GramMatrices | GramMatricesOnDemand
 
 
 def minimise_blocks(
@@ -56,7 +56,7 @@ class _Blocks:
     diag(1 / D) - sum_k M_k^-1 o (u_k u_k'), where o is the entrywise product.
     """
 
-    def __init__(self, H: RowBlocks, terms: Terms) -> None:
+    def __init__(self, H: GramMatrices, terms: Terms) -> None:
         self.H, self.terms = H, terms
         self.times, self.prox = H.times, terms.prox
         self.mean_curvature = float(np.mean(np.einsum("iik->ik", H.matrices)))
