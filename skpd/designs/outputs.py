@@ -22,6 +22,13 @@ from .gram import BLAS, PRODUCTS, newton_cost
 LARGEST_MATRIX = 4000  # most coefficients of coupled outputs for which a matrix is formed, 128 MB
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 
+# The features of a working set for each entry of a column of X from which sweeps use the columns,
+# see `skpd.designs.outputs_curvature.WideOutputs`: a step then reads one of them twice, and
+# otherwise a row of the Gram matrix once
+WIDE = 2.0
+# The expected numbers of sweeps and of systems of proximal points of such a step, and the features
+# of a system for each row
+WIDE_SWEEPS, WIDE_SYSTEMS, OF_SYSTEM = 100.0, 12.0, 2.0
 TINY = 1e-150  # added to norms as a bound on the effect of underflow of squares
 
 
@@ -243,8 +250,14 @@ def newton_cost_of_outputs(
     for each pair of outputs, or is given by products with X.
     """
     K, share = design.n_outputs, n_rows / max(design.shape[0], 1)
+    m, rows_of_column = n_columns / K, design.n_entries / design.n_inputs
+    if design.shares_data and not couples and m > WIDE * rows_of_column:
+        n, n_blocks = share * design.parts[0].shape[0], 1 if agree else K
+        size = OF_SYSTEM * n
+        sweeps = WIDE_SWEEPS * 2.0 * share * design.n_entries * m / design.n_inputs
+        return sweeps + WIDE_SYSTEMS * (2.0 * n_blocks * n * size**2 + size**3 / 3.0) / BLAS
     if agree:
-        m, part = n_columns / K, design.parts[0]
+        part = design.parts[0]
         return newton_cost(part, share * part.shape[0], m) + 2.0 * m**3 / BLAS
     if couples and n_columns > LARGEST_MATRIX:
         of_model = PASSES * n_columns / (design.n_inputs * BLAS)

@@ -14,18 +14,19 @@ a matrix
 The choice among them is made in `skpd.designs.outputs_gram`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .. import kernels
 from .._typing import Array, Indices, Mask
 from .curvature_form import CurvatureForm
 from .design import Design
-from .gram import product_of_symmetric
+from .gram import BLAS, product_of_symmetric
+from .output_inverses import FactorInverses, OutputInverses, RowSpaceInverses
 from .outputs_moment_preconditioner import FeatureMoments, mean_squares
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
@@ -62,15 +63,15 @@ class GramMatrices:
             self.matrices, shares, mask, *penalty, P, R, sweeps, tol, False
         )  # fmt: skip
 
-    def blocks(self, features: Indices) -> Array:
-        """The matrices on some of the features, of shape (n_blocks, n_features, n_features)."""
-        matrices = self.matrices[features[:, np.newaxis], features]
-        return np.ascontiguousarray(matrices.transpose(2, 0, 1))
-
     @property
     def n_blocks(self) -> int:
         """The number of matrices: one for each output, or one for all."""
         return int(self.matrices.shape[-1])
+
+    @property
+    def sweeps_of_system(self) -> float:
+        """The multiplications of a linear system of all features over those of a sweep."""
+        return len(self.matrices) * self.n_blocks / self.n_outputs
 
     def times(self, table: Array) -> Array:
         """The product with a table, many of whose rows may be 0."""
@@ -82,9 +83,22 @@ class GramMatrices:
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
     @property
-    def formed(self) -> "GramMatrices":
-        """The matrices themselves."""
-        return self
+    def mean_curvature(self) -> float:
+        """The mean diagonal entry of the matrices."""
+        return float(np.mean(np.einsum("iik->ik", self.matrices)))
+
+    def inverses(self, features: Indices, diagonal: Array, precision: DTypeLike) -> OutputInverses:
+        """The inverses of the matrices plus diag(diagonal), on some of the features.
+
+        Raises
+        ------
+        LinAlgError
+        """
+        matrices = self.matrices[features[:, np.newaxis], features]
+        matrices = np.ascontiguousarray(matrices.transpose(2, 0, 1))
+        among = np.arange(len(features))
+        matrices[:, among, among] += diagonal
+        return FactorInverses(matrices.astype(precision, copy=False))
 
 
 @dataclass
@@ -236,35 +250,42 @@ class OutputColumns:
 
 
 @dataclass
-class GramMatricesOnDemand:
-    """Gram matrices that are formed when sweeps over the columns of X do not suffice.
+class WideOutputs:
+    """The curvature of outputs that are not coupled, by the columns of X.
 
-    With more features than rows, such a sweep costs less than one over a Gram matrix, and forming
-    the matrix would cost many.
+    With more features than rows, sweeps and products cost less than with Gram matrices of the
+    working set. These are formed for the features of a linear system, if they are few.
 
     Attributes
     ----------
     columns : OutputColumns
-    form_matrices : callable
-        Returns the `GramMatrices` of the same curvature.
-    n_blocks : int
-        The number of its matrices.
+    agree : bool
+        Whether the outputs share their matrix.
     """
 
     form: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
 
     columns: OutputColumns
-    form_matrices: Callable[[], GramMatrices]
-    n_blocks: int
+    agree: bool
 
     @property
     def n_outputs(self) -> int:
         return self.columns.n_outputs
 
-    @cached_property
-    def formed(self) -> GramMatrices:
-        """The matrices, for what follows the sweeps."""
-        return self.form_matrices()
+    @property
+    def n_blocks(self) -> int:
+        """See `GramMatrices.n_blocks`."""
+        return 1 if self.agree else self.n_outputs
+
+    @property
+    def sweeps_of_system(self) -> float:
+        """See `GramMatrices.sweeps_of_system`: n K m^2 in BLAS, over 2 n m K in loops."""
+        return len(self.columns.mask) / BLAS
+
+    @property
+    def mean_curvature(self) -> float:
+        """See `GramMatrices.mean_curvature`."""
+        return float(np.mean(self.columns.diagonal + self.columns.ridge))
 
     def descend(
         self, penalty: tuple[Array, float, float], P: Array, R: Array, *, sweeps: int, tol: float
@@ -276,3 +297,26 @@ class GramMatricesOnDemand:
         )
         R += columns.gradient(of_rows) + columns.ridge * (P - before)
         return change
+
+    def times(self, table: Array) -> Array:
+        """See `GramMatrices.times`."""
+        return self.columns.times(table)
+
+    def inverses(self, features: Indices, diagonal: Array, precision: DTypeLike) -> OutputInverses:
+        """See `GramMatrices.inverses`; in double precision with more features than rows."""
+        columns, n = self.columns, len(features)
+        table = columns.subset.table(features[features < len(columns.features)])
+        if table.shape[1] < n:
+            table = np.column_stack([table, np.ones(len(table))])
+        roots = np.sqrt(columns.d[:, : self.n_blocks])
+        curved = [np.flatnonzero(root) for root in roots.T]  # few rows for a loss with kinks
+        factors = [table[i] * roots[i, k : k + 1] for k, i in enumerate(curved)]
+        s = diagonal[:, np.newaxis] + columns.ridge[features]
+        if len(table) < n:
+            return RowSpaceInverses(factors, s)
+        matrices = np.empty((self.n_blocks, n, n), dtype=precision)
+        for k, A in enumerate(factors):
+            A = A.astype(precision, copy=False)
+            np.matmul(A.T, A, out=matrices[k])
+            matrices[k].ravel()[:: n + 1] += s[:, k]
+        return FactorInverses(matrices)

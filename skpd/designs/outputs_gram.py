@@ -3,7 +3,6 @@
 The representations are those of `skpd.designs.outputs_curvature`.
 """
 
-from functools import partial
 from typing import cast
 
 import numpy as np
@@ -12,16 +11,13 @@ from .. import kernels
 from .._typing import Array, Indices, Mask
 from .curvature_form import ROUNDING
 from .gram import MatrixCurvature, WeightedGram
-from .outputs import LARGEST_MATRIX, PASSES, OutputsDesign, SharedDesign, positions_in
-from .outputs_curvature import GramMatrices, GramMatricesOnDemand, OutputColumns
+from .outputs import LARGEST_MATRIX, PASSES, WIDE, OutputsDesign, SharedDesign, positions_in
+from .outputs_curvature import GramMatrices, OutputColumns, WideOutputs
 from .outputs_moment_preconditioner import FeatureMoments
 from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
 LARGEST_FORMING = 1e10  # most multiplications to form such a matrix, about 1 s
-# The features of a working set for each entry of a column of X from which sweeps use the columns:
-# a step then reads one of them twice, and otherwise a row of the Gram matrix once
-ENTRIES_OF_COLUMN = 2.0
 LARGEST_GRAM = 600  # most features whose Gram matrix replaces X, 3 MB
 
 
@@ -64,7 +60,7 @@ class OutputsGram:
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
-    ) -> GramMatrices | GramMatricesOnDemand | OutputColumns | MatrixCurvature:  # fmt: skip
+    ) -> GramMatrices | WideOutputs | OutputColumns | MatrixCurvature:  # fmt: skip
         """The curvature scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
 
         Parameters
@@ -81,12 +77,15 @@ class OutputsGram:
         features, shared = design.features_of(columns), cast(SharedDesign, design)
         m = len(features)
         if e is None:
-            if m * m * len(self._grams) <= LARGEST_BLOCKS:
-                form = partial(self._blocks, design, h, scale, features, ridge)
-                if not self._favours_columns(design, m):
-                    return form()
+            n_grams = len(self._grams)
+            if (
+                self._favours_columns(design, m)
+                and shared.base.shape[0] * m * n_grams <= LARGEST_BLOCKS
+            ):
                 of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
-                return GramMatricesOnDemand(of_x, form, len(self._grams))
+                return WideOutputs(of_x, self.agree)
+            if m * m * n_grams <= LARGEST_BLOCKS:
+                return self._blocks(design, h, scale, features, ridge)
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             return self._matrix(shared, h, e, scale, columns, ridge)
         return self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
@@ -118,7 +117,7 @@ class OutputsGram:
         """Whether sweeps over the columns of X cost less than those over a Gram matrix."""
         if self.all_at_once or not design.shares_data:
             return False
-        return n_features > ENTRIES_OF_COLUMN * design.n_entries / design.n_inputs
+        return n_features > WIDE * design.n_entries / design.n_inputs
 
     def _curved(self, d: Array, e: Array) -> Mask:
         """Whether rows have curvature: those of a loss with kinks mostly have none."""

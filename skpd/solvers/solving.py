@@ -149,7 +149,6 @@ def _solved(method: Method, context: SolverContext, options: dict[str, Any]) -> 
         if monitor.best.coef is None or monitor.best.dual_coef is None:
             raise
         interrupted = True
-    reached = monitor.primal - monitor.dual <= monitor.goal
-    if start is not None and monitor.keeps_best and not reached:
+    if start is not None and monitor.keeps_best and monitor.primal - monitor.dual > monitor.goal:
         monitor.consider(start)
     return monitor.solution(interrupted)

@@ -11,7 +11,7 @@ from skpd import MultinomialPD, kernels
 from skpd.designs import Design, newton_cost_of_outputs, outputs_gram
 from skpd.designs import outputs_moment_preconditioner as outputs_moments
 from skpd.designs.outputs import SharedDesign
-from skpd.designs.outputs_curvature import GramMatricesOnDemand
+from skpd.designs.outputs_curvature import GramMatrices, WideOutputs
 from skpd.designs.outputs_gram import OutputsGram
 from skpd.designs.outputs_moment_preconditioner import FeatureMoments
 from skpd.losses import Softmax
@@ -61,36 +61,75 @@ def test_products_with_the_curvature_of_dense_columns(dtype, n, K, ones, rng):
     assert_allclose(out, A.T @ (d * z - e * np.sum(e * z, axis=1, keepdims=True)), atol=1e-9)
 
 
-@pytest.mark.parametrize("with_ridge", [True, False])
-@pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, sp.csr_array])
-@pytest.mark.parametrize("agree", [True, False])
-def test_sweeps_over_columns_are_those_over_gram_matrices(agree, layout, with_ridge, rng):
-    """Rows and gradients after sweeps over the features of wide data, with intercepts."""
+def wide_outputs(rng, agree, with_ridge=True, layout=np.asarray):
+    """The curvature of outputs of wide data, some rows without any, and the matrices it has."""
     n, d, K = 9, 40, 3
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
     design = SharedDesign(Design(layout(X)), K)
-    h = rng.random((n, K)) if not agree else np.repeat(rng.random((n, 1)), K, axis=1)
+    h = np.repeat(rng.random((n, 1)), K, axis=1) if agree else rng.random((n, K))
+    h *= rng.random((n, 1 if agree else K)) < 0.8
     features = np.flatnonzero(rng.random(d) < 0.8)
     columns = np.ravel(features[:, np.newaxis] * K + np.arange(K))
     m = len(features) + 1
     ridge = np.repeat(rng.random(m), K) if with_ridge else None
     gram = OutputsGram(K, ones=True, agree=agree, all_at_once=False)
     H = gram.curvature(design, np.ravel(h), None, columns, scale=0.5, ridge=ridge)
-    assert isinstance(H, GramMatricesOnDemand) and m > 2 * n
     A = np.column_stack([X[:, features], np.ones(n)])
     matrices = 0.5 * np.einsum("ij,ik,il->jlk", A, h, A)
     if with_ridge:
         np.einsum("jjk->jk", matrices)[:] += ridge.reshape(m, K)
-    expected = np.broadcast_to(H.formed.matrices, matrices.shape)
-    assert_allclose(matrices, expected, rtol=1e-11, atol=1e-13)
+    return H, matrices
+
+
+@pytest.mark.parametrize("with_ridge", [True, False])
+@pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, sp.csr_array])
+@pytest.mark.parametrize("agree", [True, False])
+def test_columns_of_wide_data_serve_as_gram_matrices(agree, layout, with_ridge, rng):
+    """Sweeps over the features, products and the mean of the diagonal, with intercepts."""
+    H, matrices = wide_outputs(rng, agree, with_ridge, layout)
+    m, K = matrices.shape[1:]
+    assert isinstance(H, WideOutputs)
+    grams = GramMatrices(matrices[..., :1] if agree else matrices, K)
+    assert H.n_blocks == grams.n_blocks == (1 if agree else K)
+    assert_allclose(H.mean_curvature, grams.mean_curvature, rtol=1e-11)
     penalty, G = (rng.random(m - 1), 0.1, 0.2), rng.normal(size=(m, K))
     P, R = rng.normal(size=(m, K)), G.copy()
+    assert_allclose(H.times(P), np.einsum("ijk,jk->ik", matrices, P), atol=1e-11)
+    assert_allclose(grams.times(P), H.times(P), atol=1e-11)
     others = P.copy(), R.copy()
     for _ in range(2):
         change = H.descend(penalty, P, R, sweeps=2, tol=0.0)
-        assert_allclose(change, H.formed.descend(penalty, *others, sweeps=2, tol=0.0), rtol=1e-7)
+        assert_allclose(change, grams.descend(penalty, *others, sweeps=2, tol=0.0), rtol=1e-7)
         assert_allclose(P, others[0], rtol=1e-7, atol=1e-9)
         assert_allclose(R, others[1], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("agree", [True, False])
+@pytest.mark.parametrize("n_features", [5, 15, 30])
+@pytest.mark.parametrize("as_matrices", [True, False])
+def test_systems_of_outputs_with_norms_of_rows(as_matrices, n_features, agree, rng):
+    """Against dense systems, with fewer and more features than rows, and than those of outputs."""
+    H, matrices = wide_outputs(rng, agree)
+    m, K = matrices.shape[1:]
+    if as_matrices:
+        H = GramMatrices(matrices[..., :1] if agree else matrices, K)
+    features = np.append(np.sort(rng.choice(m - 1, n_features - 1, replace=False)), m - 1)
+    D = rng.random(n_features - 1)  # the intercepts have no norm
+    u = rng.normal(size=(n_features - 1, K))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    diagonal = np.append(D, 0.0) + 0.1
+    inverses = H.inverses(features, diagonal, np.float64)
+    systems = matrices[np.ix_(features, features)].transpose(2, 0, 1) + np.diag(diagonal)
+    right = rng.normal(size=(n_features, K))
+    expected = np.linalg.solve(systems, right.T[..., np.newaxis])[..., 0].T
+    assert_allclose(inverses.times(right), expected, atol=1e-9)
+    C = np.diag(1.0 / D)
+    for inverse, of_output in zip(np.linalg.inv(systems), u.T, strict=True):
+        C -= inverse[:-1, :-1] * np.outer(of_output, of_output)
+    solution = inverses.solve_coupled(D, u, right[:-1, 0])
+    assert_allclose(C @ solution, right[:-1, 0], atol=1e-8)
+    single = H.inverses(features, diagonal, np.float32)
+    assert_allclose(single.times(right), expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("agree", [True, False])
@@ -103,7 +142,7 @@ def test_sweeps_go_on_while_the_support_stays(agree, n_samples, rng):
     h = np.repeat(rng.random((n_samples, 1)), K, axis=1) if agree else rng.random((n_samples, K))
     gram = OutputsGram(K, ones=False, agree=agree, all_at_once=False)
     H = gram.curvature(design, np.ravel(h), None, np.arange(d * K), scale=1.0, ridge=None)
-    assert isinstance(H, GramMatricesOnDemand) == (n_samples == 9)
+    assert isinstance(H, WideOutputs) == (n_samples == 9)
     assert H.n_blocks == (1 if agree else K)
     G, P = rng.normal(size=(d, K)), np.zeros((d, K))
     R = G.copy()

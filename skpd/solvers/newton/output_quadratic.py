@@ -5,21 +5,22 @@ with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = 
 """
 
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
+from scipy.linalg import LinAlgError
 
 from ..._typing import Array, Indices
+from ...designs.output_inverses import OutputInverses
 from ...designs.outputs import positions_in
-from ...designs.outputs_curvature import GramMatrices, GramMatricesOnDemand, OutputColumns
+from ...designs.outputs_curvature import GramMatrices, OutputColumns, WideOutputs
 from .output_systems import newton_step_by_products, smooth_step
 from .output_terms import Terms
 from .proximal_points import minimise_by_proximal_points, sweep_while_it_converges
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
-Blocks = GramMatrices | GramMatricesOnDemand
+Blocks = GramMatrices | WideOutputs
 
 
 def minimise_blocks(
@@ -34,16 +35,16 @@ def minimise_blocks(
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
     by_steps = terms.l1 == 0.0  # with an l1 norm, systems of outputs differ in their rows
     most_turns = QUADRATIC.most_rounds
-    if by_steps:  # a sweep takes about m^2 K, and a system of proximal points m^3 for each block
-        worth = SETTINGS.systems_of_sweeps * len(P) * H.n_blocks
-        most_turns = 1 + int(worth / (QUADRATIC.sweeps_by_columns * K))
+    if by_steps:
+        most_sweeps = SETTINGS.systems_of_sweeps * H.sweeps_of_system
+        most_turns = 1 + int(most_sweeps / QUADRATIC.sweeps_by_columns)
 
     def turn() -> float:
         return H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
 
     settled = sweep_while_it_converges(turn, tol, most_turns, ends_early=by_steps)
     if by_steps and not settled:
-        minimise_by_proximal_points(_Blocks(H.formed, terms), P, R, tol)
+        minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
     return np.ravel(P)
 
 
@@ -51,15 +52,13 @@ class _Blocks:
     """A curvature in blocks with the penalty on rows, for proximal points.
 
     With the matrices M_k = H_k + diag(D + l2 + ridge), a linear system has the matrix diag(M_k)
-    minus D_j u_j u_j' for each non-zero row j. By Woodbury's identity its solution requires the
-    inverses of the M_k and a system with an unknown for each row, with the matrix
-    diag(1 / D) - sum_k M_k^-1 o (u_k u_k'), where o is the entrywise product.
+    minus D_j u_j u_j' for each non-zero row j, see `skpd.designs.output_inverses`.
     """
 
-    def __init__(self, H: GramMatrices, terms: Terms) -> None:
+    def __init__(self, H: Blocks, terms: Terms) -> None:
         self.H, self.terms = H, terms
         self.times, self.prox = H.times, terms.prox
-        self.mean_curvature = float(np.mean(np.einsum("iik->ik", H.matrices)))
+        self.mean_curvature = H.mean_curvature
 
     def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
         terms, support = self.terms, self.terms.support(Z)
@@ -67,46 +66,27 @@ class _Blocks:
         order = np.argsort(D == 0.0, kind="stable")  # rows without a norm last
         support, D, u = support[order], D[order], u[order]
         diagonal = D + terms.l2 * (support < terms.n_penalised) + ridge
-        table, blocks = np.zeros_like(Z), self.H.blocks(support)
-        among = np.arange(len(support))
-        blocks[:, among, among] += diagonal
+        table = np.zeros_like(Z)
         if not precise:  # quicker, unless rounding makes the matrix indefinite
             with suppress(LinAlgError):
-                table[support] = _solution(blocks.astype(np.float32), D, u, right[support])
+                inverses = self.H.inverses(support, diagonal, np.float32)
+                table[support] = _solution(inverses, D, u, right[support])
                 return table, self.times(table)
-        table[support] = _solution(blocks, D, u, right[support])
+        inverses = self.H.inverses(support, diagonal, np.float64)
+        table[support] = _solution(inverses, D, u, right[support])
         return table, self.times(table)
 
 
-def _solution(blocks: Array, D: Array, u: Array, right: Array) -> Array:
-    """The solution with diag(blocks) minus D_j u_j u_j', in the precision of the blocks.
-
-    Rows with D = 0 are the last.
-    """
-    factors = [cho_factor(block, lower=True, check_finite=False) for block in blocks]
-
-    def of_outputs(table: Array) -> Array:
-        if len(factors) == 1:
-            return cast(Array, cho_solve(factors[0], table, check_finite=False))
-        columns = zip(factors, table.T, strict=True)
-        return np.column_stack([cho_solve(*pair, check_finite=False) for pair in columns])
-
-    solution = of_outputs(right)
+def _solution(inverses: OutputInverses, D: Array, u: Array, right: Array) -> Array:
+    """The solution of all outputs; rows with D = 0 are the last."""
+    solution = inverses.times(right)
     m = int(np.count_nonzero(D))
     if m == 0:
         return solution
-    v, inverse_of = u[:m].astype(blocks.dtype), get_lapack_funcs("potri", (blocks,))
-    system = np.zeros((m, m), dtype=blocks.dtype)
-    for k, (factor, _) in enumerate(factors):
-        columns = v if len(factors) == 1 else v[:, k : k + 1]
-        inverse, _ = inverse_of(factor, lower=1)
-        system -= inverse[:m, :m] * (columns @ columns.T)
-    system.ravel()[:: m + 1] += 1.0 / D[:m]
-    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    share = inverses.solve_coupled(D[:m], u[:m], np.sum(u[:m] * solution[:m], axis=1))
     more = np.zeros(right.shape)
-    share = cho_solve(factor, np.sum(v * solution[:m], axis=1), check_finite=False)
-    more[:m] = share[:, np.newaxis] * v
-    return cast(Array, solution + of_outputs(more))
+    more[:m] = share[:, np.newaxis] * u[:m]
+    return solution + inverses.times(more)
 
 
 def minimise_by_products(

@@ -70,12 +70,12 @@ def sweep_while_it_converges(
     most_turns : int
     ends_early : bool, default=True
     """
-    last = np.inf
+    last, n_first = np.inf, max(SETTINGS.first_turns, int(SETTINGS.first_share * most_turns))
     for n_turns in range(most_turns):
         change = turn()
         if change <= tol:
             return True
-        if ends_early and n_turns >= SETTINGS.first_turns:
+        if ends_early and n_turns >= n_first:
             n_left = most_turns - n_turns - 1
             if not (change < last and change * (change / last) ** n_left <= tol):
                 return False

@@ -260,8 +260,9 @@ class ProximalPointSettings:
     """Settings of proximal points of penalised quadratic problems."""
 
     # The turns of sweeps after which it is asked whether they converge so fast that there is no
-    # need of proximal points
+    # need of proximal points, and their least share of all turns: the first ones are slower
     first_turns: int = 3
+    first_share: float = 0.1
     # The first step over the inverse of the mean curvature, and its factor for the next proximal
     # point if this one took few Newton steps: long steps leave ill-conditioned systems
     first_step: float = 10.0

@@ -1,0 +1,121 @@
+"""Inverses of the matrices M_k = H_k + diag(s_k) of outputs on some features, for linear systems.
+
+A system of all outputs has the matrix diag(M_k) minus D_j u_j u_j' for every feature j with a norm
+(`skpd.solvers.newton.output_quadratic`). By Woodbury's identity its solution requires the inverses
+of the M_k and a system with an unknown for each feature with a norm, of the matrix
+
+    C = diag(1 / D) - sum_k M_k^-1 o (u_k u_k'),    o being the entrywise product.
+
+Where there are more features than rows, H_k = A_k' A_k has the factor A_k of shape
+(n_rows, n_features), and the identity requires systems of rows only::
+
+    M_k^-1 = diag(1 / s_k) - T_k' T_k,   T_k = L^-1 A_k diag(1 / s_k),
+                                         L L' = I + A_k diag(1 / s_k) A_k'
+    C = diag(sum_k u_k^2 (s_k - D) / (s_k D)) + B'B,   B = the T_k diag(u_k) below each other
+"""
+
+from typing import Protocol, cast
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs, solve_triangular
+
+from .._floats import EPSILON
+from .._typing import Array
+
+
+class OutputInverses(Protocol):
+    """The inverses of matrices over features, one for each output or one for all of them."""
+
+    def times(self, table: Array) -> Array:
+        """The products with the columns of a table of shape (n_features, n_outputs)."""
+
+    def solve_coupled(self, D: Array, u: Array, right: Array) -> Array:
+        """The solution with C, where D (m) and u (m, n_outputs) belong to the first features."""
+
+
+class FactorInverses:
+    """The inverses by Cholesky factors, in the precision of the matrices.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (n_matrices, n_features, n_features)
+
+    Raises
+    ------
+    LinAlgError
+        If rounding makes a matrix indefinite.
+    """
+
+    def __init__(self, matrices: Array) -> None:
+        self._dtype = matrices.dtype
+        self._factors = [cho_factor(M, lower=True, check_finite=False) for M in matrices]
+
+    def times(self, table: Array) -> Array:
+        """See `OutputInverses`."""
+        if len(self._factors) == 1:
+            return cast(Array, cho_solve(self._factors[0], table, check_finite=False))
+        columns = zip(self._factors, table.T, strict=True)
+        return np.column_stack([cho_solve(*pair, check_finite=False) for pair in columns])
+
+    def solve_coupled(self, D: Array, u: Array, right: Array) -> Array:
+        """See `OutputInverses`."""
+        m, v = len(D), u.astype(self._dtype)
+        inverse_of = get_lapack_funcs("potri", dtype=self._dtype)
+        system = np.zeros((m, m), dtype=self._dtype)
+        for k, (factor, _) in enumerate(self._factors):
+            columns = v if len(self._factors) == 1 else v[:, k : k + 1]
+            inverse, _ = inverse_of(factor, lower=1)
+            system -= inverse[:m, :m] * (columns @ columns.T)
+        system.ravel()[:: m + 1] += 1.0 / D
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        return cast(Array, cho_solve(factor, right, check_finite=False))
+
+
+class RowSpaceInverses:
+    """The inverses by systems of the rows.
+
+    Parameters
+    ----------
+    factors : list of ndarray of shape (n_rows, n_features)
+        A_k, one for each output or one for all of them; n_rows may differ.
+    s : ndarray of shape (n_features, n_outputs)
+        Where the outputs share a factor, they share s as well.
+    """
+
+    def __init__(self, factors: list[Array], s: Array) -> None:
+        self._s, self._shared = s, len(factors) == 1
+        self._T = [_row_space(A, s[:, k]) for k, A in enumerate(factors)]
+
+    def times(self, table: Array) -> Array:
+        """See `OutputInverses`."""
+        if self._shared:
+            return table / self._s - self._T[0].T @ (self._T[0] @ table)
+        product = table / self._s
+        for k, T in enumerate(self._T):
+            product[:, k] -= (T @ table[:, k]) @ T
+        return product
+
+    def solve_coupled(self, D: Array, u: Array, right: Array) -> Array:
+        """See `OutputInverses`."""
+        m, s = len(D), self._s[: len(D)]
+        of_outputs = self._T * u.shape[1] if self._shared else self._T
+        B = np.vstack([T[:, :m] * u[:, k] for k, T in enumerate(of_outputs)])
+        diagonal = np.sum(u * u * (s - D[:, np.newaxis]) / s, axis=1) / D
+        diagonal = np.maximum(diagonal, EPSILON / D)  # where s rounds to D
+        if len(B) < m:
+            T = _row_space(B, diagonal)
+            return right / diagonal - (T @ right) @ T
+        system = B.T @ B
+        system.ravel()[:: m + 1] += diagonal
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        return cast(Array, cho_solve(factor, right, check_finite=False))
+
+
+def _row_space(A: Array, s: Array) -> Array:
+    """T of the inverse diag(1 / s) - T'T of A'A + diag(s)."""
+    scaled = A / s
+    system = scaled @ A.T
+    system.ravel()[:: len(system) + 1] += 1.0
+    factor, _ = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    T = solve_triangular(factor, scaled, lower=True, overwrite_b=True, check_finite=False)
+    return cast(Array, T)
