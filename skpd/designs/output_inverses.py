@@ -113,6 +113,8 @@ class RowSpaceInverses:
 
 def _row_space(A: Array, s: Array) -> Array:
     """T of the inverse diag(1 / s) - T'T of A'A + diag(s)."""
+    if len(A) == 0:  # no row has curvature
+        return A
     scaled = A / s
     system = scaled @ A.T
     system.ravel()[:: len(system) + 1] += 1.0

@@ -2,10 +2,12 @@
 
 The loss of a row has the Hessian diag(d_i) - e_i e_i' in its predictions, with e_i = 0 for losses
 of single predictions. The Hessian in the coefficients is the sum of Kronecker products
-sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'). It is represented in one of three forms:
+sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'). It is represented in one of four forms:
 
 `GramMatrices`
     where e is 0: a Gram matrix for each output, or one for all if their curvatures agree;
+`WideOutputs`
+    where e is 0 and there are more features than rows: products with X, and systems of rows;
 a matrix
     over all entries of the working set, if these are few;
 `OutputColumns`

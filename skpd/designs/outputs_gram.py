@@ -77,14 +77,10 @@ class OutputsGram:
         features, shared = design.features_of(columns), cast(SharedDesign, design)
         m = len(features)
         if e is None:
-            n_grams = len(self._grams)
-            if (
-                self._favours_columns(design, m)
-                and shared.base.shape[0] * m * n_grams <= LARGEST_BLOCKS
-            ):
+            if self._favours_columns(design, m) and design.shape[0] * m <= LARGEST_BLOCKS:
                 of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
                 return WideOutputs(of_x, self.agree)
-            if m * m * n_grams <= LARGEST_BLOCKS:
+            if m * m * len(self._grams) <= LARGEST_BLOCKS:
                 return self._blocks(design, h, scale, features, ridge)
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             return self._matrix(shared, h, e, scale, columns, ridge)

@@ -10,6 +10,7 @@ from sklearn.datasets import load_wine
 from skpd import MultinomialPD, kernels
 from skpd.designs import Design, newton_cost_of_outputs, outputs_gram
 from skpd.designs import outputs_moment_preconditioner as outputs_moments
+from skpd.designs.output_inverses import RowSpaceInverses
 from skpd.designs.outputs import SharedDesign
 from skpd.designs.outputs_curvature import GramMatrices, WideOutputs
 from skpd.designs.outputs_gram import OutputsGram
@@ -209,3 +210,12 @@ def test_a_step_on_many_entries_costs_products_with_x(rng):
     design = SharedDesign(Design(rng.normal(size=(60, 900))), 10)
     few, many = (newton_cost_of_outputs(design, 600, m, couples=True) for m in (4000, 4001))
     assert many < 60 * 900 * 10 * 1000 < few
+
+
+def test_outputs_without_curvature_have_diagonal_inverses(rng):
+    """As where all rows of an output lie on linear pieces of their losses."""
+    factors, s = [np.empty((0, 4)), rng.normal(size=(2, 4))], 1.0 + rng.random((4, 2))
+    inverses, table = RowSpaceInverses(factors, s), rng.normal(size=(4, 2))
+    expected = table / s
+    expected[:, 1] = np.linalg.solve(factors[1].T @ factors[1] + np.diag(s[:, 1]), table[:, 1])
+    assert_allclose(inverses.times(table), expected, rtol=1e-12)
