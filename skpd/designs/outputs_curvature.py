@@ -33,6 +33,9 @@ from .outputs_moment_preconditioner import FeatureMoments, mean_squares
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
 CALLS_COST_MORE = 4e6  # multiplications below which one compiled call is faster than BLAS
+# Features for each row of a linear system from which systems of the rows cost less than one of the
+# features: 2 n^2 m + n m^2 multiplications for each output, compared with m^3
+FEATURES_OF_ROW = 2.0
 SWEEPS = 10  # most sweeps until the set of non-zero rows does not change
 
 
@@ -305,20 +308,27 @@ class WideOutputs:
         return self.columns.times(table)
 
     def inverses(self, features: Indices, diagonal: Array, precision: DTypeLike) -> OutputInverses:
-        """See `GramMatrices.inverses`; in double precision with more features than rows."""
+        """See `GramMatrices.inverses`; in double precision where systems of rows cost less."""
         columns, n = self.columns, len(features)
+        s = diagonal[:, np.newaxis] + columns.ridge[features]
+        curved = [np.flatnonzero(d) for d in columns.d[:, : self.n_blocks].T]  # few at kinks
+        if FEATURES_OF_ROW * sum(map(len, curved)) >= n * self.n_blocks:
+            return FactorInverses(self._matrices(features, s).astype(precision, copy=False))
         table = columns.subset.table(features[features < len(columns.features)])
         if table.shape[1] < n:
             table = np.column_stack([table, np.ones(len(table))])
-        roots = np.sqrt(columns.d[:, : self.n_blocks])
-        curved = [np.flatnonzero(root) for root in roots.T]  # few rows for a loss with kinks
+        roots = np.sqrt(columns.d)
         factors = [table[i] * roots[i, k : k + 1] for k, i in enumerate(curved)]
-        s = diagonal[:, np.newaxis] + columns.ridge[features]
-        if len(table) < n:
-            return RowSpaceInverses(factors, s)
-        matrices = np.empty((self.n_blocks, n, n), dtype=precision)
-        for k, A in enumerate(factors):
-            A = A.astype(precision, copy=False)
-            np.matmul(A.T, A, out=matrices[k])
-            matrices[k].ravel()[:: n + 1] += s[:, k]
-        return FactorInverses(matrices)
+        return RowSpaceInverses(factors, s)
+
+    def _matrices(self, features: Indices, diagonals: Array) -> Array:
+        """The matrices on some of the features, plus a diagonal for each output."""
+        columns, n = self.columns, len(features)
+        order = np.argsort(features)
+        inside = features[order][features[order] < len(columns.features)]
+        matrices = np.empty((self.n_blocks, n, n))
+        for k, matrix in enumerate(matrices):
+            weights = np.ascontiguousarray(columns.d[:, k])
+            matrix[np.ix_(order, order)] = columns.subset.gram(weights, inside, len(inside) < n)
+            matrix.ravel()[:: n + 1] += diagonals[:, k]
+        return matrices

@@ -107,10 +107,11 @@ def test_columns_of_wide_data_serve_as_gram_matrices(agree, layout, with_ridge, 
 
 @pytest.mark.parametrize("agree", [True, False])
 @pytest.mark.parametrize("n_features", [5, 15, 30])
-@pytest.mark.parametrize("as_matrices", [True, False])
-def test_systems_of_outputs_with_norms_of_rows(as_matrices, n_features, agree, rng):
+@pytest.mark.parametrize("form", ["matrices", np.asarray, sp.csr_array])
+def test_systems_of_outputs_with_norms_of_rows(form, n_features, agree, rng):
     """Against dense systems, with fewer and more features than rows, and than those of outputs."""
-    H, matrices = wide_outputs(rng, agree)
+    as_matrices = form == "matrices"
+    H, matrices = wide_outputs(rng, agree, layout=np.asarray if as_matrices else form)
     m, K = matrices.shape[1:]
     if as_matrices:
         H = GramMatrices(matrices[..., :1] if agree else matrices, K)
