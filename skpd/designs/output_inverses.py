@@ -12,9 +12,17 @@ Where there are more features than rows, H_k = A_k' A_k has the factor A_k of sh
     M_k^-1 = diag(1 / s_k) - T_k' T_k,   T_k = L^-1 A_k diag(1 / s_k),
                                          L L' = I + A_k diag(1 / s_k) A_k'
     C = diag(sum_k u_k^2 (s_k - D) / (s_k D)) + B'B,   B = the T_k diag(u_k) below each other
+
+Features without a norm, such as the intercepts, have only a small ridge s_F. Their inverses would
+be differences of large numbers, so that these columns F of A_k are eliminated first. With
+V = L^-1 F and S = diag(s_F) + V'V the solution of M_k x = r is::
+
+    x_F = S^-1 (r_F - V'T r),   x = r / s - T'(T r + V x_F)
+
+for the other features, and T'(I - V S^-1 V')T replaces T'T in C.
 """
 
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_lapack_funcs, solve_triangular
@@ -80,44 +88,73 @@ class RowSpaceInverses:
         A_k, one for each output or one for all of them; n_rows may differ.
     s : ndarray of shape (n_features, n_outputs)
         Where the outputs share a factor, they share s as well.
+    m : int
+        The number of features with a norm, which are the first.
+
+    Raises
+    ------
+    LinAlgError
     """
 
-    def __init__(self, factors: list[Array], s: Array) -> None:
-        self._s, self._shared = s, len(factors) == 1
-        self._T = [_row_space(A, s[:, k]) for k, A in enumerate(factors)]
+    def __init__(self, factors: list[Array], s: Array, m: int) -> None:
+        self._s, self._shared, self._m = s[:m], len(factors) == 1, m
+        self._systems = [_RowSystem.of(A, s[:, k], m) for k, A in enumerate(factors)]
 
     def times(self, table: Array) -> Array:
         """See `OutputInverses`."""
         if self._shared:
-            return table / self._s - self._T[0].T @ (self._T[0] @ table)
-        product = table / self._s
-        for k, T in enumerate(self._T):
-            product[:, k] -= (T @ table[:, k]) @ T
-        return product
+            return self._systems[0].solution(table, self._s[:, :1])
+        columns = enumerate(self._systems)
+        return np.column_stack([S.solution(table[:, k], self._s[:, k]) for k, S in columns])
 
     def solve_coupled(self, D: Array, u: Array, right: Array) -> Array:
         """See `OutputInverses`."""
-        m, s = len(D), self._s[: len(D)]
-        of_outputs = self._T * u.shape[1] if self._shared else self._T
-        B = np.vstack([T[:, :m] * u[:, k] for k, T in enumerate(of_outputs)])
-        diagonal = np.sum(u * u * (s - D[:, np.newaxis]) / s, axis=1) / D
+        systems = self._systems * u.shape[1] if self._shared else self._systems
+        B = np.vstack([S.root * u[:, k] for k, S in enumerate(systems)])
+        diagonal = np.sum(u * u * (self._s - D[:, np.newaxis]) / self._s, axis=1) / D
         diagonal = np.maximum(diagonal, EPSILON / D)  # where s rounds to D
-        if len(B) < m:
-            T = _row_space(B, diagonal)
+        if len(B) < self._m:
+            T, _ = _row_space(B, diagonal)
             return right / diagonal - (T @ right) @ T
         system = B.T @ B
-        system.ravel()[:: m + 1] += diagonal
+        system.ravel()[:: self._m + 1] += diagonal
         factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
         return cast(Array, cho_solve(factor, right, check_finite=False))
 
 
-def _row_space(A: Array, s: Array) -> Array:
-    """T of the inverse diag(1 / s) - T'T of A'A + diag(s)."""
+class _RowSystem(NamedTuple):
+    """T, V, S, and a root (I - V S^-1 V')^(1/2) T for one matrix."""
+
+    T: Array
+    V: Array
+    S: Array
+    root: Array
+
+    @classmethod
+    def of(cls, A: Array, s: Array, m: int) -> "_RowSystem":
+        (T, L), V = _row_space(A[:, :m], s[:m]), A[:, m:]
+        if V.size > 0:
+            V = solve_triangular(L, V, lower=True, check_finite=False)
+        # I - V S^-1 V' is the inverse of I + V diag(1 / s_F) V'
+        U, sigma, _ = np.linalg.svd(V / np.sqrt(s[m:]), full_matrices=False)
+        damping = 1.0 - 1.0 / np.sqrt(1.0 + sigma**2)
+        return cls(T, V, np.diag(s[m:]) + V.T @ V, T - (U * damping) @ (U.T @ T))
+
+    def solution(self, r: Array, s: Array) -> Array:
+        """The solution of M x = r for a vector or a table."""
+        m = self.T.shape[1]
+        of_rows = self.T @ r[:m]
+        free = np.linalg.solve(self.S, r[m:] - self.V.T @ of_rows)
+        return np.concatenate([r[:m] / s - self.T.T @ (of_rows + self.V @ free), free])
+
+
+def _row_space(A: Array, s: Array) -> tuple[Array, Array]:
+    """T of the inverse diag(1 / s) - T'T of A'A + diag(s), and L."""
     if len(A) == 0:  # no row has curvature
-        return A
+        return A, np.empty((0, 0))
     scaled = A / s
     system = scaled @ A.T
     system.ravel()[:: len(system) + 1] += 1.0
     factor, _ = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     T = solve_triangular(factor, scaled, lower=True, overwrite_b=True, check_finite=False)
-    return cast(Array, T)
+    return cast(Array, T), factor

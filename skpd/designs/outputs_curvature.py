@@ -7,7 +7,8 @@ sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'). It is represented in one of four form
 `GramMatrices`
     where e is 0: a Gram matrix for each output, or one for all if their curvatures agree;
 `WideOutputs`
-    where e is 0 and there are more features than rows: products with X, and systems of rows;
+    where e is 0 and there are more features than entries in a column of X, as in wide data:
+    sweeps over the columns of X, and systems formed for the features of a support;
 a matrix
     over all entries of the working set, if these are few;
 `OutputColumns`
@@ -75,8 +76,12 @@ class GramMatrices:
 
     @property
     def sweeps_of_system(self) -> float:
-        """The multiplications of a linear system of all features over those of a sweep."""
-        return len(self.matrices) * self.n_blocks / self.n_outputs
+        """The sweeps in the time of a linear system of all n features.
+
+        Its inverses take n_blocks n^3 multiplications in BLAS, the system of the norms n^3 / 3,
+        and a sweep n^2 n_outputs in loops.
+        """
+        return len(self.matrices) * (self.n_blocks + 1.0 / 3.0) / (self.n_outputs * BLAS)
 
     def times(self, table: Array) -> Array:
         """The product with a table, many of whose rows may be 0."""
@@ -88,12 +93,17 @@ class GramMatrices:
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
     @property
-    def mean_curvature(self) -> float:
-        """The mean diagonal entry of the matrices."""
-        return float(np.mean(np.einsum("iik->ik", self.matrices)))
+    def scales(self) -> Array:
+        """The means over the outputs of the diagonals of the matrices, of shape (n, 1)."""
+        diagonals = np.einsum("iik->ik", self.matrices)
+        return np.asarray(np.mean(diagonals, axis=1, keepdims=True))
 
-    def inverses(self, features: Indices, diagonal: Array, precision: DTypeLike) -> OutputInverses:
+    def inverses(
+        self, features: Indices, diagonal: Array, n_normed: int, precision: DTypeLike
+    ) -> OutputInverses:
         """The inverses of the matrices plus diag(diagonal), on some of the features.
+
+        Those with a norm are the first ``n_normed``.
 
         Raises
         ------
@@ -258,8 +268,9 @@ class OutputColumns:
 class WideOutputs:
     """The curvature of outputs that are not coupled, by the columns of X.
 
-    With more features than rows, sweeps and products cost less than with Gram matrices of the
-    working set. These are formed for the features of a linear system, if they are few.
+    With more features than twice the entries of a column, sweeps and products cost less than with
+    Gram matrices of the working set. These are formed for the features of a linear system, or,
+    where these are many more than the rows, matrices over the rows.
 
     Attributes
     ----------
@@ -284,13 +295,14 @@ class WideOutputs:
 
     @property
     def sweeps_of_system(self) -> float:
-        """See `GramMatrices.sweeps_of_system`: n K m^2 in BLAS, over 2 n m K in loops."""
+        """See `GramMatrices.sweeps_of_system`: 2 n K m^2 in BLAS, over 2 n m K in loops."""
         return len(self.columns.mask) / BLAS
 
     @property
-    def mean_curvature(self) -> float:
-        """See `GramMatrices.mean_curvature`."""
-        return float(np.mean(self.columns.diagonal + self.columns.ridge))
+    def scales(self) -> Array:
+        """See `GramMatrices.scales`."""
+        diagonals = self.columns.diagonal + self.columns.ridge
+        return np.asarray(np.mean(diagonals, axis=1, keepdims=True))
 
     def descend(
         self, penalty: tuple[Array, float, float], P: Array, R: Array, *, sweeps: int, tol: float
@@ -307,7 +319,9 @@ class WideOutputs:
         """See `GramMatrices.times`."""
         return self.columns.times(table)
 
-    def inverses(self, features: Indices, diagonal: Array, precision: DTypeLike) -> OutputInverses:
+    def inverses(
+        self, features: Indices, diagonal: Array, n_normed: int, precision: DTypeLike
+    ) -> OutputInverses:
         """See `GramMatrices.inverses`; in double precision where systems of rows cost less."""
         columns, n = self.columns, len(features)
         s = diagonal[:, np.newaxis] + columns.ridge[features]
@@ -319,7 +333,7 @@ class WideOutputs:
             table = np.column_stack([table, np.ones(len(table))])
         roots = np.sqrt(columns.d)
         factors = [table[i] * roots[i, k : k + 1] for k, i in enumerate(curved)]
-        return RowSpaceInverses(factors, s)
+        return RowSpaceInverses(factors, s, n_normed)
 
     def _matrices(self, features: Indices, diagonals: Array) -> Array:
         """The matrices on some of the features, plus a diagonal for each output."""

@@ -77,7 +77,8 @@ class OutputsGram:
         features, shared = design.features_of(columns), cast(SharedDesign, design)
         m = len(features)
         if e is None:
-            if self._favours_columns(design, m) and design.shape[0] * m <= LARGEST_BLOCKS:
+            largest = min(design.shape[0], m * len(self._grams)) * m  # of a system of all features
+            if self._favours_columns(design, m) and largest <= LARGEST_BLOCKS:
                 of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
                 return WideOutputs(of_x, self.agree)
             if m * m * len(self._grams) <= LARGEST_BLOCKS:

@@ -92,7 +92,7 @@ def test_columns_of_wide_data_serve_as_gram_matrices(agree, layout, with_ridge, 
     assert isinstance(H, WideOutputs)
     grams = GramMatrices(matrices[..., :1] if agree else matrices, K)
     assert H.n_blocks == grams.n_blocks == (1 if agree else K)
-    assert_allclose(H.mean_curvature, grams.mean_curvature, rtol=1e-11)
+    assert_allclose(H.scales, grams.scales, rtol=1e-11)
     penalty, G = (rng.random(m - 1), 0.1, 0.2), rng.normal(size=(m, K))
     P, R = rng.normal(size=(m, K)), G.copy()
     assert_allclose(H.times(P), np.einsum("ijk,jk->ik", matrices, P), atol=1e-11)
@@ -120,7 +120,7 @@ def test_systems_of_outputs_with_norms_of_rows(form, n_features, agree, rng):
     u = rng.normal(size=(n_features - 1, K))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     diagonal = np.append(D, 0.0) + 0.1
-    inverses = H.inverses(features, diagonal, np.float64)
+    inverses = H.inverses(features, diagonal, len(D), np.float64)
     systems = matrices[np.ix_(features, features)].transpose(2, 0, 1) + np.diag(diagonal)
     right = rng.normal(size=(n_features, K))
     expected = np.linalg.solve(systems, right.T[..., np.newaxis])[..., 0].T
@@ -130,7 +130,7 @@ def test_systems_of_outputs_with_norms_of_rows(form, n_features, agree, rng):
         C -= inverse[:-1, :-1] * np.outer(of_output, of_output)
     solution = inverses.solve_coupled(D, u, right[:-1, 0])
     assert_allclose(C @ solution, right[:-1, 0], atol=1e-8)
-    single = H.inverses(features, diagonal, np.float32)
+    single = H.inverses(features, diagonal, len(D), np.float32)
     assert_allclose(single.times(right), expected, rtol=1e-3, atol=1e-3)
 
 
@@ -216,7 +216,35 @@ def test_a_step_on_many_entries_costs_products_with_x(rng):
 def test_outputs_without_curvature_have_diagonal_inverses(rng):
     """As where all rows of an output lie on linear pieces of their losses."""
     factors, s = [np.empty((0, 4)), rng.normal(size=(2, 4))], 1.0 + rng.random((4, 2))
-    inverses, table = RowSpaceInverses(factors, s), rng.normal(size=(4, 2))
+    inverses, table = RowSpaceInverses(factors, s, 4), rng.normal(size=(4, 2))
     expected = table / s
     expected[:, 1] = np.linalg.solve(factors[1].T @ factors[1] + np.diag(s[:, 1]), table[:, 1])
     assert_allclose(inverses.times(table), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("n_free", [1, 5])
+def test_features_without_a_norm_lose_no_accuracy(n_free, n_outputs, rng):
+    """Their ridge is tiny: residuals were .01 at 1e-14, by the difference of large inverses."""
+    n, m = 20, 60
+    A = np.column_stack([rng.normal(size=(n, m - 1)), np.ones(n)])
+    factors = [A * np.sqrt(rng.random((n, 1))) for _ in range(n_outputs)]
+    s = np.full((m, n_outputs), 1e-14)
+    s[: m - n_free] = 0.1 + rng.random((m - n_free, 1))
+    inverses = RowSpaceInverses(factors, s, m - n_free)
+    M = np.stack([A.T @ A + np.diag(s[:, k]) for k, A in enumerate(factors)])
+    right = np.column_stack([A.T @ rng.normal(size=n) for A in factors])
+    x = inverses.times(right)
+    residual = np.einsum("kij,jk->ik", M, x) - right
+    assert np.max(np.abs(residual)) < 1e-10 * np.max(np.abs(right))
+    # the entries of M^-1 for features with a norm, from a block elimination in exact arithmetic
+    # for a ridge of 0: the other features are projected away
+    D, u = 0.5 * s[: m - n_free, 0], np.full((m - n_free, n_outputs), n_outputs**-0.5)
+    C = np.diag(1.0 / D)
+    for A in factors:
+        free, *_ = np.linalg.qr(A[:, m - n_free :])
+        others = A[:, : m - n_free] - free @ (free.T @ A[:, : m - n_free])
+        inverse = np.linalg.inv(others.T @ others + np.diag(s[: m - n_free, 0]))
+        C -= inverse / n_outputs
+    right = rng.normal(size=m - n_free)
+    assert_allclose(C @ inverses.solve_coupled(D, u, right), right, atol=1e-9)

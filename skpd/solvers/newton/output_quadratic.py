@@ -58,34 +58,34 @@ class _Blocks:
     def __init__(self, H: Blocks, terms: Terms) -> None:
         self.H, self.terms = H, terms
         self.times, self.prox = H.times, terms.prox
-        self.mean_curvature = H.mean_curvature
+        self.scales = H.scales
 
-    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
+    def solve(self, right: Array, Z: Array, ridge: Array, precise: bool) -> tuple[Array, Array]:
         terms, support = self.terms, self.terms.support(Z)
         D, u = terms.directions(Z, support)
         order = np.argsort(D == 0.0, kind="stable")  # rows without a norm last
         support, D, u = support[order], D[order], u[order]
-        diagonal = D + terms.l2 * (support < terms.n_penalised) + ridge
-        table = np.zeros_like(Z)
+        n_normed = int(np.count_nonzero(D))
+        diagonal = D + terms.l2 * (support < terms.n_penalised) + ridge[support, 0]
+        table, right, D, u = np.zeros_like(Z), right[support], D[:n_normed], u[:n_normed]
         if not precise:  # quicker, unless rounding makes the matrix indefinite
             with suppress(LinAlgError):
-                inverses = self.H.inverses(support, diagonal, np.float32)
-                table[support] = _solution(inverses, D, u, right[support])
+                inverses = self.H.inverses(support, diagonal, n_normed, np.float32)
+                table[support] = _solution(inverses, D, u, right)
                 return table, self.times(table)
-        inverses = self.H.inverses(support, diagonal, np.float64)
-        table[support] = _solution(inverses, D, u, right[support])
+        inverses = self.H.inverses(support, diagonal, n_normed, np.float64)
+        table[support] = _solution(inverses, D, u, right)
         return table, self.times(table)
 
 
 def _solution(inverses: OutputInverses, D: Array, u: Array, right: Array) -> Array:
-    """The solution of all outputs; rows with D = 0 are the last."""
-    solution = inverses.times(right)
-    m = int(np.count_nonzero(D))
+    """The solution of all outputs; D and u belong to the first rows, which have a norm."""
+    solution, m = inverses.times(right), len(D)
     if m == 0:
         return solution
-    share = inverses.solve_coupled(D[:m], u[:m], np.sum(u[:m] * solution[:m], axis=1))
+    share = inverses.solve_coupled(D, u, np.sum(u * solution[:m], axis=1))
     more = np.zeros(right.shape)
-    more[:m] = share[:, np.newaxis] * u[:m]
+    more[:m] = share[:, np.newaxis] * u
     return solution + inverses.times(more)
 
 

@@ -50,11 +50,16 @@ class GroupedPart:
         if not settled:
             minimise_by_proximal_points(VectorQuadratic(H, self), p, r, tol)
 
-    def prox(self, V: Array, step: float) -> Array:
-        """The minimiser of ||. - V||^2 / 2 + step alpha R, for penalised coordinates."""
+    def scales(self, diagonal: Array) -> Array:
+        """The means of the groups, as the norm of a group needs equal steps."""
+        sizes = np.diff(self.starts)
+        return self._of_coordinates(np.add.reduceat(diagonal, self.starts[:-1]) / sizes)
+
+    def prox(self, V: Array, step: Array) -> Array:
+        """The minimiser of sum_j (p_j - V_j)^2 / (2 step_j) + alpha R over penalised ones."""
         p = np.copysign(np.maximum(np.abs(V) - step * self.l1, 0.0), V)
         norms = self._norms(p)
-        left = np.maximum(norms - step * self.weights, 0.0)
+        left = np.maximum(norms - step[self.starts[:-1]] * self.weights, 0.0)
         return p * self._of_coordinates(left / np.where(norms > 0.0, norms, 1.0))
 
     def is_smooth_at(self, Z: Array) -> Mask:
@@ -104,8 +109,12 @@ class SeparablePart:
         if not (settled or few):
             minimise_by_proximal_points(VectorQuadratic(H, self), p, r, tol)
 
-    def prox(self, V: Array, step: float) -> Array:
-        """The minimiser of ||. - V||^2 / 2 + step alpha R, for penalised coordinates."""
+    def scales(self, diagonal: Array) -> Array:
+        """The curvatures themselves, as the penalty is a sum over the coordinates."""
+        return diagonal
+
+    def prox(self, V: Array, step: Array) -> Array:
+        """The minimiser of sum_j (p_j - V_j)^2 / (2 step_j) + alpha R over penalised ones."""
         return self.penalty.prox(V, step * self.alpha)
 
     def is_smooth_at(self, Z: Array) -> Mask:
@@ -124,22 +133,24 @@ class VectorQuadratic:
     """A matrix H with a penalty, for proximal points."""
 
     def __init__(self, H: Array, part: GroupedPart | SeparablePart) -> None:
-        self.H, self.part, self.mean_curvature = H, part, float(np.mean(H.diagonal()))
+        self.H, self.part, self.scales = H, part, H.diagonal().copy()
+        k = part.n_penalised
+        self.scales[:k] = part.scales(self.scales[:k])
 
     def times(self, change: Array) -> Array:
         return product_of_symmetric(self.H, change)
 
-    def prox(self, V: Array, step: float) -> Array:
+    def prox(self, V: Array, step: Array) -> Array:
         p, k = V.copy(), self.part.n_penalised
-        p[:k] = self.part.prox(V[:k], step)
+        p[:k] = self.part.prox(V[:k], step[:k])
         return p
 
-    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
+    def solve(self, right: Array, Z: Array, ridge: Array, precise: bool) -> tuple[Array, Array]:
         inside, k = np.ones(len(Z), dtype=bool), self.part.n_penalised
         inside[:k] = self.part.is_smooth_at(Z[:k])
         support = np.flatnonzero(inside)
         matrix, solution = self.H[np.ix_(support, support)], np.zeros_like(Z)
-        matrix.ravel()[:: len(support) + 1] += ridge
+        matrix.ravel()[:: len(support) + 1] += ridge[support]
         self.part.add_curvature(matrix, Z, support)
         solution[support] = solution_of_positive(matrix, right[support], precise)
         return solution, self.times(solution)

@@ -2,12 +2,15 @@
 
     minimise over P   q(P) + R(P),    q(P) = <G, P - W> + <P - W, H (P - W)> / 2
 
-The proximal point of a centre C is the minimiser of q + R + ||. - C||^2 / (2 step), and the centre
-of the next (Rockafellar, 1976). It is Z(Y) = prox(C - step dq(Y)) for a Y with Y = Z(Y), where the
-concave dual function of Y has its maximum. Newton's method for this equation (Li, Sun and Toh,
-2018) moves Y by Z - Y + E, where
+The proximal point of a centre C is the minimiser of q + R + sum_j (P_j - C_j)^2 / (2 step_j), and
+the centre of the next (Rockafellar, 1976). The steps are multiples of the inverse curvatures of
+the coordinates, which may have any units. The point is Z(Y) = prox(C - step dq(Y)) for a Y with
+Y = Z(Y), where the concave dual function of Y has its maximum. Newton's method for this equation
+(Li, Sun and Toh, 2018) moves Y by Z - Y + E, where
 
-    (H + d2R(Z) + I / step) E = -H (Z - Y)    on the coordinates at no kink of R, 0 on others.
+    (H + d2R(Z) + diag(1 / step)) E = -H (Z - Y)
+
+on the coordinates at no kink of R, and E is 0 on others.
 
 Coordinate descent with Newton steps at P itself is faster where few coordinates change, but may
 take hundreds of steps with more coordinates than rows of data, where H is singular.
@@ -21,6 +24,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..._typing import Array
+from ..certificate_schedule import StallDetector
 from .settings import PROXIMAL_POINTS as SETTINGS
 
 
@@ -28,17 +32,17 @@ class PenalisedQuadratic(Protocol):
     """The curvature H and the penalty R; arrays have the shape of P."""
 
     @property
-    def mean_curvature(self) -> float:
-        """The mean diagonal entry of H."""
+    def scales(self) -> Array:
+        """The diagonal of H, or its means where `prox` needs equal steps, in a shape like P."""
 
     def times(self, change: Array) -> Array:
         """The product of H with a change of P."""
 
-    def prox(self, V: Array, step: float) -> Array:
-        """The minimiser of ||. - V||^2 / 2 + step R."""
+    def prox(self, V: Array, step: Array) -> Array:
+        """The minimiser of sum_j (P_j - V_j)^2 / (2 step_j) + R(P)."""
 
-    def solve(self, right: Array, Z: Array, ridge: float, precise: bool) -> tuple[Array, Array]:
-        """The solution E of (H + d2R(Z) + ridge I) E = right at no kink, and H E.
+    def solve(self, right: Array, Z: Array, ridge: Array, precise: bool) -> tuple[Array, Array]:
+        """The solution E of (H + d2R(Z) + diag(ridge)) E = right at no kink, and H E.
 
         Without ``precise`` a solution of few digits suffices.
         """
@@ -47,11 +51,14 @@ class PenalisedQuadratic(Protocol):
 def minimise_by_proximal_points(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
     """Update P to a minimiser, and its gradient R of q, up to changes ``tol`` of the gradient.
 
-    The iteration ends early at a system that is singular in spite of its ridge.
+    The iteration ends early at a system that is singular in spite of its ridge, and where rounding
+    errors keep it from the tolerance.
     """
-    if model.mean_curvature > 0.0:
+    scales, largest = model.scales, np.max(model.scales, initial=0.0)
+    if largest > 0.0:
+        scales = np.where(scales > SETTINGS.least_scale * largest, scales, largest)
         with suppress(LinAlgError):
-            _iterate(model, P, R, tol)
+            _iterate(model, SETTINGS.first_step / scales, P, R, tol)
 
 
 def sweep_while_it_converges(
@@ -83,21 +90,22 @@ def sweep_while_it_converges(
     return False
 
 
-def _iterate(model: PenalisedQuadratic, P: Array, R: Array, tol: float) -> None:
-    step = SETTINGS.first_step / model.mean_curvature
+def _iterate(model: PenalisedQuadratic, step: Array, P: Array, R: Array, tol: float) -> None:
     centre, Y, slope = P.copy(), P.copy(), R.copy()  # Y and the gradient of q there
     n_steps, precise = 0, False  # the number for this proximal point
-    for _ in range(SETTINGS.most_steps):
+    stall = StallDetector(SETTINGS.patience)
+    for n_iter in range(SETTINGS.most_steps):
         Z = model.prox(centre - step * slope, step)
         residual, pull = Z - Y, (centre - Z) / step
         response = model.times(residual)
         P[:], R[:] = Z, slope + response
-        if _largest(response + pull) <= tol:
+        error = _largest(response + pull)
+        if error <= tol or stall.is_over(n_iter, error):
             break
         if _largest(response) <= SETTINGS.inner_share * _largest(pull):
             centre, Y, slope = Z, Z, R.copy()
             if n_steps <= SETTINGS.few_steps:
-                step *= SETTINGS.step_factor
+                step = step * SETTINGS.step_factor
             n_steps = 0
             continue
         precise |= n_steps >= SETTINGS.single_steps

@@ -263,11 +263,13 @@ class ProximalPointSettings:
     # need of proximal points, and their least share of all turns: the first ones are slower
     first_turns: int = 3
     first_share: float = 0.1
-    # The first step over the inverse of the mean curvature, and its factor for the next proximal
+    # The first step over the inverse of the curvature, and its factor for the next proximal
     # point if this one took few Newton steps: long steps leave ill-conditioned systems
     first_step: float = 10.0
     step_factor: float = 10.0
     few_steps: int = 4
+    # Curvatures below this share of the largest are 0 up to rounding, and have its step
+    least_scale: float = 1e-30
     # Newton steps for one proximal point whose systems are solved in single precision, in .6 of
     # the time; rounding makes convergence slow where these do not suffice
     single_steps: int = 6
@@ -278,8 +280,10 @@ class ProximalPointSettings:
     # first one, up or down
     slope_share: float = 0.5
     least_length: float = 1e-3
-    # The largest number of Newton steps and centres; a model has taken up to about 50
+    # The largest number of Newton steps and centres, and without progress; a model has taken up to
+    # about 50
     most_steps: int = 200
+    patience: int = 20
 
 
 PROXIMAL_POINTS = ProximalPointSettings()
