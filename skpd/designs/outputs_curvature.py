@@ -93,7 +93,7 @@ class GramMatrices:
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
     @property
-    def scales(self) -> Array:
+    def curvatures(self) -> Array:
         """The means over the outputs of the diagonals of the matrices, of shape (n, 1)."""
         diagonals = np.einsum("iik->ik", self.matrices)
         return np.asarray(np.mean(diagonals, axis=1, keepdims=True))
@@ -299,8 +299,8 @@ class WideOutputs:
         return len(self.columns.mask) / BLAS
 
     @property
-    def scales(self) -> Array:
-        """See `GramMatrices.scales`."""
+    def curvatures(self) -> Array:
+        """See `GramMatrices.curvatures`."""
         diagonals = self.columns.diagonal + self.columns.ridge
         return np.asarray(np.mean(diagonals, axis=1, keepdims=True))
 

@@ -92,7 +92,7 @@ def test_columns_of_wide_data_serve_as_gram_matrices(agree, layout, with_ridge, 
     assert isinstance(H, WideOutputs)
     grams = GramMatrices(matrices[..., :1] if agree else matrices, K)
     assert H.n_blocks == grams.n_blocks == (1 if agree else K)
-    assert_allclose(H.scales, grams.scales, rtol=1e-11)
+    assert_allclose(H.curvatures, grams.curvatures, rtol=1e-11)
     penalty, G = (rng.random(m - 1), 0.1, 0.2), rng.normal(size=(m, K))
     P, R = rng.normal(size=(m, K)), G.copy()
     assert_allclose(H.times(P), np.einsum("ijk,jk->ik", matrices, P), atol=1e-11)

@@ -58,7 +58,7 @@ class _Blocks:
     def __init__(self, H: Blocks, terms: Terms) -> None:
         self.H, self.terms = H, terms
         self.times, self.prox = H.times, terms.prox
-        self.scales = H.scales
+        self.curvatures = H.curvatures
 
     def solve(self, right: Array, Z: Array, ridge: Array, precise: bool) -> tuple[Array, Array]:
         terms, support = self.terms, self.terms.support(Z)

@@ -50,7 +50,7 @@ class GroupedPart:
         if not settled:
             minimise_by_proximal_points(VectorQuadratic(H, self), p, r, tol)
 
-    def scales(self, diagonal: Array) -> Array:
+    def curvatures(self, diagonal: Array) -> Array:
         """The means of the groups, as the norm of a group needs equal steps."""
         sizes = np.diff(self.starts)
         return self._of_coordinates(np.add.reduceat(diagonal, self.starts[:-1]) / sizes)
@@ -109,7 +109,7 @@ class SeparablePart:
         if not (settled or few):
             minimise_by_proximal_points(VectorQuadratic(H, self), p, r, tol)
 
-    def scales(self, diagonal: Array) -> Array:
+    def curvatures(self, diagonal: Array) -> Array:
         """The curvatures themselves, as the penalty is a sum over the coordinates."""
         return diagonal
 
@@ -133,9 +133,9 @@ class VectorQuadratic:
     """A matrix H with a penalty, for proximal points."""
 
     def __init__(self, H: Array, part: GroupedPart | SeparablePart) -> None:
-        self.H, self.part, self.scales = H, part, H.diagonal().copy()
+        self.H, self.part, self.curvatures = H, part, H.diagonal().copy()
         k = part.n_penalised
-        self.scales[:k] = part.scales(self.scales[:k])
+        self.curvatures[:k] = part.curvatures(self.curvatures[:k])
 
     def times(self, change: Array) -> Array:
         return product_of_symmetric(self.H, change)

@@ -32,7 +32,7 @@ class PenalisedQuadratic(Protocol):
     """The curvature H and the penalty R; arrays have the shape of P."""
 
     @property
-    def scales(self) -> Array:
+    def curvatures(self) -> Array:
         """The diagonal of H, or its means where `prox` needs equal steps, in a shape like P."""
 
     def times(self, change: Array) -> Array:
@@ -54,9 +54,12 @@ def minimise_by_proximal_points(model: PenalisedQuadratic, P: Array, R: Array, t
     The iteration ends early at a system that is singular in spite of its ridge, and where rounding
     errors keep it from the tolerance.
     """
-    scales, largest = model.scales, np.max(model.scales, initial=0.0)
-    if largest > 0.0:
-        scales = np.where(scales > SETTINGS.least_scale * largest, scales, largest)
+    curvatures = model.curvatures
+    mean = np.mean(curvatures)
+    if mean > 0.0:
+        curvatures = np.where(curvatures > SETTINGS.least_curvature * mean, curvatures, mean)
+        band = SETTINGS.curvature_band
+        scales = np.clip(mean, curvatures / band, curvatures * band)
         with suppress(LinAlgError):
             _iterate(model, SETTINGS.first_step / scales, P, R, tol)
 

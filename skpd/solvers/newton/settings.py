@@ -268,8 +268,11 @@ class ProximalPointSettings:
     first_step: float = 10.0
     step_factor: float = 10.0
     few_steps: int = 4
-    # Curvatures below this share of the largest are 0 up to rounding, and have its step
-    least_scale: float = 1e-30
+    # All coordinates have the step of the mean curvature, unless theirs is not within this factor
+    # of the mean, as with other units: their own then replaces the mean up to the factor
+    curvature_band: float = 1e3
+    # Curvatures below this share of the mean are 0 up to rounding
+    least_curvature: float = 1e-30
     # Newton steps for one proximal point whose systems are solved in single precision, in .6 of
     # the time; rounding makes convergence slow where these do not suffice
     single_steps: int = 6
