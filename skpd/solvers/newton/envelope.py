@@ -134,9 +134,9 @@ class Envelope:
         """Adapt sigma so that a round takes a few Newton steps.
 
         While the gap hardly decreases, the rows at a kink are not yet identified, and sigma is
-        not increased.
+        not increased, unless a single step solves the smoothed problem, as it does once they are.
         """
-        if steps <= SETTINGS.few_steps and progress:
+        if steps == 1 or (steps <= SETTINGS.few_steps and progress):
             self.sigma *= SETTINGS.sigma_factor
         elif steps > SETTINGS.many_steps:
             self.sigma /= SETTINGS.sigma_factor

@@ -38,7 +38,7 @@ class MultiplierSettings:
     # The first sigma from a dual point near a solution, as a multiple of first_sigma, as only few
     # rows need to have curvature.
     warm_sigma: float = 10.0
-    # Sigma is multiplied by this where a round took few Newton steps and shrank the gap ...
+    # Sigma is multiplied by this where a round took one Newton step, or few and shrank the gap ...
     sigma_factor: float = 3.0
     few_steps: int = 3
     # ... to this share at least: else the rows at a kink are not yet found; and divided by it
