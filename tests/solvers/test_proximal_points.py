@@ -61,6 +61,22 @@ def test_the_minimiser_of_a_singular_quadratic_with_groups_is_optimal(ratio, sha
     assert violation_of_groups(p, r, groups, part.weights, part.l1) <= 1e-9
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-5, 1e5])
+def test_units_of_the_features_beside_an_intercept_do_not_matter(unit):
+    """With equal steps for all coordinates, those of small features would be short."""
+    X, Y = wide(2)
+    A = np.column_stack([unit * X, np.ones(len(X))])
+    H, g = A.T @ A / len(X), -A.T @ (Y[:, 0] + 1.0) / len(X)
+    labels = np.repeat(np.arange(50), 3)
+    groups = labels.reshape(-1, 3) * 3 + np.arange(3)
+    alpha = 0.01 * np.max(np.linalg.norm(g[groups], axis=1))
+    part = GroupedPart(GroupL2(labels).for_n_features(150), alpha, np.arange(150))
+    p, r = np.zeros(151), g.copy()
+    minimise_by_proximal_points(VectorQuadratic(H, part), p, r, 1e-9 * unit)
+    assert abs(r[150]) <= 1e-9 * max(unit, 1.0)
+    assert violation_of_groups(p[:150], r[:150], groups, part.weights, 0.0) <= 1e-9 * unit
+
+
 @pytest.mark.parametrize("l2", [0.0, 1e-2])
 @pytest.mark.parametrize("share", [0.3, 0.001])
 def test_the_minimiser_of_a_singular_quadratic_within_bounds_is_optimal(l2, share):
