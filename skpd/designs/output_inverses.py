@@ -11,15 +11,14 @@ Where there are more features than rows, H_k = A_k' A_k has the factor A_k of sh
 
     M_k^-1 = diag(1 / s_k) - T_k' T_k,   T_k = L^-1 A_k diag(1 / s_k),
                                          L L' = I + A_k diag(1 / s_k) A_k'
-    C = diag(sum_k u_k^2 (s_k - D) / (s_k D)) + B'B,   B = the T_k diag(u_k) below each other
+    C = diag(sum_k u_k^2 (s_k - D) / (s_k D)) + U'U,   U = the T_k diag(u_k) below each other
 
 Features without a norm, such as the intercepts, have only a small ridge s_F. Their inverses would
 be differences of large numbers, so that these columns F of A_k are eliminated first. With
-V = L^-1 F and S = diag(s_F) + V'V the solution of M_k x = r is::
+V = L^-1 F and S = diag(s_F) + V'V, the root B_k = (I - V S^-1 V')^(1/2) T_k replaces T_k for the
+other features, and the solution of M_k x = r is::
 
-    x_F = S^-1 (r_F - V'T r),   x = r / s - T'(T r + V x_F)
-
-for the other features, and T'(I - V S^-1 V')T replaces T'T in C.
+    x_F = S^-1 (r_F - V'T_k r),   x = r / s_k - B_k'B_k r - T_k'V S^-1 r_F
 """
 
 from typing import NamedTuple, Protocol, cast
@@ -110,25 +109,24 @@ class RowSpaceInverses:
     def solve_coupled(self, D: Array, u: Array, right: Array) -> Array:
         """See `OutputInverses`."""
         systems = self._systems * u.shape[1] if self._shared else self._systems
-        B = np.vstack([S.root * u[:, k] for k, S in enumerate(systems)])
+        U = np.vstack([S.root * u[:, k] for k, S in enumerate(systems)])
         diagonal = np.sum(u * u * (self._s - D[:, np.newaxis]) / self._s, axis=1) / D
         diagonal = np.maximum(diagonal, EPSILON / D)  # where s rounds to D
-        if len(B) < self._m:
-            T, _ = _row_space(B, diagonal)
+        if len(U) < self._m:
+            T, _ = _row_space(U, diagonal)
             return right / diagonal - (T @ right) @ T
-        system = B.T @ B
+        system = U.T @ U
         system.ravel()[:: self._m + 1] += diagonal
         factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
         return cast(Array, cho_solve(factor, right, check_finite=False))
 
 
 class _RowSystem(NamedTuple):
-    """T, V, S, and a root (I - V S^-1 V')^(1/2) T for one matrix."""
+    """The root B, the products T'V and S of one matrix."""
 
-    T: Array
-    V: Array
-    S: Array
     root: Array
+    coupling: Array
+    S: Array
 
     @classmethod
     def of(cls, A: Array, s: Array, m: int) -> "_RowSystem":
@@ -136,16 +134,19 @@ class _RowSystem(NamedTuple):
         if V.size > 0:
             V = solve_triangular(L, V, lower=True, check_finite=False)
         # I - V S^-1 V' is the inverse of I + V diag(1 / s_F) V'
-        U, sigma, _ = np.linalg.svd(V / np.sqrt(s[m:]), full_matrices=False)
+        Q, sigma, _ = np.linalg.svd(V / np.sqrt(s[m:]), full_matrices=False)
         damping = 1.0 - 1.0 / np.sqrt(1.0 + sigma**2)
-        return cls(T, V, np.diag(s[m:]) + V.T @ V, T - (U * damping) @ (U.T @ T))
+        root = T - (Q * damping) @ (Q.T @ T)
+        return cls(root, T.T @ V, np.diag(s[m:]) + V.T @ V)
 
     def solution(self, r: Array, s: Array) -> Array:
         """The solution of M x = r for a vector or a table."""
-        m = self.T.shape[1]
-        of_rows = self.T @ r[:m]
-        free = np.linalg.solve(self.S, r[m:] - self.V.T @ of_rows)
-        return np.concatenate([r[:m] / s - self.T.T @ (of_rows + self.V @ free), free])
+        m = len(self.coupling)
+        normed, free = r[:m], r[m:]
+        of_normed = normed / s - self.root.T @ (self.root @ normed)
+        of_normed -= self.coupling @ np.linalg.solve(self.S, free)
+        of_free = np.linalg.solve(self.S, free - self.coupling.T @ normed)
+        return np.concatenate([of_normed, of_free])
 
 
 def _row_space(A: Array, s: Array) -> tuple[Array, Array]:

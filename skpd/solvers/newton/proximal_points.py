@@ -3,8 +3,8 @@
     minimise over P   q(P) + R(P),    q(P) = <G, P - W> + <P - W, H (P - W)> / 2
 
 The proximal point of a centre C is the minimiser of q + R + sum_j (P_j - C_j)^2 / (2 step_j), and
-the centre of the next (Rockafellar, 1976). The steps are multiples of the inverse curvatures of
-the coordinates, which may have any units. The point is Z(Y) = prox(C - step dq(Y)) for a Y with
+the centre of the next (Rockafellar, 1976). The steps are equal, but for coordinates in units that
+make their curvatures far from the mean. The point is Z(Y) = prox(C - step dq(Y)) for a Y with
 Y = Z(Y), where the concave dual function of Y has its maximum. Newton's method for this equation
 (Li, Sun and Toh, 2018) moves Y by Z - Y + E, where
 

@@ -263,13 +263,13 @@ class ProximalPointSettings:
     # need of proximal points, and their least share of all turns: the first ones are slower
     first_turns: int = 3
     first_share: float = 0.1
-    # The first step over the inverse of the curvature, and its factor for the next proximal
+    # The first step over the inverse of the mean curvature, and its factor for the next proximal
     # point if this one took few Newton steps: long steps leave ill-conditioned systems
     first_step: float = 10.0
     step_factor: float = 10.0
     few_steps: int = 4
-    # All coordinates have the step of the mean curvature, unless theirs is not within this factor
-    # of the mean, as with other units: their own then replaces the mean up to the factor
+    # Steps follow the mean curvature, limited to this factor above and below that of a coordinate,
+    # which matters for features in other units only
     curvature_band: float = 1e3
     # Curvatures below this share of the mean are 0 up to rounding
     least_curvature: float = 1e-30
@@ -283,8 +283,8 @@ class ProximalPointSettings:
     # first one, up or down
     slope_share: float = 0.5
     least_length: float = 1e-3
-    # The largest number of Newton steps and centres, and without progress; a model has taken up to
-    # about 50
+    # The largest number of Newton steps and centres, of which a model has taken up to about 50,
+    # and of those without progress, after which rounding errors count as the reason
     most_steps: int = 200
     patience: int = 20
 
