@@ -17,6 +17,7 @@ from .products_with_tables import canonical, product, transposed_product, with_c
 # Most columns of Gram matrices that compiled code forms of arrays stored by rows and by columns.
 # BLAS needs copies, scaled and in double precision; by rows it takes 1.5 times as long at 400
 NARROW_BY_ROWS, NARROW = 500, 64
+FAR_NORM = 1e140  # norms of columns from here on, or below its inverse, are computed by scaling
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
 
 
@@ -314,6 +315,20 @@ class Design:
         order = np.argsort(np.concatenate([others, columns]), kind="stable")
         return self._like(both[:, order].asformat(self._X.format))
 
+    def in_units(self, exponents: Indices) -> "Design":
+        """A copy of X with the columns times 2^-exponent."""
+        X = self._X
+        if not sp.issparse(X):
+            return self._like(np.ldexp(X, -exponents), not self.matrix.by_row)
+        X = X.copy()
+        columns = (
+            X.indices
+            if self.matrix.by_row
+            else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        )
+        X.data = np.ldexp(X.data, -exponents[columns])
+        return self._like(X)
+
     def common_row_sum(self) -> float | None:
         """The rounded sum of each row, if it is exactly the same for all rows, else None.
 
@@ -359,5 +374,15 @@ class Design:
         return np.sqrt(self.matrix.matvec_square(np.ones(self.shape[1])))
 
     def column_norms(self, weights: Array) -> Array:
-        """The norms sqrt(sum_i weights_i x_ij^2) of the columns, of shape (n_features,)."""
-        return np.sqrt(self.rmatvec_square(weights))
+        """The norms sqrt(sum_i weights_i x_ij^2) of the columns, of shape (n_features,).
+
+        Columns whose squares over- or underflow are scaled by powers of two before.
+        """
+        with np.errstate(over="ignore"):
+            norms: Array = np.sqrt(self.rmatvec_square(weights))
+        extreme = np.flatnonzero(~((norms > 1.0 / FAR_NORM) & (norms < FAR_NORM)))
+        if len(extreme) and len(extreme := extreme[self.column_sums(weights)[extreme] > 0.0]):
+            _, units = np.frexp(self.column_sums(weights)[extreme])
+            scaled = self.columns(extreme).in_units(units).rmatvec_square(weights)
+            norms[extreme] = np.ldexp(np.sqrt(scaled), units)
+        return norms

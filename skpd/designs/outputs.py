@@ -199,6 +199,11 @@ class OutputsDesign:
             parts.append(part.shifted(of_output) if of_output.any() else part)
         return OutputsDesign(parts, self.row_indices, self.shape[0])
 
+    def in_units(self, exponents: Indices) -> "OutputsDesign":
+        """A copy of the data with the columns of each output times 2^-exponent."""
+        parts = [p.in_units(exponents[self._columns(k)]) for k, p in enumerate(self.parts)]
+        return OutputsDesign(parts, self.row_indices, self.shape[0])
+
     def _mapped(self, function: Callable[[Design], Design]) -> "OutputsDesign":
         parts = [function(part) for part in self.parts]
         return OutputsDesign(parts, self.row_indices, self.shape[0])
@@ -363,6 +368,10 @@ class SharedDesign(OutputsDesign):
         """A copy of the data with a number subtracted from every column."""
         base = self.base.shifted(np.ascontiguousarray(shift[:: self.n_outputs]))
         return SharedDesign(base, self.n_outputs)
+
+    def in_units(self, exponents: Indices) -> "SharedDesign":
+        """A copy of the data times 2^-exponent, for exponents that all outputs share."""
+        return SharedDesign(self.base.in_units(exponents[:: self.n_outputs]), self.n_outputs)
 
     def _mapped(self, function: Callable[[Design], Design]) -> "SharedDesign":
         return SharedDesign(function(self.base), self.n_outputs)

@@ -76,8 +76,7 @@ class RowPoint(DualPoint):
 
     def errors_by_precision(self) -> Array | float:
         problem, theta = self.problem, self.theta
-        norms = np.sqrt(problem.squares[: problem.n_coefficients])
-        return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * norms
+        return EPSILON * sqrt(kernels.dot(problem.weights * theta, theta)) * problem.norms
 
     def largest_scale(self) -> float:
         return float(self.problem.loss.largest_scale(self.problem.y, self.theta))
@@ -123,8 +122,7 @@ class BalancedPoint(DualPoint):
         change, of_change = self._change.products(precise)
         u = u + change
         error = error + of_change + EPSILON * np.abs(u)
-        norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
-        return u, error + 1.01 * self.balance.residual * norms
+        return u, error + 1.01 * self.balance.residual * self.problem.norms
 
     def sums_without_products(self) -> list[Sum]:
         return [NOTHING]

@@ -16,12 +16,12 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices, Numbers
+from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.dual_corrections import least_linear
 from ..certificates.interface import NOTHING, DualPoint, Interval
 from .balance import balance_exactly
 from .dual_points import BalancedPoint
-from .free_features import Dependence, dependence, project_onto_free
+from .free_features import Dependence, dependence, in_units, project_onto_free
 from .interfaces import Free, ProblemParts
 
 Support = Callable[[float], float]  # a bound on x.w as a function of the radius
@@ -52,19 +52,53 @@ class FreeDirections(Free):
         return self.penalty.free_features.columns
 
     @cached_property
-    def table(self) -> Array:
+    def _in_units(self) -> tuple[Array, Indices]:
+        """The free columns of X in units of powers of two, and the exponents (`in_units`)."""
+        return in_units(self._columns_as_given, self._heavy)
+
+    @property
+    def _columns_as_given(self) -> Array:
         """The free columns of X as an array whose columns are contiguous."""
         return np.asfortranarray(self.rows.design.table(self.columns))
 
+    @property
+    def _heavy(self) -> Mask:
+        """The rows of the table that have a weight."""
+        return cast(Mask, self.rows.weights > 0.0)
+
+    @property
+    def table(self) -> Array:
+        """The free columns of X in the units of `exponents`."""
+        return self._in_units[0]
+
+    @property
+    def exponents(self) -> Indices:
+        """The exponents of 2 in the units of free features; 0 for all but extreme ones."""
+        return self._in_units[1]
+
+    @property
+    def units(self) -> Indices | None:
+        columns, *ends = self.penalty.free_features
+        n_entries = self.rows.design.shape[0] * len(columns)
+        if not (len(columns) and self.rows.in_memory and np.isinf(ends).all()):
+            return None
+        if (n_entries > LARGEST_FREE_TABLE and self.outnumber_rows) or not self.exponents.any():
+            return None
+        units = np.zeros(self.rows.design.shape[1], dtype=self.exponents.dtype)
+        units[columns] = np.repeat(self.exponents, self.rows.n_outputs)
+        return units
+
     @cached_property
     def squares(self) -> Array:
-        """The weighted mean squares of the free columns."""
+        """The weighted mean squares of the columns of the table."""
+        if self.exponents.any():
+            return cast(Array, self.rows.weights @ np.square(self.table))
         return cast(Array, self.rows.squares)[self.columns]
 
     @cached_property
     def dependence(self) -> Dependence:
-        """The free columns that are combinations of others and of the intercept."""
-        heavy, table = self.rows.weights > 0.0, self.table
+        """The columns of the table that are combinations of others and of the intercept."""
+        heavy, table = self._heavy, self.table
         table = table if heavy.all() else table[heavy]
         return dependence(table, self.rows.fit_intercept, self.rows.design.precision)
 
@@ -104,17 +138,19 @@ class FreeDirections(Free):
         if not np.any(w):
             return coef, intercept
         kept, _, factors, *_ = self.dependence
+        w = np.ldexp(w, self.exponents[self.dependence.nearly])
         coef = coef.copy()
         coef[self.left_out] = 0.0
-        coef[self.columns[kept]] += factors[1:] @ w
+        coef[self.columns[kept]] += np.ldexp(factors[1:] @ w, -self.exponents[kept])
         return coef, intercept + float(factors[0] @ w)
 
     def of_least_norm(self, coef: Array, intercept: Numbers) -> tuple[Array, Numbers]:
         if not self._has_dependent:
             return coef, intercept
-        least, constant = self.dependence.least_norm(coef[self.columns])
+        w, e = coef[self.columns], self.exponents
+        least, constant = self.dependence.least_norm(np.ldexp(w, e))
         coef = np.array(coef)
-        coef[self.columns] = least
+        coef[self.columns] = np.ldexp(least, -e)
         return coef, intercept + (constant if self.rows.fit_intercept else 0.0)
 
     @property
@@ -300,9 +336,9 @@ class FreeDirections(Free):
     @cached_property
     def likely_sizes(self) -> list[float]:
         """Estimated largest sizes of unpenalised coordinates, from the scale of predictions."""
-        squares = np.append(np.ones(1 + self.has_level), self.squares)
         scale = LIKELY * self.rows.null.prediction_scale
-        return cast(list[float], (scale / np.sqrt(np.maximum(squares, TINY))).tolist())
+        sizes = scale / np.sqrt(np.maximum(self.squares, TINY))
+        return [scale] * (1 + self.has_level) + np.ldexp(sizes, -self.exponents).tolist()
 
     def likely_cost(self, gradient: Array, slope: Numbers, alpha: float, upper: float) -> float:
         """An estimate of the reduction of a bound by the free `sums` of a dual point."""

@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices
+from .._typing import Array, Indices, Mask
 from .interfaces import ProblemParts
 
 NEARLY = 1e-6  # a sum below this times its size may have the wrong sign
@@ -25,6 +25,7 @@ SMALL = 1e-14  # a sum below this times its size counts as 0
 MOST_STEPS = 50  # most Newton steps; about ten are usual
 LARGEST_WHOLE = 2.0**20  # largest whole number whose products and sums are exact
 RIDGE = 1e-14  # relative to a diagonal entry, for systems with dependent columns
+PLAIN = 330  # columns with largest entries from 2^-330 to 2^330, 1e-99 to 1e99, stay as they are
 
 
 class Dependence(NamedTuple):
@@ -67,6 +68,21 @@ class Dependence(NamedTuple):
         least[self.others] -= c
         least[self.kept] += F @ c
         return least, self.all_factors[0] @ c
+
+
+def in_units(table: Array, heavy: Mask) -> tuple[Array, Indices]:
+    """The columns of a table in units of powers of two, and the exponents of these.
+
+    The columns are 2^-exponent times the given ones, so that their squares and products neither
+    overflow nor vanish. Most columns stay as they are, with the exponent 0. Beside columns in
+    other units the rows that are not ``heavy``, which have no weight, are 0.
+    """
+    _, exponents = np.frexp(np.max(np.abs(table), axis=0, initial=0.0, where=heavy[:, np.newaxis]))
+    exponents[np.abs(exponents) <= PLAIN] = 0
+    if exponents.any():
+        table = np.where(heavy[:, np.newaxis], table, 0.0)
+        table = np.asfortranarray(np.ldexp(table, -exponents))
+    return table, exponents
 
 
 def to_balance(problem: ProblemParts, theta: Array) -> Indices:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import sqrt
+from math import inf, sqrt
 from typing import Self, cast
 
 import numpy as np
@@ -76,9 +76,15 @@ class RowsInMemory(Rows):
     def squares(self) -> Array:
         if self.original is not None:
             return self.original.squares
-        squares: Array = self.design.column_norms(self.weights) ** 2
-        squares = np.append(squares, np.zeros(self.n_coefficients - len(squares)))
+        squares = self.norms**2
         return np.append(squares, self.weights_of_free) if self.fit_intercept else squares
+
+    @cached_property
+    def norms(self) -> Array:
+        if self.original is not None:
+            return self.original.norms
+        norms = self.design.column_norms(self.weights)
+        return np.append(norms, np.zeros(self.n_coefficients - len(norms)))
 
     @property
     def weights_of_free(self) -> Numbers:
@@ -279,7 +285,7 @@ class RowsInMemory(Rows):
         loss = self.loss_at(coef)
         largest_loss = loss.largest_mean(self.y, self.weights, z, 0.0, error)
         change = loss.change_by_errors(self.y, self.weights, z, error, largest_loss)
-        if change <= max(PLAIN * largest_loss, accuracy):
+        if change <= max(PLAIN * largest_loss, accuracy) < inf:
             return largest_loss
         precise = problem.precise_predictions(coef, free)
         return loss.largest_mean(self.y, self.weights, *precise)

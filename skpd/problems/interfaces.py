@@ -24,6 +24,7 @@ from .regularisation import Regularisation
 from .solution import Point
 
 MARGIN = 1e-9  # relative margin of norms of columns, above their rounding errors
+LEAST_NORM = 1e-150  # added to norms as a bound on the effect of underflow of squares
 NEAR = 0.99  # w = 0 is not tried for alpha below this times the alpha at which it is optimal
 
 Dual = TypeVar("Dual", bound=DualVector)  # the type of dual vectors of a kind of rows
@@ -49,6 +50,7 @@ class ProblemParts(Objective):
     n_outputs: int = attribute_of_part("rows.n_outputs")
     largest_target: float = attribute_of_part("rows.largest_target")
     squares: Array = attribute_of_part("rows.squares")
+    norms: Array = attribute_of_part("rows.norms")
     null_objective: float = attribute_of_part("null.objective")
     null_rounding: float = attribute_of_part("null.rounding")
     null_is_allowed: bool = attribute_of_part("regularisation.allow_zero")
@@ -118,6 +120,11 @@ class Free(ABC):
         They are so up to rounding; certificates are of the problem with this restriction.
         """
         return np.empty(0, dtype=np.int64)
+
+    @property
+    def units(self) -> Indices | None:
+        """Exponents of 2 of better units for the features; None where theirs are not extreme."""
+        return None
 
     @property
     def has_level(self) -> bool:
@@ -191,6 +198,11 @@ class Rows(ABC, Generic[Dual]):
         None where columns of X are not features of single coefficients.
         """
         return None
+
+    @property
+    def norms(self) -> Array:
+        """Upper bounds on the sqrt(sum_i c_i x_ij^2) of the coefficients, up to rounding."""
+        return np.sqrt(self.squares[: self.n_coefficients]) + LEAST_NORM
 
     @property
     @abstractmethod
@@ -333,8 +345,7 @@ class Rows(ABC, Generic[Dual]):
         smoothness = self.loss.smoothness if problem.squares is not None else inf
         if not smoothness < inf:
             return None
-        norms = np.sqrt(problem.squares[: self.n_coefficients])
-        return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * norms
+        return sqrt(2.0 * smoothness * gap) * (1.0 + MARGIN) * problem.norms
 
     def sum_of_means(self, problem: ProblemParts, coef: Array, free: Numbers) -> float | None:
         """The sum of the `weights_of_means`, rounded down; None where they are not known."""

@@ -9,14 +9,14 @@ import numpy as np
 
 from .. import kernels
 from .._floats import EPSILON
-from .._typing import Array, Indices, Numbers
+from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
 from ..penalties import Separable
 from .balance import BalanceBounds, balance_nearby
 from .dual_points import BalancedPoint, RowPoint
-from .free_directions import FreeDirections, Support
+from .free_directions import LIKELY, TINY, FreeDirections, Support
 from .free_features import Dependence, dependence
 from .in_memory import RowsInMemory, linear_problem
 from .interfaces import ProblemParts
@@ -90,8 +90,7 @@ class TiltedPoint(OutputsPoint):
 
     def products(self, precise: bool) -> tuple[Array, Array]:
         products, errors = super().products(precise)
-        norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
-        return products, errors + 0.5 * self.distance * norms
+        return products, errors + 0.5 * self.distance * self.problem.norms
 
     def free_sums(self, products: Array, errors: Array) -> list[Sum]:
         return [NOTHING] * len(super().free_sums(products, errors))
@@ -170,9 +169,13 @@ class FreeOutputs(FreeDirections):
         every = np.ravel(np.add.outer(K * features, np.arange(K)))
         return features if np.array_equal(self.columns, every) else None
 
-    @cached_property
-    def table(self) -> Array:
+    @property
+    def _columns_as_given(self) -> Array:
         return np.asfortranarray(self.rows.design.parts[0].table(self.features))
+
+    @property
+    def _heavy(self) -> Mask:
+        return cast(Mask, self.rows.weights[:: self.rows.n_outputs] > 0.0)
 
     @cached_property
     def dependence(self) -> Dependence:
@@ -180,8 +183,8 @@ class FreeOutputs(FreeDirections):
         if self.features is None or not self.rows.design.shares_data:
             nothing = np.zeros((0, 0))
             return Dependence([], [], nothing, [], nothing)
-        heavy, design = self.rows.weights[:: self.rows.n_outputs] > 0.0, self.rows.design.parts[0]
-        return dependence(self.table[heavy], self.rows.fit_intercept, design.precision)
+        precision = self.rows.design.parts[0].precision
+        return dependence(self.table[self._heavy], self.rows.fit_intercept, precision)
 
     @cached_property
     def left_out(self) -> Indices:
@@ -193,9 +196,9 @@ class FreeOutputs(FreeDirections):
         if not (nearly or (self.rows.loss.of_classes and len(self.columns))):
             return coef, intercept
         table, free = coef.reshape(-1, self.rows.n_outputs).copy(), cast(Indices, self.features)
-        w = table[free[nearly]]
+        w = np.ldexp(table[free[nearly]], self.exponents[nearly, np.newaxis])
         table[free[nearly]] = 0.0
-        table[free[kept]] += factors[1:] @ w
+        table[free[kept]] += np.ldexp(factors[1:] @ w, -self.exponents[kept, np.newaxis])
         if self.rows.loss.of_classes:  # a number for all classes does not matter
             table[free] -= table[free].mean(axis=1, keepdims=True)
         return np.ravel(table), intercept + factors[0] @ w
@@ -204,7 +207,9 @@ class FreeOutputs(FreeDirections):
         if not self._has_dependent:
             return coef, intercept
         table = np.reshape(coef, (-1, self.rows.n_outputs)).copy()
-        table[self.features], constant = self.dependence.least_norm(table[self.features])
+        units = self.exponents[:, np.newaxis]
+        least, constant = self.dependence.least_norm(np.ldexp(table[self.features], units))
+        table[self.features] = np.ldexp(least, -units)
         return np.ravel(table), intercept + (constant if self.rows.fit_intercept else 0.0)
 
     def sums(self, gradient: Array, slope: Numbers) -> list[float]:
@@ -262,8 +267,9 @@ class FreeOutputs(FreeDirections):
 
     @cached_property
     def likely_sizes(self) -> list[float]:
-        sizes = super().likely_sizes
-        return sizes[:1] * self.rows.n_outputs + sizes[1:]
+        scale = LIKELY * self.rows.null.prediction_scale
+        sizes = scale / np.sqrt(np.maximum(self.rows.squares[self.columns], TINY))
+        return cast(list[float], [scale] * self.rows.n_outputs + sizes.tolist())
 
     # Dual points
 

@@ -30,9 +30,9 @@ class FreeConstant(FreeDirections):
 
     @cached_property
     def table(self) -> Array:
-        """The free columns, without what the loss ignores."""
-        table: Array = self.rows.design.table(self.columns)
-        return self.rows.loss.without_means(table) if len(self.columns) else table
+        """The free columns in their units, without what the loss ignores."""
+        table, _ = self._in_units
+        return cast(Array, self.rows.loss.without_means(table)) if len(self.columns) else table
 
     @cached_property
     def squares(self) -> Array:

@@ -68,6 +68,8 @@ def tilted(tilt: T) -> tuple[T, float] | None:
     the root of the sum of the variances of the changes of scores. None where there is no proof.
     """
     (sums, errors), last = tilt.sums(), np.inf
+    if not len(sums):
+        return tilt, 0.0
     for _ in range(MOST_STEPS):
         hessian = tilt.hessian()
         if hessian is None or (inverse := _inverse(*hessian, tilt.n_rows)) is None:

@@ -5,7 +5,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
 
-from .._typing import Array
+import numpy as np
+
+from .._typing import Array, Indices
 from ..certificates import Certificate
 from ..problems import Point, Problem
 from ..problems.lifts import IN_COEFFICIENTS
@@ -129,6 +131,30 @@ def centred(context: SolverContext, other: Problem, shift: Array) -> SolverConte
         return Point(coef, intercept, point.dual_coef)
 
     return equivalent_context(context, other, there, back)
+
+
+def in_units(context: SolverContext) -> SolverContext:
+    """The run with extreme unpenalised features in units of powers of two.
+
+    Their squares would over- or underflow. Coefficients beyond the largest number are that one.
+    """
+    problem, exponents = context.problem, context.problem.free.units
+    if exponents is None:
+        return context
+    design, d = problem.design.in_units(exponents), len(exponents)
+    other = problem.of_rows(problem.rows.with_design(design)).in_workspace()
+
+    def scaled(point: Point, exponents: Indices) -> Point:
+        coef = np.array(point.coef)
+        coef[:d] = np.nan_to_num(np.ldexp(coef[:d], exponents), nan=np.nan)
+        return replace(point, coef=coef)
+
+    return equivalent_context(
+        context,
+        other,
+        lambda point: scaled(point, exponents),
+        lambda point: scaled(point, -exponents),
+    )
 
 
 def in_model(

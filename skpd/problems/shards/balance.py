@@ -12,12 +12,12 @@ from typing import cast
 
 import numpy as np
 
-from ..._typing import Array
+from ..._typing import Array, Indices
 from ...certificates.interface import DualPoint
 from ..balance import MAX_SHARE, SCALES, BalanceBounds, min_singular_value_by_gram
 from ..dual_points import BalancedPoint
 from ..free_directions import FreeDirections
-from ..free_features import Dependence, dependence_of_factor
+from ..free_features import Dependence, dependence_of_factor, in_units
 from ..interfaces import ProblemParts
 from .bounds import balance_sums, box_sums, free_factor
 from .points import Balanced, DualSums, SummedPoint
@@ -28,13 +28,24 @@ class SharedFreeDirections(FreeDirections):
     """The free directions of rows in shards, where one pass balances as much as projections."""
 
     @cached_property
+    def _in_units(self) -> tuple[Array, Indices]:
+        """The triangular factor of the free columns in the units of the exponents."""
+        factor = self._factor[0][:, int(self.rows.fit_intercept) :]
+        return in_units(factor, np.ones(len(factor), dtype=bool))
+
+    @cached_property
+    def _factor(self) -> tuple[Array, float]:
+        """The triangular factor of the free columns, after ones for an intercept; a precision."""
+        ones = bool(self.rows.fit_intercept)
+        sums = self.rows.shards.sums(partial(free_factor, columns=self.columns, ones=ones))
+        return sums["factor"].R, float(sums["precision"].value)
+
+    @cached_property
     def dependence(self) -> Dependence:
         """See `FreeDirections.dependence`; no combination counts as one in exact arithmetic."""
-        ones = bool(self.rows.fit_intercept)
-        factor = partial(free_factor, columns=self.columns, ones=ones)
-        sums = self.rows.shards.sums(factor)
-        precision = float(sums["precision"].value)
-        return dependence_of_factor(sums["factor"].R, ones, precision, lambda *_: False)
+        ones, (factor, precision) = bool(self.rows.fit_intercept), self._factor
+        factor = np.column_stack([factor[:, :ones], self._in_units[0]])
+        return dependence_of_factor(factor, ones, precision, lambda *_: False)
 
     def projected(self, problem: ProblemParts, point: DualPoint) -> DualPoint:
         return point

@@ -116,8 +116,7 @@ class SummedPoint(RowPoint):
         return -float(self._plain[f"{self._prefix}minus_scale"].value)
 
     def errors_by_precision(self) -> Array:
-        norms = np.sqrt(self.problem.squares[: self.problem.n_coefficients])
-        return EPSILON * sqrt(self._plain["square"]) * norms
+        return EPSILON * sqrt(self._plain["square"]) * self.problem.norms
 
     @property
     def largest(self) -> float:
