@@ -23,7 +23,7 @@ from ..formulation.following import follow
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.offsets import without_none
 from ..formulation.overlapping import Copies
-from ..formulation.separation import CHECKS, separating_features
+from ..formulation.separation import CHECKS, separation
 from ..formulation.solve_problems import (
     SolverCall,
     dual_coef_of,
@@ -98,8 +98,10 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             checks = count(1)
 
             def on_check(monitor: Monitor) -> bool:
-                ends = next(checks) == CHECKS and separating_features(problems[k], monitor.best)
-                return report(monitor) or bool(ends)
+                ends = report(monitor)
+                if next(checks) == CHECKS:
+                    ends |= bool(separation(problems[k], monitor.best, monitor.dual).sets)
+                return ends
 
             with part as inner:
                 report = self._reporter(inner, task, label, None if several else attributes, stop)
@@ -251,10 +253,10 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             raise KeyboardInterrupt
         if not np.any(getattr(self, self._weights_attribute)):
             warn(messages.constant_model_message(self._description(), fit.problems, solutions))
-        separated = list(map(separating_features, fit.problems, solutions))
-        if any(separated):
-            messages.warn_of_separation(self._description(), separated, labels)
-        elif not self.converged_:
+        duals = [certificate.dual for certificate in certificates]
+        separated = list(map(separation, fit.problems, solutions, duals))
+        messages.warn_of_separation(self._description(), separated, labels)
+        if not self.converged_ and not any(each.sets for each in separated):
             messages.warn_of_gap(self._description(), solutions, labels)
 
     def _description(self) -> messages.Description:

@@ -13,7 +13,7 @@ from .._typing import Indices
 from .._warn import warn
 from ..certificates import Certificate
 from ..problems import Problem, Solution
-from .separation import MOST_NAMES
+from .separation import MOST_NAMES, Separation
 
 SMALLER = 0.1  # the ratio of an alpha to try to the one from which on 0 is optimal
 # the share of the objective of the best constant above which a model is no better: unpenalised
@@ -98,10 +98,21 @@ def warn_of_gap(
 
 
 def warn_of_separation(
-    description: Description, separated: Sequence[list[Indices]], labels: list[str] | None
+    description: Description, separated: Sequence[Separation], labels: list[str] | None
 ) -> None:
-    """Warn of unpenalised features without optimal coefficients, in sets for each problem."""
-    for label, sets in zip(labels or [""], separated, strict=True):
+    """Warn of unpenalised features without optimal coefficients, in sets for each problem.
+
+    Where it cannot be decided whether there are any, the warning says so.
+    """
+    for label, (sets, is_decided) in zip(labels or [""], separated, strict=True):
+        if not (sets or is_decided):
+            warn(
+                f"It could not be decided whether {description.estimator_name} has an optimum"
+                f"{label and f' for {label}'} with finite coefficients of its features without a "
+                "penalty. If some are large, give them one (a small alpha or positive "
+                "penalty_weights).",
+                ConvergenceWarning,
+            )
         if sets:
             features = "; ".join(description.names_of(features) for features in sets)
             warn(

@@ -2,78 +2,114 @@
 
 If no loss rises along a direction of the unpenalised coefficients, and one falls for ever, there
 is no optimum: classes are separated (Albert and Anderson, 1984), or all counts of a level of a
-feature are 0. Each loss declares such directions of its predictions (``can_separate``), and
-linear programmes find one of coefficients (Konis, 2007).
+feature are 0. Each loss declares such directions of its predictions (``can_separate``). Linear
+programmes propose coefficients (Konis, 2007), and exact arithmetic proves them or their absence.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
-from .._floats import EPSILON
 from .._typing import Array, Indices, Mask
 from ..problems import Point, Problem, Solution
+from .exact_directions import ExactRows
 
 LARGEST = 1e9  # multiplications for a Gram matrix, beyond which linear programmes take minutes
 MOST_NAMES = 20  # features that are named, and that are left out one by one, at most
-INSIDE = 1e-8  # distance of dual variables from a bound, above what balancing leaves
 CHECKS = 30  # of a run before a search for separation; most runs end before
 FIRST_ROWS = 1000  # inequalities with which a linear programme begins
 TOLERANCE = 1e-9  # of an inequality whose largest entry is 1
-ACTIVE = 1e-7  # share of its terms below which an inequality may be an equation
-ROUNDING = 16.0 * EPSILON  # share of its terms below which it is one, up to rounding
+NEGLIGIBLE = 1e-7  # a share of the largest coefficient of a direction that is proposed as 0
 
 
-def separating_features(problem: Problem, solution: Point | Solution) -> list[Indices]:
-    """Sets of features that separate, each without the others; an empty list if none do.
+class Separation(NamedTuple):
+    """What is proven of separation.
 
-    It is empty too where rows are not in memory or features too many, and under constraints.
+    Attributes
+    ----------
+    sets : list of ndarray of int
+        Sets of features that separate, each without the others.
+    is_decided : bool
+        Whether other features are proven not to separate.
+    """
+
+    sets: list[Indices]
+    is_decided: bool = True
+
+
+def separation(problem: Problem, solution: Point | Solution, dual: float) -> Separation:
+    """The features that separate; none where rows are not in memory, or under constraints.
+
+    ``dual`` is the lower bound that the dual point of the solution proves.
     """
     rows, (columns, lower, upper) = problem.rows, problem.penalty.free_features
     n, k, m = problem.design.shape[0], len(columns), problem.n_variables
-    within = rows.in_memory and 0 < n * k * min(n, k) <= LARGEST and problem.constraints is None
-    if not within or not rows.loss.can_separate or _has_optimum(problem, solution):
-        return []
+    looked_for = (
+        k > 0 and rows.in_memory and problem.constraints is None and rows.loss.can_separate
+    )
+    if not looked_for or _has_optimum(problem, solution, dual):
+        return Separation([])
+    if n * k * min(n, k) > LARGEST:
+        return Separation([], False)
     indices = [*columns.tolist(), *range(problem.n_coefficients, m)]
     table = np.column_stack([problem.matvec(np.eye(1, m, j)[0]) for j in indices])
+    matrix = rows.loss.recession(*(() if rows.of_scores else (rows.y, rows.weights)))
+    exact, table = ExactRows(matrix, table), table.copy()
     if rows.absorbs_shifts and not rows.of_outputs:
         table[:, :k] -= np.median(table[:, :k], axis=0)
     table /= np.maximum(np.max(np.abs(table), axis=0), np.finfo(float).tiny)
-    matrix = rows.loss.recession(*(() if rows.of_scores else (rows.y, rows.weights)))
     A = np.hstack([matrix[:, :n] @ table, matrix[:, n:].toarray()])
     A /= np.maximum(np.max(np.abs(A), axis=1, keepdims=True), np.finfo(float).tiny)
     limits = np.ones((2, A.shape[1]))  # 0 for signs of coefficients that bounds exclude
     limits[:, :k] = np.isinf([upper, lower])
+    others = np.arange(k, A.shape[1])
+
+    def proven(kept: Indices) -> tuple[bool, Indices]:
+        """Whether it is decided if some columns separate, and those that do."""
+        used = np.append(kept, others)
+        is_decided, d = exact.direction(used, limits[:, used])
+        return is_decided, kept[:0] if d is None else kept[d[: len(kept)] != 0]
+
     sets: list[Indices] = []
     features, allowed = columns // rows.n_outputs, np.ones(k, dtype=bool)
-    while np.sum(allowed) > k - MOST_NAMES and len(kept := _support(A, limits, allowed)):
+    while np.sum(allowed) > k - MOST_NAMES:
+        kept = _proposed(A, limits, allowed)
+        is_decided, kept = proven(kept)
+        if not len(kept):
+            is_decided, kept = proven(np.flatnonzero(allowed))
+        if not len(kept):
+            return Separation(sets, is_decided)
         for j in kept if len(kept) <= MOST_NAMES else ():
-            fewer = _support(A, limits, np.isin(np.arange(k), kept[kept != j]))
+            _, fewer = proven(kept[kept != j])
             kept = fewer if len(fewer) else kept
         sets.append(np.unique(features[kept]))
         allowed &= ~np.isin(features, sets[-1])
-    return sets
+    return Separation(sets)
 
 
-def _has_optimum(problem: Problem, solution: Point | Solution) -> bool:
+def _has_optimum(problem: Problem, solution: Point | Solution, dual: float) -> bool:
     """Whether a dual point without sums over the unpenalised features is inside its bounds.
 
-    There is none if a direction separates, as every loss rises or stays along it.
+    There is none if a direction separates, as every loss rises or stays along it. The point that a
+    bound proves to have no sums is as far inside as the one from which it is computed, within a
+    factor of two.
     """
     loss, theta = problem.loss, solution.dual_coef
     if problem.rows.of_scores:
         if theta.orthogonal_to is None or (loss.has_thresholds and theta.table is None):
             return False
-        return bool((-np.max(theta.table) if loss.has_thresholds else theta.share) > INSIDE)
+        return bool((-np.max(theta.table) if loss.has_thresholds else theta.share) > 0.0)
     distances = [np.where(b == 0.0, np.abs(theta), 1.0) for b in loss.dual_bounds(problem.y)]
-    return bool(np.min(np.minimum(*distances)[problem.weights > 0.0]) > INSIDE)
+    is_inside = np.min(np.minimum(*distances)[problem.weights > 0.0]) > 0.0
+    return bool(is_inside) and dual > 0.0 and not len(problem.left_out)
 
 
-def _support(A: Array, limits: Array, allowed: Mask) -> Indices:
-    """The features with coefficients other than 0 in a direction of separation, or none.
+def _proposed(A: Array, limits: Array, allowed: Mask) -> Indices:
+    """The features with coefficients other than 0 in a direction that may separate, or none.
 
     The direction d has the largest sum of A d >= 0 among those with coefficients whose sizes have
-    the sum 1, so that few are not 0. Violated rows join the linear programme. The direction is
-    proven by the signs of A d, where rounding errors of its terms count as 0.
+    the sum 1, so that few are not 0. Violated rows join the linear programme.
     """
     k, (n, m) = len(allowed), A.shape
     budget = np.tile(np.append(allowed, np.zeros(m - k)), 2)
@@ -94,10 +130,5 @@ def _support(A: Array, limits: Array, allowed: Mask) -> Indices:
         slack[used] = 0.0
         worst = np.argsort(slack)[:FIRST_ROWS]
         worst = worst[slack[worst] < -TOLERANCE]
-    d[np.abs(d) <= ACTIVE * np.max(np.abs(d))] = 0.0
-    sizes = np.abs(A) @ np.abs(d)
-    active = A[np.abs(A @ d) <= ACTIVE * sizes][:, d != 0.0]
-    d[d != 0.0] -= np.linalg.lstsq(active, active @ d[d != 0.0], rcond=None)[0]
-    proven = np.all(A @ d >= -ROUNDING * sizes) and np.any(A @ d > ACTIVE * sizes)
-    order = np.argsort(np.abs(d[:k]))
-    return order[np.count_nonzero(d[:k] == 0.0) if proven else k :]
+    sizes = np.abs(d[:k])
+    return np.flatnonzero(sizes > NEGLIGIBLE * np.max(np.abs(d)))
