@@ -42,7 +42,7 @@ def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     shift = float(np.max(u + loss.log_s))
     heights = np.exp(u + loss.log_s - shift)
     rows = heights[:, np.newaxis] * table
-    starts, terms = loss.starts[:-1], loss.terms
+    starts = loss.starts[:-1]
     distinct = len(starts) == len(rows)  # no two rows have the same time
     sums = rows if distinct else np.add.reduceat(rows, starts, axis=0)
     if len(loss.entries):  # late rows are in no sum before their entry
@@ -54,10 +54,7 @@ def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
         ends = np.flatnonzero(loss.last)
         beyond = np.vstack([sums[ends[:-1] + 1], np.zeros((1, table.shape[1]))])
         sums -= beyond[np.cumsum(loss.last) - loss.last]
-    groups = np.repeat(np.arange(len(terms)), terms)  # of each term
-    counts, first = terms[groups], (np.cumsum(terms) - terms)[groups]
-    weights = np.add.reduceat(loss.shares, starts)[groups] / counts
-    shares = (np.arange(len(groups)) - first) / counts  # of tied events that are left out
+    groups, weights, shares = _terms(loss)
     inaccurate = bool(np.min(log_sums, initial=shift) < shift - LARGEST_SPREAD)
     if len(loss.entries) or np.sum(loss.last) > 1:
         later = np.cumsum(np.add.reduceat(heights, starts)[::-1])[::-1][groups]
@@ -67,7 +64,7 @@ def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         if inaccurate:
-            sums = _mean_rows(loss, u, log_sums, groups, shares, table)
+            sums = _probabilities(loss, u) @ table
             sums *= np.sqrt(weights)[:, np.newaxis]
         else:
             sums = sums[groups]
@@ -81,14 +78,38 @@ def risk_set_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     return hessian if np.isfinite(hessian).all() else None
 
 
-def _mean_rows(
-    loss: RowsAtRisk, u: Array, log_sums: Array, groups: Indices, shares: Array,
-    table: Array,
-) -> Array:  # fmt: skip
-    """The mean rows of all terms, by all pairs of a term and a row."""
+def precise_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
+    """The Hessian of `risk_set_hessian`, with errors relative to the diagonal of each covariance.
+
+    Where the event of a term is nearly certain, as it is for the others of nearly separated rows,
+    covariances are those of the differences from it. None where there are too many pairs.
+    """
+    groups, weights, _ = _terms(loss)
+    if len(groups) * len(u) > MOST_PAIRS:
+        return None
+    hessian = np.zeros((table.shape[1], table.shape[1]))
+    for weight, p in zip(weights, _probabilities(loss, u), strict=True):
+        differences = table - table[np.argmax(p)]
+        mean = p @ differences
+        hessian += weight * ((differences.T * p) @ differences - np.outer(mean, mean))
+    return hessian
+
+
+def _terms(loss: RowsAtRisk) -> tuple[Indices, Array, Array]:
+    """The group of each term, its weight, and the share of tied events that is left out of it."""
+    groups = np.repeat(np.arange(len(loss.terms)), loss.terms)
+    counts, first = loss.terms[groups], (np.cumsum(loss.terms) - loss.terms)[groups]
+    weights = np.add.reduceat(loss.shares, loss.starts[:-1])[groups] / counts
+    return groups, weights, (np.arange(len(groups)) - first) / counts
+
+
+def _probabilities(loss: RowsAtRisk, u: Array) -> Array:
+    """The probabilities of all pairs of a term and a row."""
+    groups, _, shares = _terms(loss)
     group, (first, last) = groups[:, np.newaxis], loss.groups_at_risk
     at_risk = (first <= group) & (group <= last)
+    log_sums, _, _ = loss.sets.log_sums(u)
     logs = np.where(at_risk, u + loss.log_s - log_sums[:, np.newaxis], -np.inf)
     tied = (group == last) & (loss.shares > 0.0)
-    means: Array = (np.exp(logs) * (1.0 - shares[:, np.newaxis] * tied)) @ table
-    return means
+    probabilities: Array = np.exp(logs) * (1.0 - shares[:, np.newaxis] * tied)
+    return probabilities

@@ -38,7 +38,7 @@ from .. import kernels
 from .._floats import EPSILON, sum_and_rest
 from .._typing import Array, Indices, Numbers, Sum
 from ..designs import Design
-from .risk_set_hessians import risk_set_hessian
+from .risk_set_hessians import precise_hessian, risk_set_hessian
 from .structured import StructuredDual, StructuredLossOfRows
 
 ROUNDINGS = 64.0  # bounds the relative rounding errors of a term of a sum, in EPSILON
@@ -129,6 +129,7 @@ class PartialLikelihood(StructuredLossOfRows):
     hessian_by_table: ClassVar[bool] = True
     ignores_constants: ClassVar[bool] = True
     of_hazards: ClassVar[bool] = True
+    can_separate: ClassVar[bool] = True
     can_tilt: ClassVar[bool] = True
     averages_duals: ClassVar[bool] = False
 
@@ -286,25 +287,31 @@ class PartialLikelihood(StructuredLossOfRows):
         table = design.table(columns)[self.used_rows]
         return risk_set_hessian(self, self._shifted(z), table)
 
-    @property
-    def can_separate(self) -> bool:  # type: ignore[override]
-        return not len(self.entries)  # risk sets of late rows are not inside each other
+    def precise_hessian(self, z: Array, design: Design) -> Array | None:
+        """The Hessian of all columns with smaller rounding errors; None where it takes long."""
+        table = design.table(np.arange(design.shape[1]))[self.used_rows]
+        return precise_hessian(self, self._shifted(z), table)
 
     def recession(self) -> csr_array:
         """The matrix of ``can_separate``: no row at risk has a larger score than an event.
 
-        Events of the same time have equal scores. The first one of them is not below the rows
-        before the next event of its stratum, and not below that event.
+        Events of the same time have equal scores. A row is not above the last event at which it is
+        at risk, nor above the last one before that event itself was at risk, and so on: what they
+        are to events between these follows.
         """
-        starts, events = self.starts[:-1][self.terms > 0], np.flatnonzero(self.shares > 0.0)
-        rows, first = np.arange(len(self.used_rows)), events[np.searchsorted(events, starts)]
-        strata = np.searchsorted(self._first, rows, side="right")
-        before = first[np.searchsorted(starts, rows, side="right") - 1]
-        larger = np.concatenate([before[starts[0] :], first[:-1], events])
-        smaller = np.concatenate([rows[starts[0] :], first[1:], before[events]])
-        same = strata[larger] == strata[smaller]
+        (first, last), groups = self.groups_at_risk, np.flatnonzero(self.terms)
+        events, rows = np.flatnonzero(self.shares > 0.0), np.arange(len(self.used_rows))
+        leaders = events[np.searchsorted(events, self.starts[groups])]  # an event of each group
+        latest = np.searchsorted(groups, last, side="right") - 1
+        larger, smaller = [events], [leaders[latest[events]]]
+        latest[leaders] -= 1
+        while len(rows):
+            rows = rows[(latest[rows] >= 0) & (groups[latest[rows]] >= first[rows])]
+            larger.append(leaders[latest[rows]])
+            smaller.append(rows)
+            latest[rows] = np.searchsorted(groups, first[larger[-1]]) - 1
         unit = eye_array(len(self.weights), format="csr")[self.used_rows]
-        return unit[larger[same]] - unit[smaller[same]]
+        return unit[np.concatenate(larger)] - unit[np.concatenate(smaller)]
 
     # Dual points
 

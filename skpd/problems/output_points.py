@@ -127,14 +127,18 @@ class ClassTilt(NamedTuple):
         values, errors = map(np.ravel, of_class)
         return values, errors
 
-    def hessian(self) -> tuple[Array, Array]:
+    def hessian(self, precise: bool) -> tuple[Array, Array] | None:
+        if precise:
+            return None
         p, k = self._probabilities.T[:-1], self.table.shape[1]
+        # theta is more precise than 1 - p where a class is nearly certain
+        others = np.where(p - self.theta.T[:-1] > 0.5, -self.theta.T[:-1], 1.0 - p)
         blocks = np.empty((len(p), k, len(p), k))
         for a, b in np.ndindex(len(p), len(p)):
-            curvature = self._weights * p[a] * ((a == b) - p[b])
+            curvature = self._weights * p[a] * (others[a] if a == b else -p[b])
             blocks[a, :, b] = (self.table.T * curvature) @ self.table
         size = len(p) * k
-        diagonal = (p * self._weights) @ np.square(self.table)
+        diagonal = (p * others * self._weights) @ np.square(self.table)
         return blocks.reshape(size, size), np.ravel(diagonal)
 
     def largest_score(self, t: Array) -> float:

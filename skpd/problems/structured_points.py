@@ -123,8 +123,11 @@ class ScoreTilt(NamedTuple):
         norms = self.rows.design.column_norms(weights)
         return sums, errors + 2.0 * EPSILON * size * norms
 
-    def hessian(self) -> tuple[Array, Array] | None:
+    def hessian(self, precise: bool) -> tuple[Array, Array] | None:
         loss, design, z = self.dual.loss, self.rows.design, self.dual.predictions
+        if precise:
+            hessian = loss.precise_hessian(z, design)
+            return None if hessian is None else (hessian, np.diag(hessian))
         _, _, curvature = loss.derivatives(z)
         hessian = loss.hessian(z, design, np.arange(design.shape[1]))
         if hessian is None:

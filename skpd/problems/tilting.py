@@ -44,11 +44,11 @@ class Tilt(Protocol):
     def n_rows(self) -> int:
         """The number of rows."""
 
-    def hessian(self) -> tuple[Array, Array] | None:
+    def hessian(self, precise: bool) -> tuple[Array, Array] | None:
         """The Hessian H, and a diagonal matrix above it whose entries are sums of its terms.
 
         The rounding errors of H, at most `ROUNDING` a row, are relative to the latter. None where
-        numbers overflow.
+        numbers overflow, or where there is no other one that is more precise.
         """
 
     def largest_score(self, t: Array) -> float:
@@ -71,8 +71,7 @@ def tilted(tilt: T) -> tuple[T, float] | None:
     if not len(sums):
         return tilt, 0.0
     for _ in range(MOST_STEPS):
-        hessian = tilt.hessian()
-        if hessian is None or (inverse := _inverse(*hessian, tilt.n_rows)) is None:
+        if (inverse := _inverse(tilt)) is None:
             return None
         step = inverse @ sums
         size = tilt.largest_score(step)
@@ -95,12 +94,15 @@ def tilted(tilt: T) -> tuple[T, float] | None:
     return (tilt, 2.0 * q * (1.0 + 2.0 * changed)) if changed <= 0.5 else None
 
 
-def _inverse(hessian: Array, diagonal: Array, n_rows: int) -> Array | None:
-    """The inverse of a Hessian, or None where rounding errors may change it by half."""
-    sizes = np.sqrt(diagonal)
-    if not np.all(sizes > 0.0):
-        return None
-    values, vectors = np.linalg.eigh(hessian / np.outer(sizes, sizes))
-    if not values[0] > max(CERTAIN, 2.0 * len(values) * (n_rows * ROUNDING + DIFFERENCES)):
-        return None
-    return (vectors / values) @ vectors.T / np.outer(sizes, sizes)
+def _inverse(tilt: Tilt) -> Array | None:
+    """The inverse of the Hessian, or None where rounding errors may change it by half."""
+    for precise in (False, True):
+        H, diagonal = tilt.hessian(precise) or (np.zeros((1, 1)), np.zeros(1))
+        sizes = np.sqrt(diagonal)
+        if not np.all(sizes > 0.0):
+            continue
+        values, vectors = np.linalg.eigh(H / np.outer(sizes, sizes))
+        error = len(values) * (tilt.n_rows * ROUNDING + DIFFERENCES)
+        if values[0] > max(CERTAIN, 2.0 * error):
+            return (vectors / values) @ vectors.T / np.outer(sizes, sizes)
+    return None

@@ -70,13 +70,14 @@ def of_orders(random):
     return of_scores(OrdinalLoss(classes, weights, None, Logistic()))
 
 
-def of_hazards(efron):
+def of_hazards(efron, late=False):
     def drawn(random):
         event = np.append(True, random.random(N_ROWS - 1) < 0.6)
         weights = np.append(1.0, random.integers(0, 3, N_ROWS - 1))
         strata = random.integers(0, 2, N_ROWS)
         time = random.integers(1, 4, N_ROWS).astype(float)
-        return of_scores(PartialLikelihood(time, event, weights, strata, efron=efron))
+        entry = time - random.integers(1, 4, N_ROWS) if late else None
+        return of_scores(PartialLikelihood(time, event, weights, strata, efron=efron, entry=entry))
 
     return drawn
 
@@ -92,6 +93,7 @@ CASES = {
     "ordinal": of_orders,
     "efron": of_hazards(efron=True),
     "breslow": of_hazards(efron=False),
+    "late rows": of_hazards(efron=True, late=True),
 }
 
 
