@@ -30,6 +30,7 @@ from ..formulation.solve_problems import (
     map_in_threads,
     points_of_model,
     solve_problem,
+    with_bound_of_limit,
 )
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, check_solver_options, method_named
@@ -225,6 +226,17 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         ConvergenceWarning, UserWarning
             If a fit has not converged, or if all coefficients are 0.
         """
+        separated = [
+            separation(problem, solution, solution.certificate.dual)
+            for problem, solution in zip(fit.problems, solutions, strict=True)
+        ]
+        parts = zip(fit.problems, solutions, separated, strict=True)
+        solutions = [
+            with_bound_of_limit(problem, solution, each.levels, self._solver_call(problem))
+            if each.levels
+            else solution
+            for problem, solution, each in parts
+        ]
         attributes = {**self._model(solutions, fit), **self._other_attributes(solutions, fit)}
         for name, value in attributes.items():
             setattr(self, name, value)
@@ -253,8 +265,6 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             raise KeyboardInterrupt
         if not np.any(getattr(self, self._weights_attribute)):
             warn(messages.constant_model_message(self._description(), fit.problems, solutions))
-        duals = [certificate.dual for certificate in certificates]
-        separated = list(map(separation, fit.problems, solutions, duals))
         messages.warn_of_separation(self._description(), separated, labels)
         if not self.converged_ and not any(each.sets for each in separated):
             messages.warn_of_gap(self._description(), solutions, labels)

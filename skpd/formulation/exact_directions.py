@@ -75,6 +75,11 @@ class ExactRows:
         used = np.flatnonzero(counts[:n])
         return np.append(counts[used] @ self._whole(used), counts[n:])
 
+    def levels(self, columns: Indices, d: np.ndarray) -> Indices:
+        """The order of the exact predictions of samples along a direction of some features."""
+        scores = self._whole(np.arange(len(self.table)))[:, columns] @ d
+        return np.unique(scores, return_inverse=True)[1]
+
     def direction(self, columns: Indices, ends: Array) -> tuple[bool, np.ndarray | None]:
         """A direction of some columns as whole numbers, of which None is left if there is none.
 

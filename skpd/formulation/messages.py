@@ -104,7 +104,7 @@ def warn_of_separation(
 
     Where it cannot be decided whether there are any, the warning says so.
     """
-    for label, (sets, is_decided) in zip(labels or [""], separated, strict=True):
+    for label, (sets, is_decided, _) in zip(labels or [""], separated, strict=True):
         if not (sets or is_decided):
             warn(
                 f"It could not be decided whether {description.estimator_name} has an optimum"

@@ -6,6 +6,7 @@ feature are 0. Each loss declares such directions of its predictions (``can_sepa
 programmes propose coefficients (Konis, 2007), and exact arithmetic proves them or their absence.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,10 +33,13 @@ class Separation(NamedTuple):
         Sets of features that separate, each without the others.
     is_decided : bool
         Whether other features are proven not to separate.
+    levels : list of ndarray of int
+        For hazards the order of the samples along a direction of each set.
     """
 
     sets: list[Indices]
     is_decided: bool = True
+    levels: Sequence[Indices] = ()
 
 
 def separation(problem: Problem, solution: Point | Solution, dual: float) -> Separation:
@@ -72,6 +76,7 @@ def separation(problem: Problem, solution: Point | Solution, dual: float) -> Sep
         return is_decided, kept[:0] if d is None else kept[d[: len(kept)] != 0]
 
     sets: list[Indices] = []
+    levels: list[Indices] = []
     features, allowed = columns // rows.n_outputs, np.ones(k, dtype=bool)
     while np.sum(allowed) > k - MOST_NAMES:
         kept = _proposed(A, limits, allowed)
@@ -79,13 +84,15 @@ def separation(problem: Problem, solution: Point | Solution, dual: float) -> Sep
         if not len(kept):
             is_decided, kept = proven(np.flatnonzero(allowed))
         if not len(kept):
-            return Separation(sets, is_decided)
+            return Separation(sets, is_decided, levels)
         for j in kept if len(kept) <= MOST_NAMES else ():
             _, fewer = proven(kept[kept != j])
             kept = fewer if len(fewer) else kept
         sets.append(np.unique(features[kept]))
+        if rows.loss.of_hazards:
+            levels.append(exact.levels(kept, exact.direction(kept, limits[:, kept])[1]))
         allowed &= ~np.isin(features, sets[-1])
-    return Separation(sets)
+    return Separation(sets, levels=levels)
 
 
 def _has_optimum(problem: Problem, solution: Point | Solution, dual: float) -> bool:

@@ -8,7 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from .._typing import Array, SolverOptions
+from .._typing import Array, Indices, SolverOptions
+from ..certificates import bound_below, largest_gap, relative_gap
+from ..certificates.relative_gaps import reference_of
 from ..problems import Point, Problem, Solution
 from ..solvers import Monitor, solve
 from .formulate import FormulatedProblems
@@ -121,6 +123,31 @@ def solve_problem(
     if call.copies is None:
         return solution
     return certified_sums(problem, solution, call.copies, call.tol)
+
+
+def with_bound_of_limit(
+    problem: Problem, solution: Solution, levels: Sequence[Indices], call: SolverCall
+) -> Solution:
+    """The solution of a model of hazards that separates, with the lower bound of its limit.
+
+    ``levels`` are those of `skpd.losses.survival.PartialLikelihood.in_limit`.
+    """
+    loss = problem.loss
+    for each in levels:
+        loss = loss.in_limit(each)
+    limit = problem.of_rows(replace(problem.rows, loss=loss))
+    of_limit = solve_problem(limit, call, None, np.random.RandomState(0))
+    primal = solution.certificate.primal
+    dual = bound_below(problem, of_limit.certificate.dual, primal)
+    if not dual > solution.certificate.dual:
+        return solution
+    certificate = replace(
+        solution.certificate, dual=dual, gap=primal - dual, kind=of_limit.certificate.kind,
+        relative_gap=relative_gap(problem, primal, dual), reference=reference_of(problem, dual),
+    )  # fmt: skip
+    converged = certificate.gap <= largest_gap(problem, call.tol, primal, dual)
+    dual_coef = of_limit.dual_coef
+    return replace(solution, certificate=certificate, dual_coef=dual_coef, converged=converged)
 
 
 # Fitted attributes

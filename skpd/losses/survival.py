@@ -137,7 +137,7 @@ class PartialLikelihood(StructuredLossOfRows):
         self, time: Array, event: Array, sample_weight: Array, strata: Indices,
         offset: Array | None = None, *, efron: bool = True, entry: Array | None = None,
     ) -> None:  # fmt: skip
-        n = len(time)
+        n, self._data = len(time), (time, event, sample_weight, strata, offset, entry)
         self.weights = np.full(n, 1.0 / n)
         order = np.lexsort((time, strata))
         self.used_rows = order = order[sample_weight[order] > 0.0]
@@ -312,6 +312,17 @@ class PartialLikelihood(StructuredLossOfRows):
             latest[rows] = np.searchsorted(groups, first[larger[-1]]) - 1
         unit = eye_array(len(self.weights), format="csr")[self.used_rows]
         return unit[np.concatenate(larger)] - unit[np.concatenate(smaller)]
+
+    def in_limit(self, levels: Indices) -> "PartialLikelihood":
+        """The loss along a direction of `recession`, which is nowhere above this one.
+
+        Scores that rise without bound leave rows at risk only beside those of the same level.
+        """
+        time, event, weights, strata, offset, entry = self._data
+        _, strata = np.unique(np.column_stack([strata, levels]), axis=0, return_inverse=True)
+        return PartialLikelihood(
+            time, event, weights, strata, offset, efron=self.efron, entry=entry
+        )
 
     # Dual points
 

@@ -34,7 +34,7 @@ import numpy as np
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Indices
-from .free_features import dependence, project_onto_free, to_balance
+from .free_features import dependence, to_balance
 from .interfaces import ProblemParts
 
 MAX_SHARE = 0.25  # largest change, as a share of the distance to the boundary of the box
@@ -44,6 +44,7 @@ PASSES = 2  # number of corrections; the second removes rounding errors
 # quadratic conjugates, and up to log(1e-308) in place of 1/2 for the logistic loss. Linear ones
 # have the same slopes.
 SCALES = 2048.0
+NEGLIGIBLE = 1e-9  # multipliers below this times the largest may be set to 0
 LARGEST_TABLE = 1e8  # largest rows times features squared for the known products, 0.1 s
 CONDITION = 1e10  # largest condition number at which singular values are known to one half
 
@@ -158,14 +159,26 @@ def balance_exactly(
     return Balance(share, *balanced, error, columns, change, endpoint)
 
 
-def balance_nearby(problem: ProblemParts, theta: Array) -> tuple[Array, Balance] | None:
-    """A dual point and the change that balances it: the given one, or else its projection."""
-    for start in (lambda: theta, lambda: project_onto_free(problem, theta)):
-        point = start()
-        balance = balance_exactly(problem, point)
-        if balance is not None:
-            return point, balance
-    return None
+def balance_nearby(
+    problem: ProblemParts,
+    theta: Array,
+    project: Callable[[Array], Array],
+    coef: Array | None = None,
+) -> tuple[Array, Balance | None]:
+    """A dual point nearby and the change that balances it, or the projection without a change.
+
+    The point is the given one, its projection, or this without small multipliers, as rows that
+    the free directions separate may prevent the balance.
+    """
+    # without features a projection takes less time than the test whether it is needed
+    balance = balance_exactly(problem, theta, coef) if len(problem.free_columns) else None
+    if balance is None:
+        theta = project(theta)
+        balance = balance_exactly(problem, theta, coef)
+    if balance is None:
+        theta = kernels.without_negligible(theta, NEGLIGIBLE)
+        balance = balance_exactly(problem, theta, coef)
+    return theta, balance
 
 
 @dataclass

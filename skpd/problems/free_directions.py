@@ -19,7 +19,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices, Mask, Numbers
 from ..certificates.dual_corrections import least_linear
 from ..certificates.interface import NOTHING, DualPoint, Interval
-from .balance import balance_exactly
+from .balance import balance_nearby
 from .dual_points import BalancedPoint
 from .free_features import Dependence, dependence, in_units, project_onto_free
 from .interfaces import Free, ProblemParts
@@ -32,7 +32,6 @@ TINY = np.finfo(float).tiny
 LIKELY = 2.0
 NO_COST = 1e-14  # relative to an objective value, in an estimate of a gap
 LARGEST_FREE_TABLE = 1e7  # entries of the columns of more free coefficients than rows, 80 MB
-NEGLIGIBLE = 1e-9  # multipliers below this times the largest may be set to 0
 
 
 def proven(lower: float, upper: float) -> Interval:
@@ -375,15 +374,8 @@ class FreeDirections(Free):
     def balanced(self, problem: ProblemParts, point: DualPoint, coef: Array | None) -> DualPoint:
         if self.outnumber_rows:
             return point
-        theta, balance = point.theta, None
-        if len(self.columns):  # a projection takes longer than the test whether it is needed
-            balance = balance_exactly(problem, theta, coef)
-        if balance is None:
-            theta = self._projected(problem, theta)
-            balance = balance_exactly(problem, theta, coef)
-        if balance is None:  # rows that the free directions separate may prevent the balance
-            theta = kernels.without_negligible(theta, NEGLIGIBLE)
-            balance = balance_exactly(problem, theta, coef)
+        project = partial(self._projected, problem)
+        theta, balance = balance_nearby(problem, point.theta, project, coef)
         row_point: DualPoint = problem.row_point(theta)
         if balance is None:
             return row_point

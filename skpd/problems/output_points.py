@@ -1,7 +1,7 @@
 """Dual points of several outputs, and the free directions of their intercepts."""
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, log, sqrt
 from typing import Any, NamedTuple, cast
 
@@ -14,10 +14,10 @@ from ..certificates.interface import NOTHING, DualPoint, Interval, Sum
 from ..designs import Design
 from ..designs.outputs import SharedDesign
 from ..penalties import Separable
-from .balance import BalanceBounds, balance_nearby
+from .balance import NEGLIGIBLE, BalanceBounds, balance_nearby
 from .dual_points import BalancedPoint, RowPoint
 from .free_directions import LIKELY, TINY, FreeDirections, Support
-from .free_features import Dependence, dependence
+from .free_features import Dependence, dependence, project_onto_free
 from .in_memory import RowsInMemory, linear_problem
 from .interfaces import ProblemParts
 from .problem import Problem
@@ -132,14 +132,18 @@ class ClassTilt(NamedTuple):
             return None
         p, k = self._probabilities.T[:-1], self.table.shape[1]
         # theta is more precise than 1 - p where a class is nearly certain
-        others = np.where(p - self.theta.T[:-1] > 0.5, -self.theta.T[:-1], 1.0 - p)
+        is_own = np.reshape(self.rows.y, self.theta.shape).T[:-1] > 0.0
+        others = np.where(is_own, -self.theta.T[:-1], 1.0 - p)
         blocks = np.empty((len(p), k, len(p), k))
         for a, b in np.ndindex(len(p), len(p)):
             curvature = self._weights * p[a] * (others[a] if a == b else -p[b])
             blocks[a, :, b] = (self.table.T * curvature) @ self.table
         size = len(p) * k
-        diagonal = (p * others * self._weights) @ np.square(self.table)
-        return blocks.reshape(size, size), np.ravel(diagonal)
+        diagonal = np.ravel((p * others * self._weights) @ np.square(self.table))
+        # where only certain classes have features that are not 0, sums are exactly 0
+        certain = ~np.ravel((self.theta.T[:-1] != 0.0).astype(float) @ (self.table != 0.0) > 0.0)
+        hessian, diagonal = blocks.reshape(size, size), diagonal + certain
+        return hessian + np.diag(certain.astype(float)), diagonal
 
     def largest_score(self, t: Array) -> float:
         return kernels.max_abs(np.ravel(self._scores(t)))
@@ -294,12 +298,14 @@ class FreeOutputs(FreeDirections):
             return self.projected(problem, point)
         if not rows.loss.couples_outputs:
             return self._balanced_outputs(problem, point)
-        theta = np.reshape(point.theta, (-1, rows.n_outputs))
-        nearest = tilted(ClassTilt(rows, self._independent, theta))
-        if nearest is None:
-            return point
-        tilt, distance = nearest
-        return TiltedPoint(problem, np.ravel(tilt.theta), distance)
+        certain = kernels.without_negligible(point.theta, NEGLIGIBLE)  # for separated classes
+        for theta in (point.theta, rows.loss.project_dual(rows.y, certain)):
+            table = np.reshape(theta, (-1, rows.n_outputs))
+            nearest = tilted(ClassTilt(rows, self._independent, table))
+            if nearest is not None:
+                tilt, distance = nearest
+                return TiltedPoint(problem, np.ravel(tilt.theta), distance)
+        return point
 
     @cached_property
     def _independent(self) -> Array:
@@ -330,10 +336,11 @@ class FreeOutputs(FreeDirections):
         residual = cost = error = 0.0
         for place, (columns, free) in zip(self.rows.row_indices, self._free_parts, strict=True):
             total = float(np.sum(self.rows.weights[place]))
-            nearby = balance_nearby(free, np.ascontiguousarray(point.theta[place]))
-            if nearby is None:
+            project = partial(project_onto_free, free)
+            start = np.ascontiguousarray(point.theta[place])
+            theta[place], balance = balance_nearby(free, start, project)
+            if balance is None:
                 return point
-            theta[place], balance = nearby
             change[place] = balance.change
             residual += total * balance.residual**2
             cost += total * balance.cost

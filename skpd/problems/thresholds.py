@@ -1,6 +1,7 @@
 """Ordered classes as an ordinary problem, with a row for each sample and threshold."""
 
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..losses.shifted import with_offset
 from ..penalties import Penalty
 from ..penalties.weighted import with_coefficient
 from .balance import balance_nearby
+from .free_features import project_onto_free
 from .in_memory import linear_problem
 from .problem import Problem
 
@@ -71,10 +73,10 @@ def orthogonal_dual(
     loss, table = dual.loss, dual.table
     if table is None:
         return None
-    nearby = balance_nearby(rows, np.ravel(loss.signs * table))
-    if nearby is None:
+    project = partial(project_onto_free, rows)
+    start, balance = balance_nearby(rows, np.ravel(loss.signs * table), project)
+    if balance is None:
         return None
-    start, balance = nearby
     n_thresholds, n = len(table), len(loss.weights)
     near = loss.dual_of_table(loss.signs * np.reshape(start + balance.change, table.shape))
     # by the Cauchy-Schwarz inequality, for weights over the number of thresholds

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skpd.designs import Design
 from skpd.losses import Absolute, Hinge, Huber, Squared
 from skpd.penalties import L1, NonNegativeL1, Separable, TotalVariation, WeightedL1
-from skpd.problems import free_directions, linear_problem
+from skpd.problems import balance, linear_problem
 from skpd.problems.dual_points import BalancedPoint
 from skpd.problems.free_directions import FreeDirections
 from tests.oracles.optima import linear_optimum
@@ -380,7 +380,7 @@ def test_attempts_of_a_balance(n_failures, free, rng, monkeypatch):
         seen.append(theta)
         return None if len(seen) <= n_failures else found
 
-    monkeypatch.setattr(free_directions, "balance_exactly", scripted)
+    monkeypatch.setattr(balance, "balance_exactly", scripted)
     balanced = problem.free.balanced(problem, point, "near")
     cleared = np.where(np.arange(12) == 0, 0.0, speck)
     attempts = [point.theta] * free + [speck, cleared]
