@@ -329,6 +329,10 @@ class Design:
         X.data = np.ldexp(X.data, -exponents[columns])
         return self._like(X)
 
+    def with_table(self, table: Array) -> "Design":
+        """A table in place of X."""
+        return self._like(table)
+
     def common_row_sum(self) -> float | None:
         """The rounded sum of each row, if it is exactly the same for all rows, else None.
 

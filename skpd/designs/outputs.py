@@ -373,6 +373,10 @@ class SharedDesign(OutputsDesign):
         """A copy of the data times 2^-exponent, for exponents that all outputs share."""
         return SharedDesign(self.base.in_units(exponents[:: self.n_outputs]), self.n_outputs)
 
+    def with_table(self, table: Array) -> "SharedDesign":
+        """A table in place of X."""
+        return SharedDesign(self.base.with_table(table), self.n_outputs)
+
     def _mapped(self, function: Callable[[Design], Design]) -> "SharedDesign":
         return SharedDesign(function(self.base), self.n_outputs)
 

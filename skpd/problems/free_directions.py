@@ -87,6 +87,15 @@ class FreeDirections(Free):
         units[columns] = np.repeat(self.exponents, self.rows.n_outputs)
         return units
 
+    @property
+    def all_nearly_dependent(self) -> bool:
+        columns, *ends = self.penalty.free_features
+        if not self.rows.in_memory or not 0 < len(columns) == self.rows.n_coefficients:
+            return False
+        if self.outnumber_rows or not np.isinf(ends).all() or not self.table.shape[1]:
+            return False
+        return not (self.dependence.is_certain or self.dependence.others)
+
     @cached_property
     def squares(self) -> Array:
         """The weighted mean squares of the columns of the table."""

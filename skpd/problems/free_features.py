@@ -44,6 +44,8 @@ class Dependence(NamedTuple):
         All combinations, up to rounding and in exact arithmetic.
     all_factors : ndarray of shape (n_kept, n_others)
         The factors of all combinations.
+    is_certain : bool
+        Whether all columns are independent by far.
     """
 
     kept: list[int]
@@ -51,6 +53,7 @@ class Dependence(NamedTuple):
     factors: Array
     others: list[int]
     all_factors: Array
+    is_certain: bool = False
 
     def least_norm(self, w: Array) -> tuple[Array, Array]:
         """The coefficients of least norm with the same predictions, and the change of a constant.
@@ -123,7 +126,7 @@ def dependence(table: Array, ones: bool, precision: float = EPSILON) -> Dependen
         values = np.linalg.eigvalsh(gram / np.outer(sizes, sizes))
         if len(values) == 0 or values[0] > CERTAIN:
             nothing = np.zeros((n_columns + 1, 0))
-            return Dependence(list(range(n_columns)), [], nothing, [], nothing)
+            return Dependence(list(range(n_columns)), [], nothing, [], nothing, True)
     if ones:
         table = np.vstack([np.ones(len(table)), table.T]).T
     R = cast(Array, np.linalg.qr(table, mode="r"))

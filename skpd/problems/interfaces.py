@@ -127,6 +127,11 @@ class Free(ABC):
         return None
 
     @property
+    def all_nearly_dependent(self) -> bool:
+        """Whether no feature has a penalty, and the features are independent but badly so."""
+        return False
+
+    @property
     def has_level(self) -> bool:
         """Whether R(w + m) = R(w) for every constant m."""
         return self.penalty.free_level

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from .._typing import Array, Indices
 from ..certificates import Certificate
@@ -155,6 +156,23 @@ def in_units(context: SolverContext) -> SolverContext:
         lambda point: scaled(point, exponents),
         lambda point: scaled(point, -exponents),
     )
+
+
+def orthogonal(context: SolverContext) -> SolverContext:
+    """The run in R w, for nearly dependent features X = Q R that are all without a penalty."""
+    problem, free = context.problem, context.problem.free
+    if not free.all_nearly_dependent:
+        return context
+    Q, R = np.linalg.qr(free.table)
+    other = problem.of_rows(problem.rows.with_design(problem.design.with_table(Q)))
+
+    def mapped(function: Callable[[Array], Array]) -> Map:
+        return lambda point: replace(
+            point, coef=np.ravel(function(np.reshape(point.coef, (len(R), -1))))
+        )
+
+    maps = mapped(lambda w: R @ w), mapped(lambda v: solve_triangular(R, v))
+    return equivalent_context(context, other.in_workspace(), *maps)
 
 
 def in_model(

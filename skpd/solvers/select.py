@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from ..problems import Problem
-from .equivalent import centred, centred_problem, in_units
+from .equivalent import centred, centred_problem, in_units, orthogonal
 from .frank_wolfe.multiplier_search import search_for_multiplier
 from .methods import BALL, ENGINES, NORMS, SEPARATE_OUTPUTS, THRESHOLDS, WIDE, Method
 from .norms import by_slopes
@@ -33,7 +33,7 @@ def select(problem: Problem, warm: bool = False) -> list[Attempt]:
 
 def auto(context: SolverContext) -> None:
     """Run the methods that `select` returns one after the other until the problem is solved."""
-    context = in_units(context)
+    context = orthogonal(in_units(context))
     equivalent = centred_problem(context.problem)
     if equivalent is not None:
         context = centred(context, *equivalent)
