@@ -154,7 +154,7 @@ class OrdinalLoss(StructuredLossOfRows):
         low, high = float(np.min(u)), float(np.max(u))
         distance = abs(self.inner._best_constant(*self.masses[k]))
         low, high = low - distance, high + distance  # where the slopes of all rows have one sign
-        t = min(max(self._last[1][k], low), high)
+        t = min(max(low, self._last[1][k]), high)  # low after scores that were not finite
         moved = high - low
         for _ in range(NEWTON_STEPS):
             _, gradient, diagonal = self._expansion(u, t, signs)

@@ -223,9 +223,10 @@ class PartialLikelihood(StructuredLossOfRows):
     def _stratum_means(self, values: Array) -> Numbers:
         """The mean over the stratum of each row."""
         if len(self._first) == 1:
-            return float(np.mean(values))
+            return float(np.sum(values / len(values)))  # the sum of the values may overflow
         counts = np.diff(self._first, append=len(values))
-        return np.repeat(np.add.reduceat(values, self._first) / counts, counts)
+        shares = values / np.repeat(counts, counts)
+        return np.repeat(np.add.reduceat(shares, self._first), counts)
 
     def _centred(self, z: Array) -> tuple[Array, Numbers]:
         """The scores of the rows with weights, with offsets, less the means of their strata.

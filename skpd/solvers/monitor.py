@@ -174,6 +174,8 @@ class Monitor:
 
     def _interval(self, point: Point) -> tuple[float, float]:
         """The bounds of a primal and a dual point, which are kept as `keeps_best` says."""
+        if not np.isfinite(point.coef).all():  # numbers have overflowed
+            return np.inf, 0.0
         coef, intercept = self.problem.feasible_model(point.coef, point.intercept)
         self.problem.rows.expect(self.problem, Point(coef, intercept, point.dual_coef))
         accuracy = self._accuracy
