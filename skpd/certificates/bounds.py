@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from .._floats import LEAST
 from .._typing import Array, Numbers
 from ..penalties import Norm, Penalty, SeparablePenalty, Structure
 from .certificate import Certificate, DualBound
@@ -33,7 +34,8 @@ def primal_objective(
     coef = np.ascontiguousarray(coef, dtype=np.float64)
     value = objective.mean_loss(coef, intercept, accuracy)
     alpha = objective.alpha
-    value += alpha * float(objective.penalty.value_within(coef, accuracy / alpha))
+    penalty = float(objective.penalty.value_within(coef, accuracy / alpha))
+    value += alpha * penalty + (LEAST if penalty > 0.0 else 0.0)  # as the product may underflow
     return inf if isnan(value) else value * (1.0 + ROUNDING)
 
 

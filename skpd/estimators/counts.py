@@ -10,11 +10,19 @@ from sklearn.metrics import d2_tweedie_score
 
 from .._compat import Interval
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
+from ..designs import Design, RowBlocks
 from ..formulation.offsets import offset_columns
-from ..formulation.validation import checked_weights, finite_targets, require_lengths
+from ..formulation.validation import (
+    _DATA,
+    checked_weights,
+    finite_targets,
+    require_lengths,
+    validated,
+)
 from ..losses import Poisson
 from ..losses.deviances import NegativeBinomial, PowerDeviance
 from ..penalties import Penalty
+from ..problems.free_features import dependence
 from .base import fit_method
 from .names import PenaltyName
 from .parameters import AnyPenaltyParameters, declared, shared
@@ -159,7 +167,8 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
         Raises
         ------
         ValueError
-            If y has targets that the model does not take, or ``kind`` is none of these.
+            If y has targets that the model does not take, a mean is 0 or infinite, or ``kind`` is
+            none of these.
 
         Examples
         --------
@@ -182,6 +191,7 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
         y, loss = np.ravel(finite_targets(y, type(self).__name__)), self._get_loss()
         require_lengths(X=mean, y=y)
         loss.require_targets(float(np.min(y)))
+        _require_means(mean)
         if kind == "pearson":
             return (y - mean) / np.sqrt(loss.unit_variance(mean))
         return np.sign(y - mean) * np.sqrt(2.0 * loss.value(y, np.log(mean)))
@@ -194,9 +204,9 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
 
         It is the factor by which their variance is larger than that of the distribution: 1 for
         counts of the Poisson distribution, and unknown for costs. The estimate is the sum of the
-        squared residuals over the residual degrees of freedom, the number of rows less that of
-        the coefficients that are not 0 and the intercept. These are the degrees of freedom of a
-        model without a penalty or with the l1 norm; a ridge penalty leaves more.
+        squared residuals over the residual degrees of freedom, the number of rows less the rank of
+        the features whose coefficients are not 0 and the intercept. These are the degrees of
+        freedom of a model without a penalty or with the l1 norm; a ridge penalty leaves more.
 
         Parameters
         ----------
@@ -233,7 +243,12 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
         """
         squares = self.residuals(X, y, offset, exposure, kind=kind) ** 2
         weights = checked_weights(sample_weight, squares)
-        freedom = np.sum(weights) - np.count_nonzero(self._dense_coef) - bool(self.fit_intercept)
+        X, ones = validated(self, X, reset=False, **_DATA), bool(self.fit_intercept)
+        used = np.flatnonzero(self._dense_coef)
+        blocks = [X.block(k) for k in range(X.n_blocks)] if isinstance(X, RowBlocks) else [X]
+        table = np.vstack([Design(block).table(used) for block in blocks])[weights > 0.0]
+        precision = float(np.finfo(X.dtype).eps)
+        freedom = np.sum(weights) - len(dependence(table, ones, precision).kept) - ones
         return float(weights @ squares) / freedom if freedom > 0.0 else np.nan
 
     def _score(self, y: Any, predicted: Array, weights: PerRow, offset: PerRow) -> float:
@@ -244,9 +259,13 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
         y, mean, weights = (x[weights > 0.0] for x in rates(y, predicted, weights, offset, power))
         if len(y) > 1 and np.allclose(y, y[0], ROUNDED, 0.0):  # as in a fold without claims
             return float(np.allclose(y, mean, ROUNDED, 0.0))  # as for `r2_score`
-        if np.any((mean == 0.0) | np.isinf(mean)):
-            raise ValueError("X must be on a smaller scale: a mean exp(x.w + b) is 0 or infinite.")
+        _require_means(mean)
         return d2_tweedie_score(y, mean, sample_weight=weights, power=power)
+
+
+def _require_means(mean: Array) -> None:
+    if np.any((mean == 0.0) | np.isinf(mean)):
+        raise ValueError("X must be on a smaller scale: a mean exp(x.w + b) is 0 or infinite.")
 
 
 def rates(y: Any, mean: Any, weights: Any, offset: Any, power: float) -> tuple[Any, Any, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import kernels
-from .._floats import EPSILON
+from .._floats import EPSILON, LEAST
 from .._immutable_base import Value
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .cones import LinearPiece, LossCones
@@ -116,7 +116,8 @@ class Loss(LossProperties, Value, ABC):
         losses = self.largest(y, z, z_low, error)
         if not np.isfinite(losses).all():  # of rows without a weight they do not count
             losses = np.where(weights > 0.0, losses, 0.0)
-        return float(np.sum(weights * losses))
+        # products of the least numbers may underflow
+        return float(np.sum(weights * losses) + np.count_nonzero(losses) * LEAST)
 
     def change_by_errors(
         self, y: Array, weights: Array, z: Array, error: Array, value: float

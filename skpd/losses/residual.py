@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from .. import kernels
-from .._floats import EPSILON, sum_and_rest
+from .._floats import EPSILON, LEAST, sum_and_rest
 from .._immutable_base import number
 from .._typing import Array, Interval, Numbers, Scales, Sum
 from .base import ScalarLoss, _depth
@@ -229,6 +229,11 @@ class QuadraticResidual(ResidualLoss):
             LinearPiece(1.0, y + self.epsilon, 0.0, upper, q),
             LinearPiece(-1.0, y - self.epsilon, 0.0, -lower, q),
         ]
+
+    def largest(self, y: Array, z: Array, z_low: Numbers, error: Numbers) -> Array:
+        beyond = np.abs(self._beyond(np.array(self.arguments(y, z, z_low, error))))
+        # squares may underflow
+        return super().largest(y, z, z_low, error) + np.minimum(np.max(beyond, axis=0), LEAST)
 
     def _beyond(self, t: Array) -> Array:
         """The part of residuals that is outside of the tube of width epsilon."""

@@ -76,7 +76,8 @@ class RowsInMemory(Rows):
     def squares(self) -> Array:
         if self.original is not None:
             return self.original.squares
-        squares = self.norms**2
+        with np.errstate(over="ignore"):
+            squares = self.norms**2
         return np.append(squares, self.weights_of_free) if self.fit_intercept else squares
 
     @cached_property
