@@ -38,8 +38,9 @@ class Certificate:
     relative_gap : float
         The gap as a share of what any model could improve on the best constant prediction,
         (primal - dual) / (P_0 - dual) with the objective value P_0 of that constant: 0 is optimal,
-        1 means that nothing was learnt, and a model above 1 is worse than the constant. Estimators
-        compare it with ``tol``.
+        1 means that nothing was learnt, and a model above 1 is worse than the constant. A gap that
+        rounding errors of P_0 may cause, some 1e-12 of it, counts as 0. Estimators compare it with
+        ``tol``.
     kind : {"exact", "scaling", "lipschitz"}
         The repair that gave the best bound, see `skpd.certificates`.
     radius : float
@@ -161,6 +162,8 @@ class Certificate:
     @property
     def _reached(self) -> str:
         """What the relative gap says, in words."""
+        if self.relative_gap == 0.0:
+            return "no model of this kind is better, within rounding errors"
         percent = 100.0 * self.relative_gap
         if self.reference == "objective":
             above = rounded(percent, OF_GAP, ROUND_CEILING)

@@ -563,8 +563,7 @@ def test_certificates_of_nothing_print():
 def test_certificates_of_an_optimum_print():
     certificate = Certificate(0.5, 0.5, 0.0, 0.0, "exact", 1.0, 1.0)
     expected = (
-        "reaches all of what any model of this kind could improve on the best constant, up to "
-        "0.0001 %\n"
+        "no model of this kind is better, within rounding errors\n"
         "objective 0.5, lower bound 0.5: at most 0 above the optimum, relative gap 0 (exact)"
     )
     assert str(certificate) == expected
