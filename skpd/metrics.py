@@ -122,7 +122,9 @@ def concordance_index(
     scores = _scores(y_score, time.shape)
     stratum = survival_targets.labels_and_strata(strata, len(time))[1]
     counts = event & (time < tau)
-    factors = counts.astype(float) if y_train is None else _inverse(time, counts, y_train) ** 2
+    factors = counts.astype(float)
+    if y_train is not None:
+        factors = _inverse(time, counts, "y_train", y_train) ** 2
     return concordance(time, event, scores, weights, stratum, factors=factors)
 
 
@@ -174,7 +176,7 @@ def brier_score(
     """
     (time, event, weights), times = _targets(y_true, sample_weight), _increasing(times)
     probabilities = _scores(y_prob, (len(time), len(times)), name="y_prob")
-    training = (y_true, sample_weight) if y_train is None else (y_train,)
+    training = ("y_true", y_true, sample_weight) if y_train is None else ("y_train", y_train)
     of_events = _inverse(time, event & (time <= times[-1]), *training)
     later = time[:, np.newaxis] > times
     factors = np.where(later, _inverse(times, True, *training), of_events[:, np.newaxis])
@@ -230,7 +232,7 @@ def cumulative_dynamic_auc(
     """
     (time, event, weights), times = _targets(y_true, sample_weight), _increasing(times)
     scores = _scores(y_score, time.shape, (len(time), len(times)))
-    training = (y_true, sample_weight) if y_train is None else (y_train,)
+    training = ("y_true", y_true, sample_weight) if y_train is None else ("y_train", y_train)
     if not np.min(time[event], initial=np.inf) <= times[0] <= times[-1] < np.max(time):
         raise ValueError(f"times must be between the first event and the end, got {shown(times)}.")
     factors = _inverse(time, event & (time <= times[-1]), *training)
@@ -376,7 +378,8 @@ def _scores(values: ArrayLike, *shapes: tuple[int, ...], name: str = "y_score") 
 
 def _increasing(times: Any) -> Array:
     array = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    if array.ndim > 1 or not np.isfinite(array).all() or np.any(np.diff(array) <= 0.0):
+    increase = np.all(np.diff(array) > 0.0) and array.size > 0
+    if array.ndim > 1 or not (increase and np.isfinite(array).all()):
         raise ValueError(f"times must be finite numbers that increase, got {shown(times)}.")
     return array
 
@@ -397,10 +400,12 @@ def _kaplan_meier(at: Array, y: ArrayLike, sample_weight: PerRow, *, of_events: 
     return np.where((at > steps.real[-1]) & (chances > 0.0), np.nan, chances)
 
 
-def _inverse(at: Array, counts: Any, y: ArrayLike, sample_weight: PerRow = None) -> Array:
-    """1 / G at times that count, and 0 at others, from the samples y."""
+def _inverse(
+    at: Array, counts: Any, name: str, y: ArrayLike, sample_weight: PerRow = None
+) -> Array:
+    """1 / G at times that count, and 0 at others, from the samples y of a parameter."""
     chances = _kaplan_meier(at, y, sample_weight, of_events=False)
     if len(unknown := at[counts & ~(chances > 0.0)]):
         what = "times, and those of events before tau,"
-        raise ValueError(f"{what} must be before the end of y_train, got {unknown.min():.6g}.")
+        raise ValueError(f"{what} must be before the end of {name}, got {unknown.min():.6g}.")
     return counts / np.where(counts, chances, 1.0)

@@ -24,7 +24,7 @@ from ..formulation.formulate import (
 )
 from ..formulation.offsets import offset_columns
 from ..formulation.overlapping import with_sums
-from ..formulation.validation import checked_weights, given_weights
+from ..formulation.validation import checked_weights, given_weights, require_numbers
 from ..losses import Loss
 from ..losses.shifted import separate_offset
 from ..problems import Point, Solution
@@ -210,10 +210,12 @@ def weights_of_classes(class_weight, classes, y, sample_weight):
     """The weight of each class; 1 for a class without samples of positive weight."""
     if class_weight is None:
         return np.ones(len(classes))
+    shares = class_weight
+    if isinstance(class_weight, dict):
+        require_numbers("class_weight", [*class_weight.values()])
+        shares = {label: np.float64(share) for label, share in class_weight.items()}
     with np.errstate(divide="ignore", invalid="ignore"):
-        weights = compute_class_weight(
-            class_weight, classes=classes, y=y, sample_weight=sample_weight
-        )
+        weights = compute_class_weight(shares, classes=classes, y=y, sample_weight=sample_weight)
     if class_weight == "balanced":
         weights = np.where(np.isfinite(weights), weights, 1.0)
     if not (np.isfinite(weights).all() and (weights >= 0).all()):

@@ -1,5 +1,6 @@
 """Parameters of constructors: their validation, their declaration, and those that are shared."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from difflib import get_close_matches
@@ -142,6 +143,8 @@ class ParameterValidation(PickledWithVersion):
             constraints = self._parameter_constraints.get(name, ())
             if isinstance(value, bool) and FLAGS.isdisjoint(constraints):
                 values[name] = Text(repr(value))  # validated as no number
+            if isinstance(value, int) and abs(value) > sys.float_info.max:
+                values[name] = Text(shown(value))
             if isinstance(value, type) and name in ("loss", "penalty"):
                 raise InvalidParameterError(
                     f"The {name!r} parameter must be an object, got the class {value.__name__}: "

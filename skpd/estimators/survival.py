@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, field
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -373,7 +374,7 @@ class CoxPD(
             The first time at which the predicted probability of no event is at most
             1 - ``quantile``; inf for samples for which it stays above.
         """
-        if not 0.0 < quantile < 1.0:
+        if not (isinstance(quantile, Real) and 0.0 < quantile < 1.0):
             raise ValueError(f"quantile must be in (0, 1), got {quantile!r}.")
         scores = self.predict(X, offset)
         log_hazards = np.log(-np.log1p(-quantile)) - scores  # of the baseline, at these times

@@ -17,6 +17,7 @@ from ..designs import RowBlocks
 from ..designs.products_with_tables import canonical
 
 _DATA = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
+MOST_COLUMNS = 2**31  # for each of which there are several numbers, 16 GiB of them together
 LARGEST = 1e70  # the product of the fourth powers of two such numbers does not overflow
 
 
@@ -43,9 +44,13 @@ def validated(estimator: BaseEstimator, X: MatrixLike, *y: ArrayLike, **options:
 
 
 def _validated_table(estimator: BaseEstimator, X: Matrix, *y: ArrayLike, **options: Any) -> Any:
-    X = checked(X)
+    X, targets = checked(X), tuple(map(of_one_type, y))
     try:
-        arrays = validate_data(estimator, X, *map(of_one_type, y), **options)
+        arrays = validate_data(estimator, X, *targets, **options)
+    except OverflowError:
+        require_numbers("X", X)
+        require_numbers("y", y[0])
+        raise
     except (TypeError, ValueError) as error:
         if X is None or isinstance(X, str):
             raise ValueError(f"X must be a table of rows and features, got {shown(X)}.") from error
@@ -136,8 +141,10 @@ def require_numbers(name: str, values: ArrayLike) -> None:
         return
     try:
         with np.printoptions(legacy="1.25"):  # shows strings without the types of NumPy
+            if np.asarray(values).dtype.kind == "c":
+                raise TypeError("complex numbers have no order")
             np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold numbers, but {error}.") from error
 
 
@@ -195,7 +202,16 @@ def _aligned(array: Any) -> Any:
 
 
 def _in_numpy(array: MatrixLike | None) -> Any:
-    """A NumPy array of lists, and of arrays of other libraries under the array API dispatch."""
+    """A NumPy array of lists, and of arrays of other libraries under the array API dispatch.
+
+    Raises
+    ------
+    ValueError
+        For frames whose rows are not computed yet.
+    """
+    if hasattr(array, "collect"):
+        name = type(array).__name__
+        raise ValueError(f"A {name} has no rows yet: pass the frame that its collect() returns.")
     other = hasattr(array, "__array_namespace__") and not isinstance(array, np.ndarray)
     return np.asarray(array) if other or isinstance(array, list | tuple) else array
 
@@ -216,6 +232,8 @@ def checked(X: Any) -> Any:
     if not sp.issparse(X) or X.ndim != 2:
         _require_plain("X", X)
         return X
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(f"X must have at most {MOST_COLUMNS} columns, got {X.shape[1]}.")
     if X.format == "coo":
         for name, indices, n in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
             _require_length(name, indices, len(X.data))

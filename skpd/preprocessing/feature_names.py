@@ -116,7 +116,12 @@ def by_feature(parameter: str, values: Any, names: Names, default: Any) -> Any:
     found, known = features_named(parameter, values, names), set(names)
     for key in sorted(found, key=known.__contains__):  # names after patterns
         value = np.array(values[key], dtype=object)
-        if value.shape != np.shape(default):
-            raise ValueError(f"{parameter} must be {kind} for {key!r}, got {shown(values[key])}.")
-        numbers[found[key]] = np.where(value == np.array(None), default, value)
+        try:
+            if value.shape != np.shape(default) or value[()] is None:
+                raise TypeError
+            missing = value == np.array(None)  # an end of a pair may be
+            numbers[found[key]] = np.where(missing, default, value).astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            got = shown(values[key])
+            raise ValueError(f"{parameter} must be {kind} for {key!r}, got {got}.") from None
     return numbers.T
