@@ -85,6 +85,11 @@ class Structure(Enum):
         """Whether the penalty is a sum over coefficients or groups of them."""
         return self in (Structure.SEPARABLE, Structure.GROUPED)
 
+    @property
+    def has_ties(self) -> bool:
+        """Whether solutions have equal neighbours, largest sizes or singular values of 0."""
+        return self in (Structure.CHAINED, Structure.MAXIMUM, Structure.SPECTRAL)
+
 
 class Penalty(Value, ABC):
     """A convex penalty R >= 0 on the coefficients with R(0) = 0.

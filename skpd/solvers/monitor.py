@@ -25,6 +25,7 @@ from ..problems import Point, Problem, Solution
 # n_iter, seconds, the best interval so far with its length, and the bounds of the iterate
 HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_dual"
 SHARES = (1.0, 1.0 - 1e-7, 1.0 - 1e-6, 1.0 - 1e-5)  # factors that restore feasibility in float32
+STEPS = 10.0 ** np.arange(1.0, -9.0, -1.0)  # lengths, in the size of w over that of its slopes
 HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HISTORY_FIELDS)])
 
 
@@ -217,9 +218,31 @@ class Monitor:
         if primal - self.dual <= max(self.goal, self.primal - self.dual):
             self._coef, self._intercept, self.primal = coef, intercept, primal
 
+    def _take_structure(self) -> None:
+        """Of the models near the best one, keep one with the structure of optimal ones.
+
+        A step of the proximal gradient method with the slopes v of the dual point leads from an
+        optimal w to itself, whatever its length, and sets equal what is equal there. The longest
+        step is taken whose gap stays well below the tolerance.
+        """
+        problem, penalty, w = self.problem, self.problem.penalty, self._coef
+        if not (penalty.structure.has_ties and self.done and self._bound is not None):
+            return
+        point = problem.feasible_point(self._bound.theta)
+        v = np.zeros_like(w) if point is None else -point.products(precise=False)[0]
+        size = float(np.max(np.abs(v), initial=0.0)) or np.inf
+        for step in STEPS * float(np.max(np.abs(w), initial=0.0)) / size:
+            coef = penalty.prox(w + step * v, step * problem.alpha)
+            coef, intercept = problem.feasible_model(coef, self._intercept)
+            primal = primal_objective(problem, coef, intercept)
+            if primal - self.dual <= max(0.1 * self.goal, self.primal - self.dual):
+                self._coef, self._intercept, self.primal = coef, intercept, primal
+                return
+
     def solution(self, interrupted: bool = False) -> Solution:
         """The solution with the best points and their joint certificate."""
         if self.keeps_best:
+            self._take_structure()
             self._take_least_norm()
         unrounded, rounds = inf, self.precision != np.float64
         if rounds:

@@ -163,7 +163,8 @@ def _cones(
     """The methods that end the list: an interior-point method if the problem has cones."""
     if cost == inf:
         return [Attempt("hybrid-gradient", LAST)]
-    attempts = [Attempt("interior-point", BY_CONES)]
+    to_ties = " to the zeros" if problem.penalty.structure.has_ties else ""
+    attempts = [Attempt(f"interior-point{to_ties}", BY_CONES)]
     if has_decompositions(problem):
         attempts.append(Attempt("interior-point", PRECISE, options={"precise": True}))
     last = Attempt("hybrid-gradient", LAST, SETTINGS.last_budget(cost))
