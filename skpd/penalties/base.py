@@ -88,7 +88,8 @@ class Structure(Enum):
     @property
     def has_ties(self) -> bool:
         """Whether solutions have equal neighbours, largest sizes or singular values of 0."""
-        return self in (Structure.CHAINED, Structure.MAXIMUM, Structure.SPECTRAL)
+        ties = Structure.CHAINED, Structure.MAXIMUM, Structure.SPECTRAL, Structure.NOT_SEPARABLE
+        return self in ties
 
 
 class Penalty(Value, ABC):
