@@ -90,7 +90,8 @@ def separation(problem: Problem, solution: Point | Solution, dual: float) -> Sep
             kept = fewer if len(fewer) else kept
         sets.append(np.unique(features[kept]))
         if rows.loss.of_hazards:
-            levels.append(exact.levels(kept, exact.direction(kept, limits[:, kept])[1]))
+            _, d = exact.direction(kept, limits[:, kept])
+            levels += [] if d is None else [exact.levels(kept, d)]
         allowed &= ~np.isin(features, sets[-1])
     return Separation(sets, levels=levels)
 

@@ -76,25 +76,31 @@ class FreeDirections(Free):
         return self._in_units[1]
 
     @property
-    def units(self) -> Indices | None:
+    def _has_table(self) -> bool:
+        return bool(self.rows.in_memory)
+
+    @property
+    def _can_change(self) -> bool:
+        """Whether free columns may be replaced by combinations of them."""
         columns, *ends = self.penalty.free_features
+        if not (len(columns) and self._has_table and np.isinf(ends).all()):
+            return False
         n_entries = self.rows.design.shape[0] * len(columns)
-        if not (len(columns) and self.rows.in_memory and np.isinf(ends).all()):
-            return None
-        if (n_entries > LARGEST_FREE_TABLE and self.outnumber_rows) or not self.exponents.any():
+        return n_entries <= LARGEST_FREE_TABLE or not self.outnumber_rows
+
+    @property
+    def units(self) -> Indices | None:
+        if not (self._can_change and self.exponents.any()):
             return None
         units = np.zeros(self.rows.design.shape[1], dtype=self.exponents.dtype)
-        units[columns] = np.repeat(self.exponents, self.rows.n_outputs)
+        units[self.columns] = np.repeat(self.exponents, self.rows.n_outputs)
         return units
 
     @property
     def all_nearly_dependent(self) -> bool:
-        columns, *ends = self.penalty.free_features
-        if not self.rows.in_memory or not 0 < len(columns) == self.rows.n_coefficients:
+        if len(self.columns) < self.rows.n_coefficients or not self._can_change:
             return False
-        if self.outnumber_rows or not np.isinf(ends).all() or not self.table.shape[1]:
-            return False
-        return not (self.dependence.is_certain or self.dependence.others)
+        return not (self.outnumber_rows or self.dependence.is_certain or self.dependence.others)
 
     @cached_property
     def squares(self) -> Array:

@@ -207,7 +207,8 @@ class Rows(ABC, Generic[Dual]):
     @property
     def norms(self) -> Array:
         """Upper bounds on the sqrt(sum_i c_i x_ij^2) of the coefficients, up to rounding."""
-        return np.sqrt(self.squares[: self.n_coefficients]) + LEAST_NORM
+        squares = cast(Array, self.squares)[: self.n_coefficients]
+        return cast(Array, np.sqrt(squares) + LEAST_NORM)
 
     @property
     @abstractmethod

@@ -178,6 +178,11 @@ class FreeOutputs(FreeDirections):
         return features if np.array_equal(self.columns, every) else None
 
     @property
+    def _has_table(self) -> bool:
+        """Whether features without a penalty have none for all outputs, with one X for these."""
+        return self.features is not None and bool(self.rows.design.shares_data)
+
+    @property
     def _columns_as_given(self) -> Array:
         return np.asfortranarray(self.rows.design.parts[0].table(self.features))
 
@@ -188,7 +193,7 @@ class FreeOutputs(FreeDirections):
     @cached_property
     def dependence(self) -> Dependence:
         """The dependence of features with one X for all outputs; others count as independent."""
-        if self.features is None or not self.rows.design.shares_data:
+        if not self._has_table:
             nothing = np.zeros((0, 0))
             return Dependence([], [], nothing, [], nothing)
         precision = self.rows.design.parts[0].precision
@@ -276,7 +281,8 @@ class FreeOutputs(FreeDirections):
     @cached_property
     def likely_sizes(self) -> list[float]:
         scale = LIKELY * self.rows.null.prediction_scale
-        sizes = scale / np.sqrt(np.maximum(self.rows.squares[self.columns], TINY))
+        squares = cast(Array, self.rows.squares)[self.columns]
+        sizes = scale / np.sqrt(np.maximum(squares, TINY))
         return cast(list[float], [scale] * self.rows.n_outputs + sizes.tolist())
 
     # Dual points
@@ -318,7 +324,7 @@ class FreeOutputs(FreeDirections):
         """The free coefficients of each output, and its problem of these alone."""
         (columns, *ends), K, parts = self.penalty.free_features, self.rows.n_outputs, []
         shared = None
-        if self.features is not None and self.rows.design.shares_data:
+        if self._has_table:
             shared = self.rows.design.parts[0].columns(self.features)
         for k in range(K):
             of_output, rows = np.flatnonzero(columns % K == k), self.rows.of_output(k)

@@ -5,6 +5,8 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
+import numpy as np
+
 from ..penalties import Structure
 from ..problems import Problem
 from .accelerated.outputs import accelerated_gradients
@@ -72,6 +74,17 @@ def has_trace_norm_ball(problem: Problem) -> bool:
     return is_ball and fits and rows.design.shares_data
 
 
+def has_blocks(problem: Problem) -> bool:
+    """Whether the penalty is a sum over coefficients or groups, of several outputs over rows."""
+    penalty, K = problem.penalty, problem.n_outputs
+    if K == 1 or penalty.structure is not Structure.GROUPED:
+        return bool(penalty.structure.is_block_separable)
+    return (
+        np.array_equal(penalty.labels, np.repeat(penalty.labels[::K], K))
+        and len(penalty.group_terms[1]) == len(penalty.labels) // K
+    )
+
+
 # What several methods support, and the words for it
 Supported = tuple[Callable[[Problem], bool], str]
 VALUES: Supported = (lambda p: p.has_values), "X in memory, with a prediction for each y"
@@ -94,7 +107,7 @@ ROBUST: Supported = (lambda p: p.loss.of_labels), "a robust SVM"
 # other problems by it. Several methods may have the same name, each for problems of its own.
 ENGINES: dict[str, Method] = {
     "multipliers": Method(
-        "multipliers", proximal_multipliers, lambda p: p.penalty.structure.is_block_separable,
+        "multipliers", proximal_multipliers, has_blocks,
         "a penalty of single features or of groups",
     ),
     "moments": Method(

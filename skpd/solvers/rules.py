@@ -200,7 +200,7 @@ def _several_outputs(problem: Problem, warm: bool) -> list[Attempt]:
         return [Attempt("line-search-frank-wolfe", "least squares over a ball", budget), *last]
     if has_separate_outputs(problem):
         return [Attempt("output by output", "nothing ties outputs together"), *last]
-    if problem.penalty.structure.is_block_separable:
+    if ENGINES["multipliers"].supports(problem):
         return _outputs_in_parts(problem, cost, warm, last)
     if ENGINES["singular-gradient"].supports(problem):
         return [Attempt("singular-gradient", "few singular vectors at a time"), *last]
@@ -255,7 +255,7 @@ def _quantiles(problem: Problem, cost: float) -> list[Attempt]:
         )
     fewest, most = (share * problem.n_variables for share in SETTINGS.rows_of_cones)
     by_cones = cost < inf and fewest < problem.n_samples < most
-    if not by_cones and problem.penalty.structure.is_block_separable:
+    if not by_cones and ENGINES["multipliers"].supports(problem):
         trials.append(Attempt("multipliers", BY_PARTS, SETTINGS.most_runs * cost))
     return trials
 
