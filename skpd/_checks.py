@@ -26,6 +26,15 @@ def require_unmasked(name: str, values: ArrayLike | None) -> None:
         raise ValueError(f"{name} must have no masked values, got {n_masked}: fill them in.")
 
 
+def require_same_samples(pipeline: Any, instead: str) -> None:
+    """Raise a ValueError for a pipeline in which a step resamples, as of imbalanced-learn."""
+    for name, step in pipeline.steps:
+        if hasattr(step, "fit_resample"):
+            raise ValueError(
+                f"estimator must keep the samples, but its step {name!r} resamples: {instead}."
+            )
+
+
 def check_number(
     owner: object,
     name: str,

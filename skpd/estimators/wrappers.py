@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .._checks import require_same_samples
 from .._compat import BaseSearchCV, _VisualBlock, available_if
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
 
@@ -233,6 +234,8 @@ def final_estimator(estimator: BaseEstimator, X: Any = None) -> tuple[BaseEstima
         elif isinstance(estimator, Pipeline):
             check_is_fitted(estimator)
             if X is not None and len(estimator) > 1:  # else it has no transform
+                instead = "pass its last step, with the samples that this was fitted to"
+                require_same_samples(estimator, instead)
                 X = estimator[:-1].transform(X)
             estimator = estimator[-1]
         else:

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
+from .._checks import require_same_samples
 from .._typing import Array, ArrayLike, MatrixLike
 from .._warn import warn
 from ..certificates import Certificates
@@ -227,6 +228,8 @@ def split_pipeline(estimator: BaseEstimator) -> tuple[Pipeline | None, PrimalDua
     """The steps of a pipeline before its last, or None, and the last, an estimator of skpd."""
     steps, last = None, estimator
     if isinstance(estimator, Pipeline):
+        instead = "search over alpha by GridSearchCV, which fits the whole pipeline to each fold"
+        require_same_samples(estimator, instead)
         steps, last = estimator[:-1] if len(estimator) > 1 else None, estimator[-1]
     if not isinstance(last, PrimalDualEstimator):
         raise TypeError(
