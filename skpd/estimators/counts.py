@@ -10,6 +10,7 @@ from sklearn.metrics import d2_tweedie_score
 
 from .._compat import Interval
 from .._typing import Array, ArrayLike, MatrixLike, PerRow
+from .._warn import warn
 from ..designs import Design, RowBlocks
 from ..formulation.offsets import offset_columns
 from ..formulation.validation import (
@@ -87,6 +88,7 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
             certificate.
         """
         offset = self._total_offset(X, offset, exposure)
+        self._has_offset = offset is not None
         return self._fit(self._problems(X, y, sample_weight, offset), sample_weight)
 
     def predict(self, X: MatrixLike, offset: PerRow = None, exposure: PerRow = None) -> Array:
@@ -138,7 +140,15 @@ class MeanRegressor(AnyPenaltyParameters, PrimalDualRegressor):
         score : float
             At most 1.
         """
-        return super().score(X, y, sample_weight, self._total_offset(X, offset, exposure))
+        offset = self._total_offset(X, offset, exposure)
+        if offset is None and getattr(self, "_has_offset", False):
+            warn(
+                f"{type(self).__name__} was fitted with an exposure or offset and is scored "
+                "without, so that its means are those of an exposure of 1. Searches pass them to "
+                "scores only with sklearn.set_config(enable_metadata_routing=True) and "
+                "set_score_request(exposure=True); PathCV passes them."
+            )
+        return super().score(X, y, sample_weight, offset)
 
     def residuals(
         self, X: MatrixLike, y: ArrayLike, offset: PerRow = None, exposure: PerRow = None,

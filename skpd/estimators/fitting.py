@@ -91,7 +91,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         def attributes(monitor: Monitor) -> Attributes:
             return self._model([self._best_point(monitor)], fit)
 
-        def fit_one(k: int, seed: int) -> Solution:
+        def fit_one(k: int, seed: int | None) -> Solution:
             label = f" {names[k]}" if several else ""
             part: AbstractContextManager[progress.CallbackContext] = nullcontext(context)
             if several:
@@ -107,7 +107,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
             with part as inner:
                 report = self._reporter(inner, task, label, None if several else attributes, stop)
                 # a generator takes 0.08 ms to make
-                numbers = np.random.RandomState(seed) if several else random_state
+                numbers = check_random_state(seed) if several else random_state
                 solution = self._solve(
                     problems[k], start=starts[k], random_state=numbers, on_check=on_check
                 )
@@ -175,7 +175,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         return solve_problem(problem, self._solver_call(problem), start, random_state, on_check)
 
     def _follow(
-        self, problem: Problem, alphas: Array, seed: int, stop: Event
+        self, problem: Problem, alphas: Array, seed: int | None, stop: Event
     ) -> Iterator[Solution]:
         """The solutions for decreasing alphas, until ``stop`` is set."""
         exact = self._precision == np.float64 and self._copies() is None
@@ -192,7 +192,7 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         solutions: list[list[Solution]] = [[] for _ in problems]
         stop = Event()
 
-        def follow_one(k: int, seed: int) -> None:
+        def follow_one(k: int, seed: int | None) -> None:
             solutions[k].extend(self._follow(problems[k], alphas, seed, stop))
 
         random_state = check_random_state(self.random_state)

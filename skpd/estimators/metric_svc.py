@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._compat import Interval
+from .._compat import Interval, RealNotInt
 from .._typing import Array, ArrayLike, Attributes, Groups, Mask, MatrixLike, PerRow
 from ..designs import Design
 from ..formulation.formulate import FormulatedProblems
@@ -171,7 +171,7 @@ class MetricSVC(WarmStartParameters, WithOptions, ClassifierMixin, PrimalDualEst
         "beta": [Interval(Real, 0, np.inf, closed="neither"), None],
         "k": [
             Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
             None,
         ],
     }

@@ -286,9 +286,10 @@ class OrdinalPD(
     # Predictions
 
     def decision_function(self, X: MatrixLike, offset: PerRow = None) -> Array:
-        """How far the score x.w + offset is inside the interval of each class.
+        """Scores of the classes, of which that of the predicted one is the largest.
 
-        The largest one is that of the median class, also where `predict` goes by another rule.
+        For the median they say how far x.w + offset is inside the interval of each class, for the
+        mode they are probabilities, and for costs minus the expected ones.
 
         Parameters
         ----------
@@ -301,7 +302,10 @@ class OrdinalPD(
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes positive where ``classes_[1]`` is predicted.
         """
-        z, t = self._scores(X, offset), self.thresholds_
+        z, t, costs = self._scores(X, offset), self.thresholds_, self._costs(len(self.order_))
+        if costs is not None:
+            scores = -self._sorted(self._probabilities(z) @ costs)
+            return scores[:, 1] - scores[:, 0] if len(t) == 1 else scores
         if len(t) == 1:
             return np.ravel(z - t) * (1.0 if self.order_[0] == self.classes_[0] else -1.0)
         above = np.hstack([np.full_like(z, np.inf), z - t])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from threading import Event
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from .._typing import Array
 from ..problems import Point, Problem, Solution
@@ -14,7 +15,7 @@ MANY_ALPHAS = 5  # the number of alphas from which on a copy of X by columns sav
 
 
 def follow(
-    solve: Callable[..., Solution], problem: Problem, alphas: Array, seed: int, stop: Event,
+    solve: Callable[..., Solution], problem: Problem, alphas: Array, seed: int | None, stop: Event,
     tol_by_moments: float | None = None, *, named_solver: bool = False,
 ) -> Iterator[Solution]:  # fmt: skip
     """The solutions for decreasing alphas, each from the one before.
@@ -27,14 +28,14 @@ def follow(
         Solves a problem, with the keywords ``start``, ``random_state`` and ``on_check``.
     problem : Problem
     alphas : ndarray of shape (n_alphas,)
-    seed : int
+    seed : int or None
     stop : threading.Event
     tol_by_moments : float, default=None
         The relative gap of solutions that second moments of the data give; None without them.
     named_solver : bool, default=False
         Whether a published algorithm is to solve the problem as it is.
     """
-    start, random_state = None, np.random.RandomState(seed)
+    start, random_state = None, check_random_state(seed)
     by_moments: list[Solution | None] = [None] * len(alphas)
     if len(alphas) >= MANY_ALPHAS and not named_solver:
         if tol_by_moments is not None:

@@ -7,6 +7,7 @@ from threading import Event
 from typing import TypeVar
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from .._typing import Array, Indices, SolverOptions
 from ..certificates import bound_below, largest_gap, relative_gap
@@ -20,15 +21,18 @@ Result = TypeVar("Result")
 
 
 def map_in_threads(
-    function: Callable[[int, int], Result], n_calls: int, random_state: np.random.RandomState,
-    n_threads: int, stop: Event,
+    function: Callable[[int, int | None], Result], n_calls: int,
+    random_state: np.random.RandomState, n_threads: int, stop: Event,
 ) -> tuple[list[Result], bool]:  # fmt: skip
     """Call a function with each index and a random seed, in threads.
 
+    The seed is None for NumPy's global generator, from which functions draw if they need to.
     Ctrl-C sets ``stop``, upon which each call returns what it has, and no thread outlives this
     function. Returns the results and whether Ctrl-C was pressed.
     """
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=n_calls)
+    seeds = [None] * n_calls
+    if random_state is not check_random_state(None):
+        seeds = random_state.randint(np.iinfo(np.int32).max, size=n_calls)
     if n_threads == 1:
         return [function(k, seed) for k, seed in enumerate(seeds)], False
     interrupted = False

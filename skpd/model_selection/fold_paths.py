@@ -56,7 +56,7 @@ class FoldPath:
     value: Callable[[float, Sequence[Solution]], float]
     held_out: tuple[Matrix, Array, PerRow, PerRow] | None = None
 
-    def solutions(self, seed: int, stop: Event) -> Iterator[tuple[Solution, ...]]:
+    def solutions(self, seed: int | None, stop: Event) -> Iterator[tuple[Solution, ...]]:
         """The solutions of all problems for each alpha, one alpha after the other."""
         paths = [self.estimator._follow(each, self.alphas, seed, stop) for each in self.problems]
         return zip(*paths, strict=False)
@@ -91,6 +91,12 @@ class FollowedPaths:
         """A mask of the alphas that are finished on every fold, of shape (n_grids, n_alphas)."""
         n_finished = np.reshape(list(map(len, self.certificates)), (len(self.grids), -1))
         return np.arange(self.grids.shape[1]) < n_finished.min(axis=1)[:, np.newaxis]
+
+    @property
+    def scored(self) -> Array:
+        """The values without the paths that have none, if others have some."""
+        missing = np.isnan(self.values).all(axis=1)
+        return self.values if missing.all() else self.values[~missing]
 
     @property
     def gaps(self) -> list[float]:
@@ -143,7 +149,7 @@ class FoldPaths:
         certificates: list[list[list[Certificate]]] = [[] for _ in range(n_paths)]
         config = get_config()  # each thread has a configuration of its own
 
-        def follow_one(k: int, seed: int) -> None:
+        def follow_one(k: int, seed: int | None) -> None:
             with config_context(**config), task(k):
                 path = self.path_of(k)
                 for a, solutions in enumerate(path.solutions(seed, stop)):

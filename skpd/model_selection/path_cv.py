@@ -276,7 +276,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
         gaps += [certificate.relative_gap for certificate in model.certificate_.each]
         name, fits = type(self).__name__, "fits to the folds and to all data"
         warn_of_unfinished(name, model, gaps, fits)
-        warn_of_end(name, self.alphas, self.alphas_, paths.values, self.best_index_)
+        warn_of_end(name, self.alphas, self.alphas_, paths.scored, self.best_index_)
         return self
 
     def _follow_folds(self, folds: ScoredFolds, context: CallbackContext) -> FollowedPaths:
@@ -357,8 +357,15 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
                 "What to do: pass scoring='neg_mean_squared_error', or fewer folds."
             )
             any_score = True
+        if n_missing := 0 if paths.interrupted else len(paths.values) - len(paths.scored):
+            warn(
+                f"PathCV leaves out {n_missing} of {len(paths.values)} folds, on which "
+                f"{self.scorer_} has returned nan for every alpha, as where no samples can be "
+                "compared. What to do: fewer folds, or another scoring; for times with few events "
+                "skpd.metrics.SurvivalScorer('deviance')."
+            )
         if any_score:
-            self.best_index_ = index_of_choice(paths.values, mean, self.rule)
+            self.best_index_ = index_of_choice(paths.scored, mean, self.rule)
             self.best_score_ = float(mean[self.best_index_])
             self.alpha_ = float(self.alphas_[self.best_index_])
         choice = ", and alpha_ for the choice among these" if any_score else ""

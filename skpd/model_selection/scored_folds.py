@@ -171,7 +171,7 @@ def taken_by(scorer: Callable, metadata: Metadata) -> Metadata:
 
 def cv_results(paths: FollowedPaths, parameter: str) -> dict[str, Any]:
     """Scores in the format of ``cv_results_`` of scikit-learn's searches, and the largest gaps."""
-    (alphas,), mean = paths.grids, np.mean(paths.values, axis=0)
+    (alphas,), mean = paths.grids, np.mean(paths.scored, axis=0)
     ranks = rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min")
     gaps = np.full(len(alphas), np.nan)
     for path in paths.certificates:
@@ -182,7 +182,7 @@ def cv_results(paths: FollowedPaths, parameter: str) -> dict[str, Any]:
         "params": [{parameter: float(alpha)} for alpha in alphas],
         **{f"split{k}_test_score": scores for k, scores in enumerate(paths.values)},
         "mean_test_score": mean,
-        "std_test_score": np.std(paths.values, axis=0),
+        "std_test_score": np.std(paths.scored, axis=0),
         "rank_test_score": ranks.astype(np.int32),
         "max_relative_gap": gaps,
     }
