@@ -13,15 +13,18 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
 
+from .._floats import EPSILON
 from .._typing import Array
 from ..designs import Design
 from ..designs.outputs import SharedDesign
 from ..problems import Problem
 from ..problems.lifts import IN_COEFFICIENTS
-from .equivalent import equivalent_context
+from .equivalent import centred, equivalent_context
 from .interior.settings import SETTINGS as INTERIOR
 from .selection_settings import SETTINGS
 from .solver_context import SolverContext
+
+ANY_MEAN = -1.0  # in standard deviations: all columns are centred
 
 
 class Coordinates(NamedTuple):
@@ -50,7 +53,14 @@ def has_smooth_row_space(problem: Problem) -> bool:
         return False
     n, d = _base(problem).shape
     is_small = n <= SETTINGS.most_rows_of_gram and d >= SETTINGS.features_per_row * n
-    return is_small and n * d >= SETTINGS.least_wide_table and _base(problem).dense
+    is_wide = is_small and n * d >= SETTINGS.least_wide_table and _base(problem).dense
+    return is_wide or (n * d <= SETTINGS.largest_precise_table and _needs_precision(problem))
+
+
+def _needs_precision(problem: Problem) -> bool:
+    """Whether the ridge is so small that rounding errors of systems would change coefficients."""
+    squares = problem.squares[: problem.n_coefficients]
+    return problem.alpha <= SETTINGS.least_ridge * float(np.sum(squares)) / problem.n_outputs
 
 
 def has_cones_in_row_space(problem: Problem) -> bool:
@@ -73,14 +83,20 @@ def in_row_space(context: SolverContext, *, method: Callable[[SolverContext], No
         The method for the problem in these coordinates.
     """
     problem, K, workspace = context.problem, context.problem.n_outputs, context.problem.workspace
-    if workspace is None or workspace.row_space is None:
+    is_precise = _needs_precision(problem)
+    if is_precise and problem.fit_intercept:
+        shift = problem.design.shift_of_columns(problem.weights, ANY_MEAN)
+        if shift is not None:
+            context = centred(context, problem.of_rows(problem.rows.shifted(shift)), shift)
+            problem = context.problem
+    if workspace is None or workspace.row_space is None or is_precise:
         X = _base(problem).as_given
-        coordinates = _coordinates(X.toarray() if sp.issparse(X) else X)
+        coordinates = _coordinates(X.toarray() if sp.issparse(X) else X, is_precise)
         design: Any = Design(coordinates.table)
         design = SharedDesign(design, K) if problem.rows.of_outputs else design
         rows = problem.rows.with_design(design)
         reduced = problem.of_rows(rows).in_workspace(workspace is not None and workspace.of_path)
-        if workspace is not None:
+        if workspace is not None and not is_precise:
             workspace.row_space = reduced, coordinates
     else:
         reduced, coordinates = workspace.row_space
@@ -103,12 +119,18 @@ def _base(problem: Problem) -> Any:
     return problem.design.base if problem.rows.of_outputs else problem.design
 
 
-def _coordinates(X: Array) -> Coordinates:
+def _coordinates(X: Array, is_precise: bool) -> Coordinates:
     """Coordinates by the Cholesky factor of X X', or by the slower QR of X' where it is singular.
 
-    For 500 x 5,000 they take 30 and 140 ms.
+    For 500 x 5,000 they take 30 and 140 ms. The singular vectors of X are precise for all of its
+    directions, and take still longer.
     """
     X = np.asarray(X, dtype=np.float64)
+    if is_precise:
+        U, sizes, Q = np.linalg.svd(X, full_matrices=False)
+        rank = int(np.count_nonzero(sizes > max(X.shape) * EPSILON * sizes[0]))
+        Q = Q[:rank]
+        return Coordinates(U[:, :rank] * sizes[:rank], lambda W: Q @ W, lambda V: Q.T @ V)
     try:
         L: Array = np.asarray(np.linalg.cholesky(X @ X.T), dtype=np.float64)
     except np.linalg.LinAlgError:

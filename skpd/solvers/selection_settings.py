@@ -31,6 +31,11 @@ class SelectionSettings:
     features_per_row: float = 2.0
     least_wide_table: int = 15_000
     most_rows_of_gram: int = 2000
+    # The ridge, relative to the sum of the mean squares of the features, below which rounding
+    # errors of systems are 1e-5 of the coefficients; and the entries of tables up to which
+    # singular vectors avoid them, some seconds
+    least_ridge: float = 1e-11
+    largest_precise_table: float = 1e7
     # The cost of dual descent before it, as a share of that of the Gram matrix of the rows, and
     # the least pivot of this matrix, relative to the largest
     share_of_gram: float = 1.0
