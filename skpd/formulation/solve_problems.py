@@ -1,6 +1,6 @@
 """The solution of problems, in threads where there are several, and the points of models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from threading import Event
@@ -30,7 +30,7 @@ def map_in_threads(
     Ctrl-C sets ``stop``, upon which each call returns what it has, and no thread outlives this
     function. Returns the results and whether Ctrl-C was pressed.
     """
-    seeds = [None] * n_calls
+    seeds: Iterable[int | None] = [None] * n_calls
     if random_state is not check_random_state(None):
         seeds = random_state.randint(np.iinfo(np.int32).max, size=n_calls)
     if n_threads == 1:

@@ -96,7 +96,7 @@ class FollowedPaths:
     def scored(self) -> Array:
         """The values without the paths that have none, if others have some."""
         missing = np.isnan(self.values).all(axis=1)
-        return self.values if missing.all() else self.values[~missing]
+        return self.values if self.interrupted or missing.all() else self.values[~missing]
 
     @property
     def gaps(self) -> list[float]:

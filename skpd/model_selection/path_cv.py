@@ -357,7 +357,7 @@ class PathCV(BestEstimator, MetaEstimatorMixin, PathSelection[ScoredFolds], Para
                 "What to do: pass scoring='neg_mean_squared_error', or fewer folds."
             )
             any_score = True
-        if n_missing := 0 if paths.interrupted else len(paths.values) - len(paths.scored):
+        if n_missing := len(paths.values) - len(paths.scored):
             warn(
                 f"PathCV leaves out {n_missing} of {len(paths.values)} folds, on which "
                 f"{self.scorer_} has returned nan for every alpha, as where no samples can be "

@@ -85,12 +85,6 @@ class Structure(Enum):
         """Whether the penalty is a sum over coefficients or groups of them."""
         return self in (Structure.SEPARABLE, Structure.GROUPED)
 
-    @property
-    def has_ties(self) -> bool:
-        """Whether solutions have equal neighbours, largest sizes or singular values of 0."""
-        ties = Structure.CHAINED, Structure.MAXIMUM, Structure.SPECTRAL, Structure.NOT_SEPARABLE
-        return self in ties
-
 
 class Penalty(Value, ABC):
     """A convex penalty R >= 0 on the coefficients with R(0) = 0.
@@ -134,6 +128,8 @@ class Penalty(Value, ABC):
         Whether R has a representation by cones, for the interior-point method (`add_cones`).
     has_cones_of_outputs : bool
         Whether R has one for the coefficients of several outputs, side by side.
+    has_ties : bool
+        Whether solutions have equal neighbours, equal largest sizes or singular values of 0.
     """
 
     # a class may override these by constants, or by a `cached_attribute`
@@ -150,6 +146,7 @@ class Penalty(Value, ABC):
     of_one_output: "Penalty | None" = None
     free_features: FreeFeatures = NO_FEATURES
     has_cones: bool = False
+    has_ties: bool = False
 
     @property
     def group_order(self) -> "Indices | None":

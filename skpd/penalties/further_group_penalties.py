@@ -64,6 +64,8 @@ class GroupLInf(_Tabular, _Weighted, Norm):
     array([2.25, 2.25, 0.  , 0.  ])
     """
 
+    has_ties = True
+
     def _default_weights(self, partition: Partition) -> Array:
         return np.ones(partition.n_groups)
 

@@ -74,6 +74,7 @@ class LInf(_OfAll):
     """
 
     structure = Structure.MAXIMUM
+    has_ties = True
 
     def value(self, w: Array) -> float:
         return kernels.max_abs(w)

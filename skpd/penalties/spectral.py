@@ -48,6 +48,7 @@ class Spectral(Penalty):
     of_values: Penalty
     n_outputs: int | None = None
     structure = Structure.SPECTRAL
+    has_ties = True
     is_finite = attribute_of_part("of_values.is_finite")
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ class Chained(Norm):
     """
 
     structure = Structure.CHAINED
-    has_cones = True
+    has_cones = has_ties = True
 
     def worst_case(self, v: Array, error: Array) -> Array:
         return np.stack([v, error])

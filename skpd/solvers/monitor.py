@@ -226,8 +226,7 @@ class Monitor:
         step is taken whose gap stays well below the tolerance.
         """
         problem, penalty, w = self.problem, self.problem.penalty, self._coef
-        has_ties = penalty.structure.has_ties and not problem.rows.of_entries
-        if not (has_ties and self.done and self._bound is not None):
+        if not (penalty.has_ties and self.done and self._bound is not None):
             return
         point = problem.feasible_point(self._bound.theta)
         v = np.zeros_like(w) if point is None else -point.products(precise=False)[0]

@@ -163,7 +163,7 @@ def _cones(
     """The methods that end the list: an interior-point method if the problem has cones."""
     if cost == inf:
         return [Attempt("hybrid-gradient", LAST)]
-    to_ties = " to the zeros" if problem.penalty.structure.has_ties else ""
+    to_ties = " to the zeros" if problem.penalty.has_ties else ""
     attempts = [Attempt(f"interior-point{to_ties}", BY_CONES)]
     if has_decompositions(problem):
         attempts.append(Attempt("interior-point", PRECISE, options={"precise": True}))

@@ -297,7 +297,11 @@ def test_scores_that_are_nan_are_not_chosen(rng):
     model.set_params(scoring=by_table(table)).fit(X, y)
     assert model.alpha_ == 0.2
     assert_array_equal(model.cv_results_["rank_test_score"], [2, 3, 1])
-    table.update({1.0: [np.nan] * 4, 0.2: [np.nan] * 4})
+    table.update({1.0: [np.nan, 0.1, 0.1, 0.1], 0.2: [np.nan, np.nan, 0.2, 0.2]})
+    with pytest.warns(UserWarning, match=r"leaves out 1 of 4 folds.*SurvivalScorer"):
+        model.fit(X, y)
+    assert model.alpha_ == 0.5 and model.best_score_ == pytest.approx(0.9)
+    table.update({1.0: [0.1, np.nan, 0.1, 0.1], 0.5: [np.nan, 0.9, 0.9, 0.9]})
     with pytest.raises(ValueError, match="has returned nan in a fold for each"):
         model.fit(X, y)
     with pytest.raises(ValueError, match=r"In fold 0 .*: scoring must return a number"):
