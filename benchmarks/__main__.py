@@ -20,6 +20,7 @@ NAMES = {
     "everyday_outputs": "the same for several outputs and classes, without peers",
     "fuzz": "random small fits of any loss, penalty and scale: no error, none that gives up;"
     " with --newer of all newer models, objectives recomputed exactly",
+    "extremes": "scales from 1e-310 to 1e200, beside what finite coefficients reach",
     "first_fit": "time of import, of the first fit in a process and of the second",
     "small_fits": "time of fits and grid searches of small tables over that of scikit-learn",
     "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",

@@ -78,7 +78,7 @@ RESIDUAL_OBJECTS = {
 def regressor(rng):
     loss = str(rng.choice(["squared", "huber", *RESIDUAL_OBJECTS]))
     drawn = draw(rng, offsets=loss in ("squared", "huber"))
-    y = drawn.scores + rng.standard_t(3, len(drawn.X)) + rng.choice([0.0, 10.0])
+    y = drawn.target(drawn.scores + rng.standard_t(3, len(drawn.X)) + rng.choice([0.0, 10.0]))
     if loss in RESIDUAL_OBJECTS:
         estimator = skpd.PdproxRegressor(
             loss=loss, fit_intercept=drawn.fit_intercept, **drawn.parameters
@@ -142,6 +142,7 @@ def multi_task(rng):
     drawn = draw(rng, most=120, offsets=False, kinds=("l1",))
     K = int(rng.integers(2, 4))
     Y = np.outer(drawn.scores, rng.normal(size=K)) + rng.normal(size=(len(drawn.X), K))
+    Y = drawn.target(Y)
     A, ones = with_intercept(drawn)
     options = {"alpha": 0.0}
     if drawn.alpha:
@@ -274,7 +275,7 @@ def cox(rng, ties=None, times="censored"):
 
 def squared(rng, kind):
     drawn = draw(rng, kinds=("l1",), offsets=False)
-    y = drawn.scores + rng.normal(size=len(drawn.X)) + rng.choice([0.0, 10.0])
+    y = drawn.target(drawn.scores + rng.normal(size=len(drawn.X)) + rng.choice([0.0, 10.0]))
     share = float(rng.choice([0.3, 0.9])) if kind is skpd.ElasticNetPD else 1.0
     A, ones = with_intercept(drawn)
     options = {"alpha": drawn.alpha, "fit_intercept": drawn.fit_intercept, "tol": TOL}

@@ -6,21 +6,18 @@ solutions in 50 digits: an upper bound.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mpmath
 import numpy as np
 import scipy.sparse as sp
 
+import skpd
 from benchmarks.helpers.newton_optimum import SmoothProblem, optimum
-from benchmarks.helpers.separations import (
-    Directions,
-)
-from benchmarks.helpers.smooth_losses import (
-    DIGITS,
-    DIGITS_KEPT,
-)
+from benchmarks.helpers.separations import Directions
+from benchmarks.helpers.smooth_losses import DIGITS, DIGITS_KEPT
 from skpd.penalties import Separable, WeightedL1
 from tests.oracles.reference import conic_solution, linear_solution
 
@@ -49,6 +46,36 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
+class Scales:
+    """Powers of two by which data are multiplied after they are drawn, and how X is stored."""
+
+    of_columns: Callable  # the exponents of the columns, for their number and the generator
+    of_y: int = 0
+    of_weights: Callable = lambda n, rng: np.zeros(n, int)
+    of_offset: int = 0
+    store: Callable = lambda X: X
+
+    def __call__(self, drawn, rng):
+        n, d = drawn.X.shape
+        exponents = self.of_columns(d, rng)
+        stored = self.store(np.ldexp(drawn.X, exponents))
+        dense = stored.toarray() if sp.issparse(stored) else stored
+        if isinstance(stored, skpd.RowBlocks):
+            dense = stored.gathered()
+        weights = drawn.weights
+        if weights is not None:
+            weights = np.ldexp(weights, self.of_weights(n, rng))
+        offset = None if drawn.offset is None else np.ldexp(drawn.offset, self.of_offset)
+        return replace(
+            drawn, X=np.asarray(dense, dtype=float), stored=stored, weights=weights,
+            offset=offset, exponents=exponents, y_exponent=self.of_y,
+        )  # fmt: skip
+
+
+changes: ContextVar[Scales | None] = ContextVar("changes", default=None)
+
+
+@dataclass(frozen=True, eq=False)
 class Draw:
     """Data and a penalty with free coefficients.
 
@@ -65,6 +92,12 @@ class Draw:
     factors: np.ndarray
     kind: str
     fit_intercept: bool
+    exponents: np.ndarray | int = 0
+    y_exponent: int = 0
+
+    def target(self, y):
+        """Targets of a residual, in their scale."""
+        return np.ldexp(y, self.y_exponent)
 
     @property
     def parameters(self):
@@ -116,7 +149,7 @@ def draw(rng, *, most=200, offsets=True, kinds=("l1", "l2", "elasticnet"), unpen
         scales = 10.0 ** rng.integers(-3, 4, d)
         X, factors = X * scales, factors * (scales if rng.random() < 0.7 else 1.0)
     factors[free] = 0.0
-    return Draw(
+    drawn = Draw(
         X=X,
         stored=sp.csr_array(X) if rng.random() < 0.4 else X,
         weights=rng.uniform(0.2, 2.0, n) if rng.random() < 0.5 else None,
@@ -127,6 +160,8 @@ def draw(rng, *, most=200, offsets=True, kinds=("l1", "l2", "elasticnet"), unpen
         kind=str(rng.choice(kinds)),
         fit_intercept=bool(rng.random() < 0.7),
     )
+    change = changes.get()
+    return drawn if change is None else change(drawn, rng)
 
 
 def smooth_case(drawn, estimator, arguments, loss, V_of, *, A=None, K=1, groups=None, **more):
@@ -191,29 +226,31 @@ def piecewise_case(drawn, estimator, arguments, y, names, *, table=None):
     X, y, shares, model_scores = table or (drawn.X, y, drawn.shares, None)
     sizes = np.max(np.abs(X), axis=0)
     factors = np.ldexp(1.0, -np.frexp(np.where(sizes > 0.0, sizes, 1.0))[1])
-    l1, l2 = (np.append(t, np.zeros(X.shape[1] - len(t))) * factors**k
-              for k, t in enumerate(drawn.terms, start=1))  # fmt: skip
+    with np.errstate(over="ignore", invalid="ignore"):  # in no use at the ends of the scale
+        l1, l2 = (np.append(t, np.zeros(X.shape[1] - len(t))) * factors**k
+                  for k, t in enumerate(drawn.terms, start=1))  # fmt: skip
     shares, intercept = shares / shares.sum(), drawn.fit_intercept and table is None
 
-    def objective(coef, intercept):
+    exact_l1, exact_l2 = (np.append(t, np.zeros(X.shape[1] - len(t))) for t in drawn.terms)
+
+    def objective(w, intercept):
         with mpmath.workdps(DIGITS_KEPT):
-            w, c = DIGITS.number(coef), DIGITS.number(shares)
-            z = DIGITS.number(X * factors) @ w + mpmath.mpf(float(intercept))
+            c, z = DIGITS.number(shares), DIGITS.number(X) @ w + mpmath.mpf(float(intercept))
             losses = [formula(a, b) for a, b in zip(DIGITS.number(y), z, strict=True)]
             value = DIGITS.total(c * losses) / DIGITS.total(c)
-            value += DIGITS.total(DIGITS.number(l1) * abs(w))
-            return value + DIGITS.total(DIGITS.number(l2) * w * w) / 2
+            value += DIGITS.total(DIGITS.number(exact_l1) * abs(w))
+            return value + DIGITS.total(DIGITS.number(exact_l2) * w * w) / 2
 
     def of_model(model):
         if model_scores is not None:
-            return objective(model_scores(model) / factors, 0.0)
-        return objective(np.ravel(model.coef_) / factors, np.ravel(model.intercept_)[0])
+            return objective(DIGITS.number(model_scores(model)), 0.0)
+        return objective(DIGITS.number(np.ravel(model.coef_)), np.ravel(model.intercept_)[0])
 
     def best():
         penalty = Separable(l1, l2) if np.any(l2) else WeightedL1(l1)
         solution = conic_solution if np.any(l2) else linear_solution
         found = solution(X * factors, y, shares, parameter, penalty, 1.0, intercept)
-        return objective(found[1], found[2])
+        return objective(DIGITS.number(found[1]) * DIGITS.number(factors), found[2])
 
     def constant():
         columns = X[:, drawn.X.shape[1] :]  # thresholds
