@@ -226,8 +226,8 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
         function in the bound does not belong to the loss and the penalty of the objective.
     """
     # the objective of a model that is not restricted may be smaller than that of restricted ones
-    restricted = len(objective.left_out) > 0
-    if dual > primal + _rounding_of_bounds(objective, primal) and not restricted:
+    restricted, rounding = len(objective.left_out) > 0, _rounding_of_bounds(objective, primal)
+    if dual > primal + rounding and not restricted:
         raise ValueError(
             "The mathematics of the loss, of the penalty or of a function in it is inconsistent: "
             f"a lower bound on the objective, {dual:.6g}, is above its value for a model, "
@@ -235,4 +235,4 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
             "skpd.losses.check_loss, skpd.penalties.check_penalty and "
             f"skpd.penalties.check_function. The penalty is {objective.penalty!r}."
         )
-    return min(dual, primal)
+    return min(dual, primal - rounding if restricted else primal)

@@ -85,14 +85,14 @@ def precise_hessian(loss: RowsAtRisk, u: Array, table: Array) -> Array | None:
     covariances are those of the differences from it. None where there are too many pairs.
     """
     groups, weights, _ = _terms(loss)
-    if len(groups) * len(u) > MOST_PAIRS:
+    if len(groups) * table.size > MOST_PAIRS:
         return None
-    hessian = np.zeros((table.shape[1], table.shape[1]))
-    for weight, p in zip(weights, _probabilities(loss, u), strict=True):
-        differences = table - table[np.argmax(p)]
-        mean = p @ differences
-        hessian += weight * ((differences.T * p) @ differences - np.outer(mean, mean))
-    return hessian
+    p = _probabilities(loss, u)
+    differences = table - table[np.argmax(p, axis=1), np.newaxis]  # of each term and row
+    means = np.einsum("tj,tjk->tk", p, differences)
+    pairs, k = (weights[:, np.newaxis] * p)[:, :, np.newaxis] * differences, table.shape[1]
+    squares: Array = pairs.reshape(-1, k).T @ differences.reshape(-1, k)
+    return squares - (means.T * weights) @ means
 
 
 def _terms(loss: RowsAtRisk) -> tuple[Indices, Array, Array]:

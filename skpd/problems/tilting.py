@@ -21,8 +21,10 @@ import numpy as np
 from .._floats import EPSILON
 from .._typing import Array
 
-MOST_STEPS = 50  # most Newton steps; one to three are usual
-HALVINGS = 20  # most of a step after which a slope did not decrease
+# Most Newton steps and halvings of them: one to three are usual, and thirty where classes overlap
+# by 1e-10 of their distance. A step is halved where a slope did not decrease.
+MOST_MOVES = 100
+HALVINGS = 20
 QUADRATIC = 0.1  # changes of scores from which on steps decrease
 SMALL = 1e-14  # changes of scores that are rounding errors
 CERTAIN = 1e-8  # a least eigenvalue of a scaled Hessian with which inverses are precise
@@ -70,20 +72,22 @@ def tilted(tilt: T) -> tuple[T, float] | None:
     (sums, errors), last = tilt.sums(), np.inf
     if not len(sums):
         return tilt, 0.0
-    for _ in range(MOST_STEPS):
+    left, length = MOST_MOVES, 1.0
+    while left > 0:
         if (inverse := _inverse(tilt)) is None:
             return None
         step = inverse @ sums
         size = tilt.largest_score(step)
         if not SMALL < size < last:
             break
-        last = size if size < QUADRATIC else np.inf
+        last, length = size if size < QUADRATIC else np.inf, min(1.0, 2.0 * length)
+        step *= length
         for _ in range(HALVINGS):
-            moved = tilt.moved(step)
+            moved, left = tilt.moved(step), left - 1
             (next_sums, errors), slope = moved.sums(), abs(float(step @ sums))
             if abs(float(step @ next_sums)) <= 0.75 * slope:
                 break
-            step *= 0.5
+            step, length = 0.5 * step, 0.5 * length
         tilt, sums = moved, next_sums
     else:
         return None

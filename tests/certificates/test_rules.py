@@ -145,7 +145,7 @@ def test_bounds_above_by_more():
     for left_out in ((), (3,), (3, 4)):
         objective = replace(UNIT, left_out=left_out)
         if left_out:
-            assert bound_below(objective, nextafter(4.0 + ROOM, inf), 4.0) == 4.0
+            assert bound_below(objective, nextafter(4.0 + ROOM, inf), 4.0) == 4.0 - ROOM
         else:
             with pytest.raises(ValueError, match="inconsistent"):
                 bound_below(objective, nextafter(4.0 + ROOM, inf), 4.0)

@@ -122,7 +122,7 @@ def test_no_proof_where_the_hessian_is_singular(rng, monkeypatch):
     monkeypatch.setattr(tilting, "CERTAIN", 2.0)
     assert problem.balanced(point, None) is point
     monkeypatch.undo()
-    monkeypatch.setattr(tilting, "MOST_STEPS", 1)
+    monkeypatch.setattr(tilting, "MOST_MOVES", 1)
     assert problem.balanced(point, None) is point
 
 
