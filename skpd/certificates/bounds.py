@@ -235,4 +235,4 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
             "skpd.losses.check_loss, skpd.penalties.check_penalty and "
             f"skpd.penalties.check_function. The penalty is {objective.penalty!r}."
         )
-    return min(dual, primal - rounding if restricted else primal)
+    return min(dual, max(0.0, primal - rounding) if restricted else primal)

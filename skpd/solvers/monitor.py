@@ -226,7 +226,8 @@ class Monitor:
         step is taken whose gap stays well below the tolerance.
         """
         problem, penalty, w = self.problem, self.problem.penalty, self._coef
-        if not (penalty.has_ties and self.done and self._bound is not None):
+        has_ties = penalty.has_ties and problem.constraints is None  # these have multipliers too
+        if not (has_ties and self.done and self._bound is not None):
             return
         point = problem.feasible_point(self._bound.theta)
         v = np.zeros_like(w) if point is None else -point.products(precise=False)[0]
