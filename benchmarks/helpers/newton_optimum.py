@@ -38,7 +38,8 @@ class SmoothProblem:
 
     def __post_init__(self):
         sizes = np.max(np.abs(self.A), axis=0, initial=0.0)
-        factors = np.ldexp(1.0, -np.frexp(np.where(sizes > 0.0, sizes, 1.0))[1])
+        exponents = np.frexp(np.where(sizes > 0.0, sizes, 1.0))[1]
+        factors = np.ldexp(1.0, np.clip(-exponents, -1000, 1000))
         object.__setattr__(self, "factors", factors)
 
     @property

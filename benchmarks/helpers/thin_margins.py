@@ -1,6 +1,6 @@
 """Fits whose classes, counts or times are separated by a tiny margin, or overlap by as little.
 
-Rows lie on a line, x < 0 on one side and x > 0 on the other, the two nearest at -margin and margin.
+Rows lie on a line, x < 0 on one side and x > 0 on the other, the nearest at -margin and margin.
 With these two exchanged nothing separates. Another feature has each of its values for two rows
 that are alike otherwise, with both signs: it can neither help nor hinder, as the mean over both
 signs of any direction that separates does too. So the answer is known exactly.

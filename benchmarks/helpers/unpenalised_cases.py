@@ -163,7 +163,7 @@ def multi_task(rng):
 
 def means(rng, kind, power):
     drawn = draw(rng)
-    mean = np.exp(np.clip(drawn.scores, -3.0, 3.0) + drawn.shift)
+    mean = np.exp(np.clip(np.clip(drawn.scores, -3.0, 3.0) + drawn.shift, -20.0, 20.0))
     if power == 1.0:
         y = rng.poisson(mean).astype(float)
     else:
