@@ -219,41 +219,36 @@ def _in_numpy(array: MatrixLike | None) -> Any:
 def checked(X: Any) -> Any:
     """X, in canonical format and after a check of the index arrays if it is sparse.
 
-    SciPy and scikit-learn do not check that these fit the shape and the data, and products read
-    and write at these indices. Formats without such arrays are converted to CSR. Several entries
+    Products read and write at these indices, and nobody may have checked that they fit. Formats
+    without such arrays are converted to CSR. Several entries
     at one place are added, as kernels and norms take squares of entries.
 
     Raises
     ------
     ValueError
-        If an index array is invalid, with its name, its values and the allowed values; if values
-        are masked, or if they are dates, which conversions would take for numbers.
+        If an index array is invalid, with what SciPy says of it; if values are masked, or if they
+        are dates, which conversions would take for numbers.
     """
     if not sp.issparse(X) or X.ndim != 2:
         _require_plain("X", X)
         return X
     if X.shape[1] > MOST_COLUMNS:
         raise ValueError(f"X must have at most {MOST_COLUMNS} columns, got {X.shape[1]}.")
-    if X.format == "coo":
-        for name, indices, n in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
-            _require_length(name, indices, len(X.data))
-            _require_below(name, indices, n)
-        return X
-    if X.format not in ("csr", "csc", "bsr"):
+    if X.format not in ("coo", "csr", "csc", "bsr"):
         X = X.tocsr()
-    blocks = X.data.shape[1:] if X.format == "bsr" else (1, 1)
-    counts = [n // block for n, block in zip(X.shape, blocks, strict=True)]
-    n_major, n_minor = counts[::-1] if X.format == "csc" else counts
-    indptr, stored = X.indptr, min(len(X.indices), len(X.data))
-    _require_length("indptr", indptr, n_major + 1)
-    if indptr[0] != 0 or indptr[-1] > stored or np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError(
-            f"indptr of the sparse X must start at 0, not decrease and end within the {stored} "
-            f"entries that are stored, got {indptr[0]} to {indptr[-1]}, and {indptr.min()} to "
-            f"{indptr.max()} between them."
-        )
-    _require_below("indices", X.indices[: indptr[-1]], n_minor)
-    return canonical(X)
+    is_coo = X.format == "coo"
+    names = ("row", "col") if is_coo else ("indices", "indptr")
+    for name in names:
+        if (kind := getattr(X, name).dtype).kind not in "iu":
+            raise ValueError(f"{name} of the sparse X must be whole numbers, got {kind}.")
+    arrays = (X.row, X.col) if is_coo else (X.indices, X.indptr)
+    try:
+        same = type(X)((X.data, arrays) if is_coo else (X.data, *arrays), shape=X.shape)
+        if not is_coo:
+            same.check_format()
+    except ValueError as error:
+        raise ValueError(f"{' and '.join(names)} of the sparse X do not fit: {error}.") from error
+    return X if is_coo else canonical(X)
 
 
 def _require_plain(name: str, values: ArrayLike) -> None:
@@ -269,19 +264,4 @@ def _require_plain(name: str, values: ArrayLike) -> None:
         raise ValueError(
             f"{name} must hold numbers, but dates or times are in {dates}: pass their differences "
             "from a date, divided by np.timedelta64(1, 'D'), or the year, the month and so on."
-        )
-
-
-def _require_length(name: str, array: np.ndarray, length: int) -> None:
-    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) != length:
-        raise ValueError(
-            f"{name} of the sparse X must be {length} whole numbers, got an array of shape "
-            f"{array.shape} and type {array.dtype}."
-        )
-
-
-def _require_below(name: str, indices: np.ndarray, n: int) -> None:
-    if len(indices) and not (indices.min() >= 0 and indices.max() < n):
-        raise ValueError(
-            f"{name} of the sparse X must lie in [0, {n}), got {indices.min()} to {indices.max()}."
         )

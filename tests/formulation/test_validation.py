@@ -70,17 +70,18 @@ def of_lists(X):
     return X
 
 
+FIT = "indices and indptr of the sparse X do not fit"
 MALFORMED = {
-    "large index": (lambda X: with_stray_index(sp.csr_array(X), 1 << 30), r"indices .*\[0, 4\)"),
-    "negative index": (lambda X: with_stray_index(sp.csr_array(X), -1), r"indices .*\[0, 4\)"),
-    "CSC": (lambda X: with_stray_index(sp.csc_array(X), 30), r"indices .*\[0, 30\)"),
-    "BSR": (lambda X: with_stray_index(sp.bsr_array(X, blocksize=(2, 2)), 2), r"indices .*\[0, 2"),
-    "indptr decreases": (lambda X: with_indptr(sp.csr_array(X), 5, 0), "indptr .* not decrease"),
-    "indptr overflows": (lambda X: with_indptr(sp.csr_array(X), 5, -(2**31)), "indptr .* start"),
-    "indptr too far": (lambda X: with_indptr(sp.csr_array(X), -1, 1 << 30), "indptr .* end with"),
-    "short data": (lambda X: with_short_data(sp.csr_array(X)), "indptr .* end within"),
-    "COO": (lambda X: with_stray_row(sp.coo_matrix(X)), r"row .*\[0, 30\)"),
-    "LIL": (lambda X: of_lists(sp.lil_array(X)), r"indices .*\[0, 4\)"),
+    "large index": (lambda X: with_stray_index(sp.csr_array(X), 1 << 30), FIT),
+    "negative index": (lambda X: with_stray_index(sp.csr_array(X), -1), FIT),
+    "CSC": (lambda X: with_stray_index(sp.csc_array(X), 30), FIT),
+    "BSR": (lambda X: with_stray_index(sp.bsr_array(X, blocksize=(2, 2)), 2), FIT),
+    "indptr decreases": (lambda X: with_indptr(sp.csr_array(X), 5, 0), FIT),
+    "indptr overflows": (lambda X: with_indptr(sp.csr_array(X), 5, -(2**31)), FIT),
+    "indptr too far": (lambda X: with_indptr(sp.csr_array(X), -1, 1 << 30), FIT),
+    "short data": (lambda X: with_short_data(sp.csr_array(X)), FIT),
+    "COO": (lambda X: with_stray_row(sp.coo_matrix(X)), "row and col of the sparse X do not fit"),
+    "LIL": (lambda X: of_lists(sp.lil_array(X)), FIT),
 }
 
 
@@ -111,7 +112,7 @@ def test_they_are_refused_wherever_data_are_taken(rng):
         lambda: regularization_path(LassoPDCertified(), malformed, y),
         lambda: LassoPDCertifiedCV().fit(malformed, y),
     ):
-        with pytest.raises(ValueError, match=r"indptr .* end within"):
+        with pytest.raises(ValueError, match=FIT):
             function()
 
 
