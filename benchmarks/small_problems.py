@@ -1,9 +1,8 @@
-"""Random small models of kernels, norms, graphs and groups that overlap, against Clarabel.
+"""Random small models of kernels, norms and groups that overlap, against Clarabel.
 
 Kernel machines and sums of kernels with either penalty, with every loss, weights and awkward
 kernels (of low rank, badly scaled, with rows that occur twice); linear models with a function
-of a norm or the square of a sum of norms, and with the l1 norm of differences over a graph or of
-other combinations of the coefficients; and the hinge loss with groups that share features. What
+of a norm or the square of a sum of norms; and the hinge loss with groups that share features. What
 skpd finds must be within 1e-8 of the optimum, in units of the objective at 0, and no certificate
 above it, whatever the accuracy that is asked for.
 """
@@ -19,8 +18,6 @@ from skpd.losses import Hinge, MarginLoss
 from skpd.penalties import (
     L1,
     FunctionOfNorm,
-    GeneralizedLasso,
-    GraphTotalVariation,
     GroupL2,
     L2Norm,
     LInf,
@@ -109,16 +106,6 @@ def some_norm(rng, d):
     return LINEAR_PENALTIES[rng.integers(len(LINEAR_PENALTIES))]
 
 
-def some_combinations(rng, d):
-    """Differences over a random connected graph, or random combinations of full rank."""
-    if rng.random() < 0.5:
-        return GeneralizedLasso(np.vstack([0.3 * np.eye(d), rng.normal(size=(3, d))]))
-    tree = [(int(rng.integers(j)), j) for j in range(1, d)]
-    more = rng.integers(d, size=(d, 2))
-    edges = np.vstack([tree, more[more[:, 0] != more[:, 1]]])
-    return GraphTotalVariation(edges, rng.uniform(0.2, 2.0, size=len(edges)))
-
-
 def linear_case(rng, penalty_of, tol):
     """The same for a linear model."""
     loss = random.LOSSES[rng.integers(len(random.LOSSES))]
@@ -155,7 +142,6 @@ CASES = {
     "sum": lambda rng, tol: kernel_case(rng, int(rng.integers(1, 4)), of_sum, tol),
     "half_square": lambda rng, tol: kernel_case(rng, int(rng.integers(1, 4)), of_half_square, tol),
     "norms": lambda rng, tol: linear_case(rng, some_norm, tol),
-    "combinations": lambda rng, tol: linear_case(rng, some_combinations, tol),
     "overlapping": overlapping_case,
 }  # fmt: skip
 

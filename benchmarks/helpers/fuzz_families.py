@@ -174,7 +174,6 @@ def some_penalty(rng, d):
     """A penalty of one of the newer kinds, and its degree."""
     half = [list(range(d // 2)), list(range(d // 2, d))] if d > 1 else [[0]]
     weights = rng.choice([0.0, 0.5, 2.0], size=d) if d > 1 else np.ones(1)
-    tree = [(int(rng.integers(j)), j) for j in range(1, d)] or None
     upper = np.where(rng.random(d) < 0.5, np.inf, rng.choice([0.0, 0.3, 1e3], size=d))
     kinds = [
         (penalties.WeightedL1(weights), 1),
@@ -186,13 +185,11 @@ def some_penalty(rng, d):
         (penalties.FunctionOfNorm(penalties.L1()), 2),
         (penalties.FunctionOfNorm(penalties.L2Norm(), penalties.PowerOfNorm(1.5, 0.5)), None),
         (penalties.FunctionOfNorm(penalties.LInf(), penalties.PowerOfNorm(2.0, 3.0)), 2),
-        (penalties.GeneralizedLasso(np.vstack([0.3 * np.eye(d), rng.normal(size=(2, d))])), 1),
         (penalties.FusedLasso(l1_ratio=0.4), 1),
         (penalties.LInf(), 1), (penalties.L2Norm(), 1), (penalties.ElasticNet(l1_ratio=0.5), None),
         (penalties.L1Ball(radius=0.7), None), (penalties.NonNegativeL1(), 1),
     ]  # fmt: skip
-    if tree:
-        kinds.append((penalties.GraphTotalVariation(tree), 1))
+    if d > 1:
         kinds.append((penalties.TotalVariation(), 1))
     return pick(rng, kinds)
 

@@ -17,7 +17,6 @@ from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
 from .functions_of_norms import FunctionOfNorm
 from .further_group_penalties import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
-from .generalized import GeneralizedLasso, GraphTotalVariation
 from .group_lasso import GroupL2, NonNegativeGroupL2, SparseGroup
 from .increasing_functions import IncreasingFunction, PowerOfNorm
 from .norms import L2Norm, LInf
@@ -35,8 +34,6 @@ __all__ = [
     "FreeFeatures",
     "FunctionOfNorm",
     "FusedLasso",
-    "GeneralizedLasso",
-    "GraphTotalVariation",
     "GroupElasticNet",
     "GroupL1Squared",
     "GroupL2",

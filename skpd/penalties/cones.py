@@ -41,9 +41,6 @@ class PenaltyCones(Protocol):
     def add_differences(self, weight: float) -> None:
         """Add the term weight sum_j |w_{j+1} - w_j|."""
 
-    def add_combinations(self, matrix: Array, weight: float) -> None:
-        """Add the term weight ||D w||_1 for a matrix D."""
-
     def add_largest_sizes(self, starts: Indices, weights: Array) -> None:
         """Add weight_g max_j |w_gj| for every group."""
 

@@ -14,8 +14,8 @@ from .separable import soft_threshold
 from .smooth_directions import SmoothDirections
 
 
-class Chained(Norm):
-    """The base class of norms of differences or other combinations of coefficients.
+class _Chain(Norm):
+    """The base class of penalties on differences of neighbours.
 
     No single point of a box has the largest dual norm for sure. So `worst_case` returns the box as
     (v, error), and the other methods take such a pair as well as a vector v.
@@ -23,14 +23,6 @@ class Chained(Norm):
 
     structure = Structure.CHAINED
     has_cones = has_ties = True
-
-    def worst_case(self, v: Array, error: Array) -> Array:
-        return np.stack([v, error])
-
-
-class _Chain(Chained):
-    """The base class of penalties on differences of neighbours."""
-
     l1_ratio: float = 0.0  # the share of the l1 norm
 
     def smooth_directions(self, w: Array) -> SmoothDirections | None:
@@ -40,6 +32,9 @@ class _Chain(Chained):
         fused = np.append(0.0, jumps) - np.append(jumps, 0.0)
         subgradient = ratio * np.sign(w) + (1.0 - ratio) * fused
         return SmoothDirections((blocks[:, np.newaxis] == free).astype(float), subgradient)
+
+    def worst_case(self, v: Array, error: Array) -> Array:
+        return np.stack([v, error])
 
     def add_cones(self, cones: PenaltyCones, alpha: float) -> None:
         cones.add_separable(alpha * self.l1_ratio)

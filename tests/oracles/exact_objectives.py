@@ -280,11 +280,6 @@ def _variation(w):
     return _l1(np.diff(w))
 
 
-def _combined(penalty, w):
-    rows = exact(penalty.combinations)
-    return _l1([mpmath.fdot(row, w) for row in rows])
-
-
 def _fused(penalty, w):
     ratio = mpf(penalty.l1_ratio)
     return ratio * _l1(w) + (1 - ratio) * _variation(w)
@@ -338,8 +333,6 @@ VALUES = {
     "FunctionOfNorm": _of_norm,
     "TotalVariation": lambda penalty, w: _variation(w),
     "FusedLasso": _fused,
-    "GeneralizedLasso": _combined,
-    "GraphTotalVariation": _combined,
     "Spectral": _spectral,
     "Box": lambda penalty, w: mpf(0),
     "L1Ball": lambda penalty, w: mpf(0),

@@ -192,8 +192,6 @@ def conic_solution(X, y, weights, loss, penalty, alpha, fit_intercept, constrain
         "WeightedL1": lambda: penalty.weights @ cp.abs(w),
         "Separable": separable,
         "TotalVariation": lambda: cp.tv(w),
-        "GeneralizedLasso": lambda: cp.norm1(penalty.combinations @ w),
-        "GraphTotalVariation": lambda: cp.norm1(penalty.combinations @ w),
         "FusedLasso": lambda: penalty.l1_ratio * cp.norm1(w) + (1 - penalty.l1_ratio) * cp.tv(w),
         "SquaredL2OnL1Ball": lambda: penalty.weight * cp.sum_squares(w) / 2,
         "SparseGroup": lambda: (

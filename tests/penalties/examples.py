@@ -36,8 +36,6 @@ NORMS = [
 CHAINED = [
     R.TotalVariation(),
     R.FusedLasso(0.4),
-    R.GeneralizedLasso(np.vstack([np.diff(np.eye(N), axis=0), 0.1 * np.eye(N)])),
-    R.GraphTotalVariation([[0, 1], [1, 2], [2, 3], [3, 0]], [1.0, 2.0, 0.5, 1.0]),
 ]
 TIGHT = [  # whose bounds are the suprema
     R.Spectral(R.L1(), 2),

@@ -11,8 +11,7 @@ from benchmarks.certificates import FUNCTIONS_OF_NORMS, PENALTIES
 from skpd import PdproxRegressor, PdproxSVC
 from skpd.penalties import (
     L1,
-    GeneralizedLasso,
-    GraphTotalVariation,
+    FusedLasso,
     GroupElasticNet,
     GroupL1Squared,
     GroupLInf,
@@ -31,7 +30,7 @@ from skpd.penalties import (
 )
 from tests.oracles.optima import optimal_value
 
-CHAINED = [TotalVariation(), GeneralizedLasso(np.eye(4)), GraphTotalVariation([[0, 1], [1, 2]])]
+CHAINED = [TotalVariation(), FusedLasso(0.4)]
 OF_OUTPUTS = [
     GroupElasticNet(2), GroupLInf(2), GroupL1Squared(2), SquaredGroupL2(2), Spectral(L1(), 2),
     Spectral(L1Ball(), 2), Spectral(SquaredL2OnL1Ball(2.0), 2),

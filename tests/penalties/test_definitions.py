@@ -210,7 +210,7 @@ SYMMETRIC = (
     R.L1, R.L2Norm, R.LInf, R.SquaredL2, R.ElasticNet, R.L1Ball, R.SquaredL2OnL1Ball,
     R.ElasticNetBall,
 )  # fmt: skip
-CHAINS = R.TotalVariation, R.FusedLasso, R.GeneralizedLasso, R.GraphTotalVariation
+CHAINS = R.TotalVariation, R.FusedLasso
 WITH_CONES = (
     R.L1, R.NonNegativeL1, R.SquaredL2, R.ElasticNet, R.Box, R.WeightedL1, R.Separable, R.L2Norm,
     R.LInf, R.GroupL2, R.NonNegativeGroupL2, R.SparseGroup, R.L1Ball, R.SquaredL2OnL1Ball,
@@ -231,7 +231,7 @@ def test_declarations(penalty, rng):
     w = [rng.normal(size=N) for _ in range(20)]
     w.extend(np.abs(w))
     assert penalty.even == all(penalty.value(-x) == penalty.value(x) for x in w)
-    assert penalty.free_level == isinstance(penalty, R.TotalVariation | R.GraphTotalVariation)
+    assert penalty.free_level == isinstance(penalty, R.TotalVariation)
     assert penalty.of_neighbours == isinstance(penalty, R.TotalVariation)
     ball = isinstance(penalty, R.L1Ball | R.SquaredL2OnL1Ball)
     assert penalty.l1_radius == (penalty.radius if ball else inf)
@@ -297,9 +297,6 @@ class Terms:
 
     def add_differences(self, weight):
         self.terms.append(lambda w, _: weight * np.sum(np.abs(np.diff(w))))
-
-    def add_combinations(self, matrix, weight):
-        self.terms.append(lambda w, _: weight * np.sum(np.abs(matrix @ w)))
 
     def add_trace_norm(self, shape, weight):
         def value(w, _):

@@ -103,7 +103,6 @@ def test_equality():
         lambda: R.GroupL2(2), lambda: R.SparseGroup(2), lambda: R.GroupLInf(2),
         lambda: R.GroupL1Squared(2), lambda: R.SquaredGroupL2(2), lambda: R.GroupElasticNet(2),
         lambda: R.WeightedL1([1.0, 2.0]), R.Separable, lambda: R.FunctionOfNorm(R.L1()),
-        lambda: R.GeneralizedLasso(np.eye(2)), lambda: R.GraphTotalVariation([[0, 1]]),
     ):  # fmt: skip
         assert make() != make() and make().for_n_features(2).value(np.zeros(2)) == 0.0
 
@@ -194,7 +193,6 @@ def test_what_does_not_fit_the_number_of_features():
         (R.WeightedL1([1.0, 2.0]), "for each of the 3 features, got 2"),
         (R.Separable([1.0, 2.0]), "for each of the 3 features, got 2"),
         (R.Spectral(R.L1(), 2), "n_outputs of Spectral must divide"),
-        (R.GeneralizedLasso(np.eye(2)), "of 2 features, got 3"),
         (R.GroupElasticNet([1, 2], weights=[0.0, 1.0]), "must be greater than 0"),
         (R.FunctionOfNorm(R.WeightedL1([0.0, 1.0, 1.0])), "must penalise every coefficient"),
     ):

@@ -15,7 +15,7 @@ from .coefficient_bases import CentredFeatures, basis_of
 from .cones import EuclideanNorms
 from .constraints import constraint_terms
 from .epigraphs import SquareEpigraph
-from .maps import Coefficients, Combinations, Map, Predictions
+from .maps import Coefficients, Map, Predictions
 from .settings import SETTINGS
 from .systems import FeatureSystem, NewtonSystem, RowSystem
 from .terms import DualTerm, Equality, Intervals, Quadratic, SmoothLoss, Term
@@ -272,13 +272,6 @@ class Programme:
         if weight > 0.0 and self.n_coefficients > 1:
             image, width = self.basis.differences(self.width)
             self._add(image, lower=-weight, upper=weight, width=width)
-
-    def add_combinations(self, matrix: Array, weight: float) -> None:
-        widths = np.abs(matrix) @ self.width
-        self._add(
-            Combinations(matrix, self.new_rows(matrix)), lower=-weight, upper=weight,
-            width=np.where(widths > 0.0, widths, 1.0),
-        )  # fmt: skip
 
 
 def needs_features(penalty: Penalty) -> bool:
