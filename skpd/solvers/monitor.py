@@ -25,7 +25,7 @@ from ..problems import Point, Problem, Solution
 # n_iter, seconds, the best interval so far with its length, and the bounds of the iterate
 HISTORY_FIELDS = "seconds", "primal", "dual", "gap", "iterate_primal", "iterate_dual"
 SHARES = (1.0, 1.0 - 1e-7, 1.0 - 1e-6, 1.0 - 1e-5)  # factors that restore feasibility in float32
-STEPS = 10.0 ** np.arange(1.0, -9.0, -1.0)  # lengths, in the size of w over that of its slopes
+STEPS = 10.0 ** np.arange(0.0, -9.0, -1.0)  # lengths, in the size of w over that of its slopes
 HISTORY_DTYPE = np.dtype([("n_iter", np.int64), *((name, float) for name in HISTORY_FIELDS)])
 
 
@@ -236,7 +236,7 @@ class Monitor:
             coef = penalty.prox(w + step * v, step * problem.alpha)
             coef, intercept = problem.feasible_model(coef, self._intercept)
             primal = primal_objective(problem, coef, intercept)
-            if primal - self.dual <= max(0.1 * self.goal, self.primal - self.dual):
+            if primal - self.dual <= max(0.5 * self.goal, self.primal - self.dual):
                 self._coef, self._intercept, self.primal = coef, intercept, primal
                 return
 
