@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.helpers.thin_margins import KINDS, drawn, outcome
 from skpd import (
     CoxPD,
     GammaPD,
@@ -18,7 +19,7 @@ from skpd import (
     PoissonPD,
     TweediePD,
 )
-from skpd.formulation import separation
+from skpd.formulation import exact_directions, separation
 
 
 def message(model, X, y, **fit_parameters):
@@ -189,3 +190,108 @@ def test_ordinary_fits_solve_no_linear_programme(rated, monkeypatch):
     assert message(MultinomialPD(alpha=0), X, np.minimum(y, 2.0)) is None
     X, y, _ = hazards(rated)
     assert message(CoxPD(alpha=0), X, y) is None
+
+
+EXPONENTS = [20, 30, 33, 40, 52, 60]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_tiny_margins_and_overlaps(kind, exponent):
+    """No false alarm and no silence, where the construction says whether anything separates."""
+    for overlaps in (True, False):
+        rng = np.random.default_rng([exponent, overlaps])
+        said = outcome(*drawn(kind, rng, 2.0**-exponent, overlaps))
+        assert said == ("silent" if overlaps else "alarm")
+
+
+def with_entries(y, entry):
+    return np.column_stack([entry, y["t"], y["e"]])
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_hazards_with_times_of_entry(ties, rated):
+    """With entries before all events, and with entries between them."""
+    X, y, separated = hazards(rated)
+    model = CoxPD(alpha=0, ties=ties)
+    for entry in (np.zeros(len(X)), 0.9 * y["t"] * (np.arange(len(X)) % 2)):
+        assert message(model, X, with_entries(y, entry)) is None
+        assert named(model, X, with_entries(separated, entry)) == [[2]]
+
+
+def test_only_rows_at_risk_together_count():
+    """Event times fall as x rises: a late entry that skips one comparison changes the answer."""
+    x = np.array([4.0, 3.0, 2.0, 1.0, 2.5])
+    time, event = np.array([1.0, 2.0, 3.0, 4.0, 1.5]), np.ones(5)
+    early, late = np.zeros(5), np.array([0.0, 1.6, 0.0, 0.0, 0.0])
+    model = CoxPD(alpha=0)
+    assert message(model, x[:, None], np.column_stack([early, time, event])) is None
+    assert named(model, x[:, None], np.column_stack([late, time, event])) == [[0]]
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("has_entries", [False, True])
+def test_bounds_of_hazards_are_those_of_the_limit(ties, has_entries, rated):
+    """In the limit a level without events is not at risk: the optimum is that of the others."""
+    X, y, separated = hazards(rated)
+    level = X[:, 2] == 1.0
+    entry = 0.9 * y["t"] * (np.arange(len(X)) % 2) * has_entries
+    target = with_entries(separated, entry) if has_entries else separated
+    model = CoxPD(alpha=0, ties=ties, tol=1e-8)
+    with pytest.warns(ConvergenceWarning, match="separate the targets"):
+        certificate = model.fit(X, target).certificate_
+    others = CoxPD(alpha=0, ties=ties, tol=1e-8).fit(X[~level][:, [0, 1, 3, 4, 5]], target[~level])
+    limit = others.certificate_.primal * np.sum(~level) / len(level)  # means over the rows
+    assert limit * (1.0 - 1e-7) <= certificate.dual <= limit * (1.0 + 1e-12)
+    assert certificate.relative_gap < 1e-2
+
+
+def test_bounds_of_classes_and_orders_are_those_of_the_limit(rated):
+    """As tight as that of LogisticPD, whose problem of two classes is the same."""
+    X, _, separated = of_two(rated)
+    bounds = []
+    for model in (LogisticPD, MultinomialPD, OrdinalPD):
+        with pytest.warns(ConvergenceWarning, match="separate the targets"):
+            bounds.append(model(alpha=0, tol=1e-6).fit(X, separated).certificate_)
+    for each in bounds:
+        np.testing.assert_allclose(each.dual, bounds[0].primal, rtol=1e-3)
+        assert each.dual <= bounds[0].primal * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("overlap", [1e-3, 1e-5, 1e-7])
+def test_classes_that_hardly_overlap_are_certified(overlap, rng):
+    """MultinomialPD with two classes is LogisticPD; with three their sum of losses is no less."""
+    x = np.concatenate([-rng.random(30) - 0.1, rng.random(30) + 0.1, [overlap, -overlap]])
+    y = np.repeat([0, 1, 0, 1], [30, 30, 1, 1])
+    logistic = LogisticPD(alpha=0).fit(x[:, None], y)
+    softmax = MultinomialPD(alpha=0).fit(x[:, None], y)
+    assert logistic.converged_ and softmax.converged_
+    np.testing.assert_allclose(
+        softmax.certificate_.primal, logistic.certificate_.primal, rtol=2e-4
+    )
+    assert softmax.n_iter_ < 300
+    assert softmax.certificate_.dual <= logistic.certificate_.primal * (1.0 + 1e-12)
+
+
+def test_what_cannot_be_decided_is_said_in_other_words(rated, monkeypatch):
+    X, y, level = rated
+    y[level == 3] = 0.0
+    monkeypatch.setattr(exact_directions, "MOST_COLUMNS", 1)
+    with pytest.warns(ConvergenceWarning) as caught:
+        PoissonPD(alpha=0).fit(X, y)
+    (text,) = [str(w.message) for w in caught if "decided" in str(w.message)]
+    assert text.startswith("It could not be decided whether PoissonPD has an optimum with finite")
+    assert not any("separate the targets" in str(w.message) for w in caught)
+
+
+def test_the_programme_only_proposes(rated, monkeypatch):
+    """Whatever it says, an alarm is proven, and so is that there is none."""
+    X, y, level = rated
+    monkeypatch.setattr(
+        separation, "_proposed", lambda A, limits, allowed: np.flatnonzero(allowed)
+    )
+    assert message(PoissonPD(alpha=0), X, y) is None
+    y[level == 3] = 0.0
+    assert named(PoissonPD(alpha=0), X, y) == [[2]]
+    monkeypatch.setattr(separation, "_proposed", lambda A, limits, allowed: np.arange(0))
+    assert named(PoissonPD(alpha=0), X, y) == [[2]]
