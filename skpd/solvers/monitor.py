@@ -223,7 +223,7 @@ class Monitor:
 
         A step of the proximal gradient method with the slopes v of the dual point leads from an
         optimal w to itself, whatever its length, and sets equal what is equal there. The longest
-        step is taken whose gap stays well below the tolerance.
+        step is taken whose gap stays below the tolerance.
         """
         problem, penalty, w = self.problem, self.problem.penalty, self._coef
         has_ties = penalty.has_ties and problem.constraints is None  # these have multipliers too
@@ -236,7 +236,7 @@ class Monitor:
             coef = penalty.prox(w + step * v, step * problem.alpha)
             coef, intercept = problem.feasible_model(coef, self._intercept)
             primal = primal_objective(problem, coef, intercept)
-            if primal - self.dual <= max(0.5 * self.goal, self.primal - self.dual):
+            if primal - self.dual <= max(0.99 * self.goal, self.primal - self.dual):
                 self._coef, self._intercept, self.primal = coef, intercept, primal
                 return
 
