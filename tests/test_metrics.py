@@ -123,6 +123,16 @@ def test_scores_of_scikit_survival(ties, rng):
             assert_allclose(found, expected, rtol=1e-12)
 
 
+def test_no_times_are_refused_as_by_scikit_survival(rng):
+    metrics = pytest.importorskip("sksurv.metrics")
+    _, y = survival(rng, 100, False)
+    for score in (metrics.cumulative_dynamic_auc, metrics.brier_score):
+        with pytest.raises(ValueError):
+            score(y[:50], y[50:], np.zeros((50, 0)), [])
+    with pytest.raises(ValueError, match="times must be finite numbers that increase"):
+        cumulative_dynamic_auc(y[50:], np.zeros(50), [], y_train=y[:50])
+
+
 def test_concordance_of_lifelines(halves):
     utils = pytest.importorskip("lifelines.utils")
     _, test, scores, *_ = halves
@@ -326,9 +336,13 @@ def test_what_is_refused(halves, rng):
         cumulative_dynamic_auc(test, probabilities[:, :3], times)
     with pytest.raises(ValueError, match="Input y_score contains NaN"):
         concordance_index(test, np.full(len(test), np.nan))
-    for bad in ([1.0, 0.5], [[0.5, 1.0]], [np.nan], [1.0, 1.0]):
+    for bad in ([1.0, 0.5], [[0.5, 1.0]], [np.nan], [1.0, 1.0], []):
         with pytest.raises(ValueError, match="times must be finite numbers that increase"):
-            brier_score(test, probabilities, bad)
+            brier_score(test, probabilities[:, : len(bad)], bad)
+        with pytest.raises(ValueError, match="times must be finite numbers that increase"):
+            cumulative_dynamic_auc(test, scores, bad)
+    with pytest.raises(ValueError, match="must be before the end of y_true, got 3.5"):
+        brier_score([[1.0, 1], [2.0, 0], [4.0, 0]], np.ones((3, 1)), 3.5, sample_weight=[1, 1, 0])
     for at in ([0.0], [1e3], [0.5, 1e3]):
         with pytest.raises(ValueError, match="times must be between the first event and the end"):
             cumulative_dynamic_auc(test, scores, at, y_train=np.append(train, late(1e4)))

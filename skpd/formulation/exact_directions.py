@@ -21,6 +21,7 @@ from .._floats import EPSILON
 from .._typing import Array, Indices
 
 MOST_PIVOTS = 20  # of a programme, in the number of its columns; two to five are usual
+ROUNDING = 2**49  # products below their largest terms over this are rounding errors of the data
 MOST_COLUMNS = 32  # 50 columns of 53 bits take ten seconds
 LARGEST = 3e6  # entries of a table whose conversion to whole numbers takes seconds
 
@@ -79,6 +80,14 @@ class ExactRows:
         """The order of the exact predictions of samples along a direction of some features."""
         scores = self._whole(np.arange(len(self.table)))[:, columns] @ d
         return np.unique(scores, return_inverse=True)[1]
+
+    def is_rounding(self, columns: Indices, d: np.ndarray) -> bool:
+        """Whether all products with a direction are rounding errors of the columns.
+
+        So they are for a column that is a combination of others as far as its numbers can be.
+        """
+        A = self.rows(np.arange(len(self.sizes)))[:, columns]
+        return bool(np.all(A @ d * ROUNDING <= np.abs(A) @ np.abs(d)))
 
     def direction(self, columns: Indices, ends: Array) -> tuple[bool, np.ndarray | None]:
         """A direction of some columns as whole numbers, of which None is left if there is none.

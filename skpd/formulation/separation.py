@@ -4,6 +4,8 @@ If no loss rises along a direction of the unpenalised coefficients, and one fall
 is no optimum: classes are separated (Albert and Anderson, 1984), or all counts of a level of a
 feature are 0. Each loss declares such directions of its predictions (``can_separate``). Linear
 programmes propose coefficients (Konis, 2007), and exact arithmetic proves them or their absence.
+Columns that are combinations of others within rounding errors are left out, as what is left of
+them says nothing.
 """
 
 from collections.abc import Sequence
@@ -73,7 +75,11 @@ def separation(problem: Problem, solution: Point | Solution, dual: float) -> Sep
         """Whether it is decided if some columns separate, and those that do."""
         used = np.append(kept, others)
         is_decided, d = exact.direction(used, limits[:, used])
-        return is_decided, kept[:0] if d is None else kept[d[: len(kept)] != 0]
+        places = np.flatnonzero([] if d is None else d[: len(kept)])
+        # scores of classes cancel, as a constant in all of them changes nothing
+        if d is not None and not rows.of_outputs and exact.is_rounding(used, d):
+            return proven(np.delete(kept, places[-1]))
+        return is_decided, kept[places]
 
     sets: list[Indices] = []
     levels: list[Indices] = []

@@ -1,5 +1,7 @@
 """Exposures, residuals, dispersion and shares of deviance, against other libraries."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -284,3 +286,40 @@ def test_searches_route_exposures(data):
     score = one.score(X[test], y[test], exposure=exposure[test])
     assert_allclose(search.cv_results_["split0_test_score"][1], score)
     assert_allclose(found.cv_results_["split0_test_score"][1], score, atol=1e-4)
+
+
+def test_scores_without_the_exposure_of_the_fit_say_so(data):
+    """In a search without routing, which fits with it and scores without."""
+    X, y, exposure, _ = data
+    search = GridSearchCV(PoissonPD(), {"alpha": [0.1, 0.01]}, cv=3)
+    with pytest.warns(
+        UserWarning, match="fitted with an exposure or offset and is scored without"
+    ):
+        search.fit(X, y["poisson"], exposure=exposure)
+    model = PoissonPD().fit(X, y["poisson"], exposure=exposure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(X, y["poisson"], exposure=exposure)
+        PoissonPD().fit(X, y["poisson"]).score(X, y["poisson"])
+
+
+def test_scales_count_the_rank_of_the_features(data):
+    """A duplicate of a column and a constant change neither residuals nor their freedom."""
+    X, y, *_ = data
+    twice = np.column_stack([X, X[:, :1], 2.0 * X[:, 1:2], np.ones(N)])
+    plain = GammaPD(alpha=0.0, tol=1e-9).fit(X, y["gamma"])
+    scale = plain.estimate_scale(X, y["gamma"])
+    squares = plain.residuals(X, y["gamma"], kind="pearson") ** 2
+    assert_allclose(scale, np.sum(squares) / (N - D - 1), rtol=1e-12)
+    for layout in (np.asarray, sp.csr_array, lambda Z: RowBlocks([Z[:50], Z[50:]])):
+        model = GammaPD(alpha=0.0, tol=1e-9).fit(layout(twice), y["gamma"])
+        assert_allclose(model.estimate_scale(layout(twice), y["gamma"]), scale, rtol=1e-6)
+
+
+def test_residuals_of_means_that_are_not_numbers(data):
+    X, y, *_ = data
+    model = PoissonPD().fit(X, y["poisson"])
+    for kind in ("deviance", "pearson"):
+        for far in (1e6, -1e6):
+            with pytest.raises(ValueError, match="is 0 or infinite"):
+                model.residuals(X, y["poisson"], offset=far, kind=kind)

@@ -9,6 +9,9 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from skpd import CoxPD, MultiTaskPD, OrdinalPD, PdproxRegressor, PoissonPD
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* ignores all features", "ignore:.* did not converge"
+)
 ROWS = np.random.default_rng(0).normal(size=(12, 3))
 
 
@@ -59,7 +62,9 @@ def test_conditions_of_free_features(condition, rng):
     X[:, 3] = X[:, 2] + X[:, 3] / condition
     y = X[:, 0] + rng.normal(size=30)
     model = PdproxRegressor(0.0, loss="squared", tol=1e-8).fit(X, y)
-    same = np.column_stack([X[:, :3], condition * (X[:, 3] - X[:, 2])])  # the differences are exact
+    same = np.column_stack(
+        [X[:, :3], condition * (X[:, 3] - X[:, 2])]
+    )  # the differences are exact
     best = np.mean((y - LinearRegression().fit(same, y).predict(same)) ** 2) / 2.0
     assert model.converged_ and model.n_iter_ < 10
     assert best * (1.0 - 1e-7) <= model.certificate_.dual <= best * (1.0 + 1e-13)

@@ -125,3 +125,12 @@ def test_what_takes_too_long_is_not_decided(monkeypatch):
     monkeypatch.setattr(exact_directions, "LARGEST", 3e6)
     monkeypatch.setattr(exact_directions, "MOST_PIVOTS", 0)
     assert decide(np.eye(3), table)[1:] == (False, None)
+
+
+@pytest.mark.parametrize("left, is_rounding", [(2.0**-52, True), (2.0**-44, False)])
+def test_what_is_left_of_dependent_columns(left, is_rounding):
+    table = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, 1.0 + left]])
+    exact, _, d = decide(np.eye(3), table)
+    assert exact.is_rounding(np.arange(2), d) == is_rounding
+    margins = decide(np.eye(2), [[2.0**-60], [2.0**-61]])
+    assert not margins[0].is_rounding(np.arange(1), margins[2])

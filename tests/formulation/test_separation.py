@@ -295,3 +295,17 @@ def test_the_programme_only_proposes(rated, monkeypatch):
     assert named(PoissonPD(alpha=0), X, y) == [[2]]
     monkeypatch.setattr(separation, "_proposed", lambda A, limits, allowed: np.arange(0))
     assert named(PoissonPD(alpha=0), X, y) == [[2]]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_sums_of_columns_up_to_rounding_are_no_alarm(fit_intercept, rng):
+    """What rounding has left of a - b - c may separate exactly, and says nothing of the data."""
+    X = rng.normal(size=(10, 2))
+    y = np.where(X[:, 0] + rng.logistic(size=10) > 0.0, 1, 0)
+    assert message(LogisticPD(alpha=0, fit_intercept=fit_intercept), X, y) is None
+    for _ in range(20):
+        unit = rng.normal(size=2)
+        Z = np.column_stack([X, X @ unit])
+        assert message(LogisticPD(alpha=0, fit_intercept=fit_intercept), Z, y) is None
+    Z = np.column_stack([X, X[:, 0] + 2.0**-30 * np.where(y == 1, 1.0, -1.0)])
+    assert named(LogisticPD(alpha=0, fit_intercept=fit_intercept), Z, y) == [[0, 2]]
