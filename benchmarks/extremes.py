@@ -137,7 +137,8 @@ def judge(name, seed, tally):
         own = mpmath.mpf(extreme.objective(model))
         # a column that is a combination of others up to rounding is left out of the bound
         others = [] if certificate.left_out else candidates(ordinary, *known)
-        reached = min([own, *map(extreme.objective, others)])
+        # no objective is negative but by the rounding of its 60 digits
+        reached = max(min([own, *map(extreme.objective, others)]), 0)
         wrong = ["above"] if certificate.dual > reached else []
         wrong += ["below"] if certificate.primal < own else []
         tally.update(wrong)

@@ -341,7 +341,7 @@ def test_what_is_refused(halves, rng):
             brier_score(test, probabilities[:, : len(bad)], bad)
         with pytest.raises(ValueError, match="times must be finite numbers that increase"):
             cumulative_dynamic_auc(test, scores, bad)
-    with pytest.raises(ValueError, match="must be before the end of y_true, got 3.5"):
+    with pytest.raises(ValueError, match=r"must be before the end of y_true, got 3\.5"):
         brier_score([[1.0, 1], [2.0, 0], [4.0, 0]], np.ones((3, 1)), 3.5, sample_weight=[1, 1, 0])
     for at in ([0.0], [1e3], [0.5, 1e3]):
         with pytest.raises(ValueError, match="times must be between the first event and the end"):
