@@ -225,8 +225,8 @@ def piecewise_case(drawn, estimator, arguments, y, names, *, table=None):
     formula, parameter = names
     X, y, shares, model_scores = table or (drawn.X, y, drawn.shares, None)
     sizes = np.max(np.abs(X), axis=0)
-    factors = np.ldexp(1.0, -np.frexp(np.where(sizes > 0.0, sizes, 1.0))[1])
     with np.errstate(over="ignore", invalid="ignore"):  # in no use at the ends of the scale
+        factors = np.ldexp(1.0, -np.frexp(np.where(sizes > 0.0, sizes, 1.0))[1])
         l1, l2 = (np.append(t, np.zeros(X.shape[1] - len(t))) * factors**k
                   for k, t in enumerate(drawn.terms, start=1))  # fmt: skip
     shares, intercept = shares / shares.sum(), drawn.fit_intercept and table is None
