@@ -23,7 +23,7 @@ NAMES = {
     "extremes": "scales from 1e-310 to 1e200, beside what finite coefficients reach",
     "first_fit": "time of import, of the first fit in a process and of the second",
     "small_fits": "time of fits and grid searches of small tables over that of scikit-learn",
-    "small_problems": "random small models of kernels, norms, graphs and groups, beside Clarabel",
+    "small_problems": "random small models of kernels, norms and groups, beside Clarabel",
     "generalized": "counts, costs, times and orders beside other packages",
     "gap_proofs": "what a gap says of predictions, decisions, rows and paths, beside optima",
     "kappa": "the default cost of a flipped label, by accuracy on twelve data sets",

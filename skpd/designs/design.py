@@ -321,12 +321,9 @@ class Design:
         if not sp.issparse(X):
             return self._like(np.ldexp(X, -exponents), not self.matrix.by_row)
         X = X.copy()
-        columns = (
-            X.indices
-            if self.matrix.by_row
-            else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        )
-        X.data = np.ldexp(X.data, -exponents[columns])
+        by_row, counts = self.matrix.by_row, np.diff(X.indptr)
+        of_entries = exponents[X.indices] if by_row else np.repeat(exponents, counts)
+        X.data = np.ldexp(X.data, -of_entries)
         return self._like(X)
 
     def with_table(self, table: Array) -> "Design":

@@ -226,17 +226,31 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         ConvergenceWarning, UserWarning
             If a fit has not converged, or if all coefficients are 0.
         """
+        self._set_attributes(solutions, fit)  # before the search, which Ctrl-C may end
+        if any(solution.interrupted for solution in solutions):
+            raise KeyboardInterrupt
         separated = [
             separation(problem, solution, solution.certificate.dual)
             for problem, solution in zip(fit.problems, solutions, strict=True)
         ]
-        parts = zip(fit.problems, solutions, separated, strict=True)
-        solutions = [
-            with_bound_of_limit(problem, solution, each.levels, self._solver_call(problem))
-            if each.levels
-            else solution
-            for problem, solution, each in parts
-        ]
+        if any(each.levels for each in separated):
+            parts = zip(fit.problems, solutions, separated, strict=True)
+            solutions = [
+                with_bound_of_limit(problem, solution, each.levels, self._solver_call(problem))
+                for problem, solution, each in parts
+            ]
+            self._set_attributes(solutions, fit)
+            if any(solution.interrupted for solution in solutions):
+                raise KeyboardInterrupt
+        if not np.any(getattr(self, self._weights_attribute)):
+            warn(messages.constant_model_message(self._description(), fit.problems, solutions))
+        labels = fit.names if len(solutions) > 1 else None
+        messages.warn_of_separation(self._description(), separated, labels)
+        if not self.converged_ and not any(each.sets for each in separated):
+            messages.warn_of_gap(self._description(), solutions, labels)
+
+    def _set_attributes(self, solutions: Sequence[Solution], fit: FormulatedProblems) -> None:
+        """Set the fitted attributes of solutions, interrupted or not."""
         attributes = {**self._model(solutions, fit), **self._other_attributes(solutions, fit)}
         for name, value in attributes.items():
             setattr(self, name, value)
@@ -261,13 +275,6 @@ class SolvedModel(LinearCoefficients, CallbackSupportMixin, ParameterValidation)
         self.relative_gap_ = max(certificate.relative_gap for certificate in certificates)
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.converged_ = all(solution.converged for solution in solutions)
-        if any(solution.interrupted for solution in solutions):
-            raise KeyboardInterrupt
-        if not np.any(getattr(self, self._weights_attribute)):
-            warn(messages.constant_model_message(self._description(), fit.problems, solutions))
-        messages.warn_of_separation(self._description(), separated, labels)
-        if not self.converged_ and not any(each.sets for each in separated):
-            messages.warn_of_gap(self._description(), solutions, labels)
 
     def _description(self) -> messages.Description:
         """What messages say of the estimator."""

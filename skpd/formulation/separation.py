@@ -51,10 +51,8 @@ def separation(problem: Problem, solution: Point | Solution, dual: float) -> Sep
     """
     rows, (columns, lower, upper) = problem.rows, problem.penalty.free_features
     n, k, m = problem.design.shape[0], len(columns), problem.n_variables
-    looked_for = (
-        k > 0 and rows.in_memory and problem.constraints is None and rows.loss.can_separate
-    )
-    if not looked_for or _has_optimum(problem, solution, dual):
+    may_separate = rows.in_memory and problem.constraints is None and rows.loss.can_separate
+    if not (k and may_separate) or _has_optimum(problem, solution, dual):
         return Separation([])
     if n * k * min(n, k) > LARGEST:
         return Separation([], False)

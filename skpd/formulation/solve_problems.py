@@ -136,11 +136,14 @@ def with_bound_of_limit(
 
     ``levels`` are those of `skpd.losses.survival.PartialLikelihood.in_limit`.
     """
+    if not levels:
+        return solution
     loss = problem.loss
     for each in levels:
         loss = loss.in_limit(each)
     limit = problem.of_rows(replace(problem.rows, loss=loss))
     of_limit = solve_problem(limit, call, None, np.random.RandomState(0))
+    solution = replace(solution, interrupted=of_limit.interrupted)
     primal = solution.certificate.primal
     dual = bound_below(problem, of_limit.certificate.dual, primal)
     if not dual > solution.certificate.dual:

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from skpd import (
     PoissonPD,
     TweediePD,
 )
-from skpd.formulation import exact_directions, separation
+from skpd.estimators import fitting
+from skpd.formulation import exact_directions, separation, solve_problems
 
 
 def message(model, X, y, **fit_parameters):
@@ -309,3 +311,31 @@ def test_sums_of_columns_up_to_rounding_are_no_alarm(fit_intercept, rng):
         assert message(LogisticPD(alpha=0, fit_intercept=fit_intercept), Z, y) is None
     Z = np.column_stack([X, X[:, 0] + 2.0**-30 * np.where(y == 1, 1.0, -1.0)])
     assert named(LogisticPD(alpha=0, fit_intercept=fit_intercept), Z, y) == [[0, 2]]
+
+
+@pytest.mark.parametrize("name", ["separation", "with_bound_of_limit"])
+def test_ctrl_c_during_the_search_keeps_the_model(name, rated, monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    X, _, separated = hazards(rated)
+    model = CoxPD(alpha=0)
+    monkeypatch.setattr(fitting, name, pressed)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, separated)
+    assert np.isfinite(model.coef_).all() and model.certificate_.primal > 0.0
+
+
+def test_ctrl_c_during_the_fit_of_the_limit_is_not_lost(rated, monkeypatch):
+    X, _, separated = hazards(rated)
+    plain, calls = solve_problems.solve_problem, []
+
+    def once_interrupted(*arguments):
+        calls.append(arguments)
+        return replace(plain(*arguments), interrupted=True)
+
+    monkeypatch.setattr(solve_problems, "solve_problem", once_interrupted)  # of the limit alone
+    model = CoxPD(alpha=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, separated)
+    assert len(calls) == 1 and np.isfinite(model.coef_).all()
