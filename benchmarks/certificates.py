@@ -49,7 +49,6 @@ from skpd.penalties import (
     LInf,
     NonNegativeGroupL2,
     NonNegativeL1,
-    PowerOfNorm,
     Separable,
     SparseGroup,
     SquaredGroupL2,
@@ -58,6 +57,7 @@ from skpd.penalties import (
     TotalVariation,
     WeightedL1,
 )
+from skpd.penalties.increasing_functions import PowerOfNorm
 from skpd.problems import linear_problem
 from skpd.solvers import solve
 from tests.oracles.optima import NotSolved

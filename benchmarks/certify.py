@@ -22,7 +22,6 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 
 from skpd import DRSVMClassifier, TraceNormPD, certify
 from skpd.losses import (
-    Absolute,
     EpsilonInsensitive,
     Gamma,
     Hinge,
@@ -39,7 +38,6 @@ from skpd.losses import (
 from skpd.penalties import L1, ElasticNet, SquaredL2
 from tests.oracles.optima import NotSolved
 from tests.oracles.reference import (
-    concomitant_programme,
     conic_programme,
     linear_programme,
     multinomial_programme,
@@ -139,13 +137,6 @@ def _quantile(rng, n, exact):
     return lm.QuantileRegressor(quantile=float(rng.choice([0.2, 0.5])), alpha=_strength(rng) / 5)
 
 
-def _huber(rng, n, exact):
-    options = {"tol": 1e-10, "max_iter": 10_000} if exact else {"max_iter": 3}
-    return lm.HuberRegressor(
-        epsilon=float(rng.choice([1.0, 1.35, 3.0])), alpha=_strength(rng), **options
-    )
-
-
 def _deviance(rng, n, exact):
     options = {"tol": 1e-10, "max_iter": 10_000} if exact else {"max_iter": 1}
     options["alpha"] = _strength(rng) / 5
@@ -177,7 +168,6 @@ REGRESSORS = [
     _linear_svr,
     _sgd_regressor,
     _quantile,
-    _huber,
     _trace_norm,
     _deviance,
 ]
@@ -261,11 +251,6 @@ def stated(estimator, X, y, sample_weight):
         loss = {"PoissonRegressor": Poisson(), "GammaRegressor": Gamma()}.get(kind)
         loss = loss or Tweedie(power=estimator.power)
         return [_linear(X, y, s / s.sum(), loss, 0.0, estimator.alpha, free)]
-    if kind == "HuberRegressor":
-        arguments = (X, y, 2 * s, estimator.epsilon, 2 * estimator.alpha, free)
-        if estimator.epsilon == 1.0:  # the derivative in the scale is never negative: it is 0
-            return [_linear(X, y, 2 * s, Absolute(), 0.0, 2 * estimator.alpha, free)]
-        return [(concomitant_programme, arguments, 2 * s)]
     if (getattr(estimator, "intercept_scaling", None) and kind != "LogisticRegression") or (
         getattr(estimator, "solver", None) == "liblinear"
     ):

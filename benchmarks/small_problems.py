@@ -21,10 +21,10 @@ from skpd.penalties import (
     GroupL2,
     L2Norm,
     LInf,
-    PowerOfNorm,
     SquaredGroupL2,
     SquaredL2,
 )
+from skpd.penalties.increasing_functions import PowerOfNorm
 from skpd.problems import linear_problem
 from skpd.problems.kernel import kernel_machines
 from skpd.solvers import solve

@@ -33,7 +33,6 @@ from .model_selection.multi_task_cv import MultiTaskPDCV
 from .model_selection.path import regularization_path
 from .model_selection.path_cv import PathCV
 from .model_selection.regularization_path import RegularizationPath
-from .model_selection.robust_grid import robust_grid
 from .preprocessing.column_sources import track_columns
 from .preprocessing.groups import feature_groups
 from .preprocessing.standard_scaler import BlockScaler
@@ -81,7 +80,6 @@ __all__ = [
     "coef_table",
     "feature_groups",
     "regularization_path",
-    "robust_grid",
     "show_versions",
     "track_columns",
 ]

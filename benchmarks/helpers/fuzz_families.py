@@ -19,6 +19,7 @@ from sklearn.linear_model import HuberRegressor
 
 import skpd
 from skpd import penalties
+from skpd.penalties.increasing_functions import PowerOfNorm
 from tests.oracles import exact_objectives as of
 
 SCALES = (1e-100, 1e-30, 1e-8, 1e-3, 1e3, 1e8, 1e30, 1e100)
@@ -183,8 +184,8 @@ def some_penalty(rng, d):
         (penalties.SquaredGroupL2(groups=half), 2),
         (penalties.GroupLInf(groups=half), 1),
         (penalties.FunctionOfNorm(penalties.L1()), 2),
-        (penalties.FunctionOfNorm(penalties.L2Norm(), penalties.PowerOfNorm(1.5, 0.5)), None),
-        (penalties.FunctionOfNorm(penalties.LInf(), penalties.PowerOfNorm(2.0, 3.0)), 2),
+        (penalties.FunctionOfNorm(penalties.L2Norm(), PowerOfNorm(1.5, 0.5)), None),
+        (penalties.FunctionOfNorm(penalties.LInf(), PowerOfNorm(2.0, 3.0)), 2),
         (penalties.FusedLasso(l1_ratio=0.4), 1),
         (penalties.LInf(), 1), (penalties.L2Norm(), 1), (penalties.ElasticNet(l1_ratio=0.5), None),
         (penalties.L1Ball(radius=0.7), None), (penalties.NonNegativeL1(), 1),

@@ -229,10 +229,9 @@ def bound_below(objective: Objective, dual: float, primal: float) -> float:
     restricted, rounding = len(objective.left_out) > 0, _rounding_of_bounds(objective, primal)
     if dual > primal + rounding and not restricted:
         raise ValueError(
-            "The mathematics of the loss, of the penalty or of a function in it is inconsistent: "
-            f"a lower bound on the objective, {dual:.6g}, is above its value for a model, "
-            f"{primal:.6g}. A conjugate or a dual norm may be too small. Test what is your own by "
-            "skpd.losses.check_loss, skpd.penalties.check_penalty and "
-            f"skpd.penalties.check_function. The penalty is {objective.penalty!r}."
+            "The mathematics of the loss or of the penalty is inconsistent: a lower bound on the "
+            f"objective, {dual:.6g}, is above its value for a model, {primal:.6g}. A conjugate or "
+            "a dual norm may be too small. Test what is your own by skpd.losses.check_loss and "
+            f"skpd.penalties.check_penalty. The penalty is {objective.penalty!r}."
         )
     return min(dual, max(0.0, primal - rounding) if restricted else primal)

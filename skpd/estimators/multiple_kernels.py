@@ -11,7 +11,8 @@ from .._typing import Array, Indices, Matrix
 from ..designs import KernelMatrix
 from ..formulation.formulate import FormulatedProblems
 from ..formulation.solve_problems import dual_coef_of
-from ..penalties import FunctionOfNorm, GroupL2, Penalty, PowerOfNorm
+from ..penalties import FunctionOfNorm, GroupL2, Penalty
+from ..penalties.increasing_functions import PowerOfNorm
 from .kernel_models import KernelClassifier, KernelModel, KernelRegressor
 from .kernel_values import Kernel, KernelEntry, RowsOfKernel, checked_matrix, kernel_of
 from .parameters import declared, shared

@@ -52,8 +52,7 @@ class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
     and the norm are. More than two classes are handled one-vs-rest.
 
     Both ``epsilon`` and ``kappa`` are distances, whose useful values depend on the scale of the
-    features: the default of ``kappa`` follows it, and `skpd.robust_grid` makes a grid of values of
-    both to choose from.
+    features, and the default of ``kappa`` follows it.
 
     Parameters
     ----------
@@ -155,7 +154,6 @@ class DRSVMClassifier(ClassifierParameters, WithOptions, PrimalDualClassifier):
 
     See Also
     --------
-    robust_grid : Values of epsilon and kappa in units of the data.
     path : Models for many values of epsilon; `PathCV` chooses among them.
     PdproxSVC : Classifier with any margin loss and any penalty, such as a norm.
 

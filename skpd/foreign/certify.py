@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import HuberRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -56,7 +57,7 @@ def certify(
         A fitted `Lasso`, `LassoLars`, `ElasticNet`, `MultiTaskLasso`, `MultiTaskElasticNet`,
         `Ridge`, `RidgeClassifier`, `LinearSVC`, `LinearSVR`, `SVC` or `SVR` with
         ``kernel="linear"``, `LogisticRegression`, `SGDClassifier`, `SGDRegressor`,
-        `QuantileRegressor`, `HuberRegressor`, `PoissonRegressor`, `GammaRegressor` or
+        `QuantileRegressor`, `PoissonRegressor`, `GammaRegressor` or
         `TweedieRegressor` of scikit-learn, or one of their variants with cross-validation; a
         `Lasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso` or `LogisticRegression` of celer; a
         `Lasso`, `WeightedLasso`, `ElasticNet`, `GroupLasso`, `MultiTaskLasso`,
@@ -160,7 +161,6 @@ def certify(
     CoxPHSurvivalAnalysis                       its own             S
     CoxnetSurvivalAnalysis                      its own             1
     LogisticAT of mord                          its own             S
-    HuberRegressor                              see below           2 S
     celer's LogisticRegression                  its own             S
     skglm's LinearSVC                           hinge               C S
     other estimators of celer and skglm         its own             1
@@ -171,7 +171,7 @@ def certify(
     liblinear and stochastic gradient descent apply ``class_weight`` to the class itself, and
     weight 1 to the other classes. Stochastic gradient descent divides by the number of rows, not
     by the sum of the weights; rows that early stopping holds out are counted as part of the
-    objective. The scale of `HuberRegressor` is a variable of its objective and of the bound.
+    objective.
 
     With ``rigorous=True`` the interval is proven for the objective in exact arithmetic, where X,
     y, sample_weight, the class weights and the parameters are the given floating-point numbers.
@@ -346,6 +346,13 @@ def check_linear(estimator: BaseEstimator) -> None:
 
 
 def unknown_objective(estimator: BaseEstimator) -> str:
+    if isinstance(estimator, HuberRegressor):
+        return (
+            "certify does not know what HuberRegressor minimises, whose scale is a variable too. "
+            "At its scale s = scale_ the objective is that of PdproxRegressor(loss='huber', "
+            "delta=epsilon * s, penalty='l2', alpha=alpha * s / n_samples), which has a "
+            "certificate. certify takes these as loss=Huber(delta), penalty=SquaredL2(), alpha."
+        )
     classifies = hasattr(estimator, "__sklearn_tags__") and not is_regressor(estimator)
     loss = "Hinge()" if classifies else "Squared()"
     return (

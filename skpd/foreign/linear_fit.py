@@ -13,10 +13,9 @@ from ..certificates import (
     primal_objective,
     relative_gap,
 )
-from ..certificates.rigorous import RigorousCertificate, rigorous_certificate, rigorous_primal
+from ..certificates.rigorous import rigorous_certificate
 from ..problems import Point, Problem
 from ..solvers import solve
-from ..solvers.newton.scaled_huber import scaled_huber_bounds
 
 
 @dataclass(frozen=True)
@@ -72,32 +71,3 @@ class LinearFit:
             return certificate, gap
         model, better = (self.coef, self.intercept), (best.coef, best.intercept)
         return rigorous_certificate(problem, model, better, bound), gap
-
-
-@dataclass(frozen=True)
-class ConcomitantFit(LinearFit):
-    """Coefficients, an intercept and a scale from any source, for `skpd.losses.scaled_huber`."""
-
-    intercept: float
-    scale: float
-
-    def certify(self, tol: float, max_iter: int, rigorous: bool) -> tuple[Certificate, float]:
-        """The certificate of the model, and the relative gap of the best model and lower bound."""
-        problem = self.problem
-        with np.errstate(over="ignore", invalid="ignore"):
-            loss = replace(problem.loss, scale=self.scale)
-            with_scale = problem.of_rows(replace(problem.rows, loss=loss))
-            primal, above = rigorous_primal(with_scale, self.coef, self.intercept)
-        coef, intercept = self.coef, self.intercept
-        if not primal <= problem.objective_unit:
-            coef, intercept = np.zeros(len(coef)), problem.null_point.intercept
-        upper, dual, below = scaled_huber_bounds(problem, coef, intercept, tol, max_iter)
-        upper = float(min(upper, primal))
-        lowest, highest = problem.free_intervals(upper)[0]
-        radius = 0.5 * (highest - lowest)
-        bound = DualBound(float(dual), "exact", None, upper / problem.alpha, radius)
-        certificate, _ = certificate_of(problem, primal, bound)
-        if rigorous:
-            rounding = float(above + below)
-            certificate = RigorousCertificate(**vars(certificate), rounding=rounding)
-        return certificate, relative_gap(problem, upper, certificate.dual)

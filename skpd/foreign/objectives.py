@@ -34,11 +34,9 @@ from ..losses import (
     SquaredEpsilonInsensitive,
     SquaredHinge,
 )
-from ..losses.scaled_huber import ScaledHuber
 from ..penalties import L1, Penalty, SquaredL2
-from ..problems.structured_rows import scores_problem
 from .celer_skglm import CELER, SKGLM
-from .data import Data, Objective, coef_name, coefficients, fits, positive, shares, signed
+from .data import Data, Objective, coef_name, coefficients, fits, signed
 from .families import (
     ELASTIC_NET,
     LASSO,
@@ -50,7 +48,7 @@ from .families import (
     targets,
 )
 from .generalized import GAMMA, GLUM, MORD, POISSON, STATSMODELS, TWEEDIE
-from .linear_fit import ConcomitantFit, LinearFit
+from .linear_fit import LinearFit
 from .outputs import (
     COUPLED_LOSSES,
     by_hand_of_outputs,
@@ -193,25 +191,6 @@ def _sgd_alpha(estimator: BaseEstimator, total: float, n_rows: int) -> float:
     return alpha * (n_rows / total)
 
 
-# Robust and quantile regression
-
-
-def _huber(estimator: BaseEstimator, data: Data) -> list[LinearFit]:
-    """The fit of the objective sum_i s_i (sigma + 2 sigma h(r_i / sigma)) + alpha ||w||^2.
-
-    Here h is the Huber loss and sigma > 0 the scale (`skpd.losses.scaled_huber`).
-    """
-    n_features, n_targets = data.X.shape[1], data.targets.shape[1]
-    coef, intercept = coefficients(estimator, data.name, n_features, n_targets)
-    weights, total = shares(data.sample_weight, data.name)
-    y = np.ascontiguousarray(data.targets[:, 0])
-    problem = scores_problem(
-        data.design, ScaledHuber(y, weights, float(estimator.epsilon)), SquaredL2(),
-        positive(float(estimator.alpha) / total, data.name), bool(estimator.fit_intercept),
-    )  # fmt: skip
-    return [ConcomitantFit(problem, coef[0], float(intercept[0]), float(estimator.scale_))]
-
-
 OBJECTIVES: dict[type, Objective] = {
     **dict.fromkeys(
         [
@@ -249,7 +228,6 @@ OBJECTIVES: dict[type, Objective] = {
     linear_model.QuantileRegressor: Family(
         lambda e: Pinball(quantile=float(e.quantile)), lambda e: L1(), alpha, targets
     ),
-    linear_model.HuberRegressor: _huber,
     linear_model.PoissonRegressor: POISSON,
     linear_model.GammaRegressor: GAMMA,
     linear_model.TweedieRegressor: TWEEDIE,

@@ -21,7 +21,7 @@ conjugates are compiled (``skpd/kernels/maths/losses.hpp``), or, for a class of 
 numerically (`skpd.losses.numerical`); `check_loss` tests such a class. Losses of several
 predictions at once are in `skpd.losses.coupled_outputs`, `skpd.losses.classes` and
 `skpd.losses.quantiles`, structured losses in `skpd.losses.multivariate`, `skpd.losses.chains`,
-`skpd.losses.ordinal`, `skpd.losses.survival` and `skpd.losses.scaled_huber`.
+`skpd.losses.ordinal` and `skpd.losses.survival`.
 """
 
 from .base import Loss

@@ -5,20 +5,19 @@ operator of R and the conjugate of alpha R; a norm gives its dual norm instead o
 conjugate. An object of your own with the methods of `Penalty` works wherever an
 estimator takes a penalty; subclass `Norm` (value, prox, dual_norm),
 `SeparablePenalty` (terms) or `Penalty` (value, prox, conjugate, support), and all else is
-inherited. `check_penalty` tests it, and
-`check_function` the function of a norm.
+inherited. `check_penalty` tests it.
 """
 
 from .balls import Box, ElasticNetBall, L1Ball, SquaredL2OnL1Ball
 from .base import FreeFeatures, Norm, Penalty, Structure
-from .declaration_checks import check_function, check_penalty
+from .declaration_checks import check_penalty
 from .elastic_net import L1, ElasticNet, NonNegativeL1, SquaredL2
 from .epigraph import NormEpigraph
 from .factored import FactoredTraceNorm
 from .functions_of_norms import FunctionOfNorm
 from .further_group_penalties import GroupElasticNet, GroupL1Squared, GroupLInf, SquaredGroupL2
 from .group_lasso import GroupL2, NonNegativeGroupL2, SparseGroup
-from .increasing_functions import IncreasingFunction, PowerOfNorm
+from .increasing_functions import IncreasingFunction as IncreasingFunction
 from .norms import L2Norm, LInf
 from .separable import SeparablePenalty
 from .spectral import Spectral
@@ -38,7 +37,6 @@ __all__ = [
     "GroupL1Squared",
     "GroupL2",
     "GroupLInf",
-    "IncreasingFunction",
     "L1Ball",
     "L2Norm",
     "LInf",
@@ -47,7 +45,6 @@ __all__ = [
     "Norm",
     "NormEpigraph",
     "Penalty",
-    "PowerOfNorm",
     "Separable",
     "SeparablePenalty",
     "SparseGroup",
@@ -58,7 +55,6 @@ __all__ = [
     "Structure",
     "TotalVariation",
     "WeightedL1",
-    "check_function",
     "check_penalty",
     "for_features",
 ]

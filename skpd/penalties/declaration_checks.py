@@ -81,23 +81,6 @@ def check_function(function: IncreasingFunction) -> None:
         If a property does not hold: the message names the property, the numbers where it fails
         and the two values that should agree there.
 
-    Examples
-    --------
-    >>> from skpd.penalties import IncreasingFunction, check_function
-    >>> class Square(IncreasingFunction):
-    ...     def value(self, z):
-    ...         return z * z
-    ...     def slope(self, z):
-    ...         return 2.0 * z
-    ...     def conjugate(self, s):
-    ...         return s * s / 4.0
-    >>> check_function(Square())
-    >>> class Half(Square):
-    ...     def conjugate(self, s):
-    ...         return s * s / 8.0
-    >>> check_function(Half())  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    AssertionError: Half fails the test of its conjugate, V(x) + V*(s) >= s x (s = V'(z)), ...
     """
     z = np.append(0.0, np.geomspace(LARGEST**-2, LARGEST, N_POINTS))
     table = np.array([(t, function.value(t), function.slope(t)) for t in z.tolist()])

@@ -33,7 +33,7 @@ class FunctionOfNorm(Penalty):
     ------
     ValueError
         If ``norm`` is not a norm, or if it leaves a coefficient or the level free; if ``function``
-        is not convex, or if its conjugate is too small (`check_function`).
+        is not convex, or if its conjugate is too small.
 
     References
     ----------
@@ -43,11 +43,11 @@ class FunctionOfNorm(Penalty):
     Examples
     --------
     >>> import numpy as np
-    >>> from skpd.penalties import L1, FunctionOfNorm, PowerOfNorm
-    >>> penalty = FunctionOfNorm(L1(), PowerOfNorm(exponent=2.0, scale=0.5))
+    >>> from skpd.penalties import L1, FunctionOfNorm
+    >>> penalty = FunctionOfNorm(L1())
     >>> penalty.value(np.array([3.0, -1.0]))
-    8.0
-    >>> penalty.prox(np.array([3.0, -1.0]), 1.0).round(6)
+    16.0
+    >>> penalty.prox(np.array([3.0, -1.0]), 0.5).round(6)
     array([1.5, 0. ])
     """
 

@@ -57,12 +57,6 @@ class PowerOfNorm(IncreasingFunction):
         The power, greater than 1; use the norm itself for 1.
     scale : float, default=1.0
         Greater than 0.
-
-    Examples
-    --------
-    >>> from skpd.penalties import PowerOfNorm
-    >>> PowerOfNorm(exponent=2.0, scale=0.5).conjugate(3.0)
-    4.5
     """
 
     exponent: float = number(2.0, above=1.0)

@@ -189,14 +189,6 @@ def first_multipliers(problem: Problem) -> Array:
     return np.repeat([[p], [first_flip(problem)]], problem.n_samples, axis=1)
 
 
-def null_pieces(problem: ProblemParts) -> list[tuple[float, float]]:
-    """Lines (value at 0, slope) in epsilon whose minimum is P at the null model."""
-    pieces = [(1.0, 0.0)]
-    if problem.fit_intercept:
-        pieces.append((2.0 * _classes(problem.rows)[2], 2.0 / problem.loss.kappa))
-    return pieces
-
-
 def _classes(rows: "SomeRows") -> tuple[float, float, float]:
     """The sign of the larger class, its share of the weights, and the other class's share."""
     shares = {sign: float(np.sum(rows.weights[rows.y == sign])) for sign in (1.0, -1.0)}

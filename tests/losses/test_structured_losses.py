@@ -1,11 +1,10 @@
-"""Losses of all scores: mixtures of labelings, what each loss says, the scaled Huber loss."""
+"""Losses of all scores: mixtures of labelings, what each loss says."""
 
 from math import inf, log
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize_scalar
 
 from skpd import losses as L
 from skpd.losses.chain_recursions import Chains, sum_product
@@ -13,7 +12,6 @@ from skpd.losses.chains import ChainLogLoss, ChainLoss
 from skpd.losses.jensen_groups import RowGroup
 from skpd.losses.labeling_sums import marginals
 from skpd.losses.ordinal import OrdinalLoss
-from skpd.losses.scaled_huber import ScaledHuber
 from skpd.losses.structured import StructuredDual
 from skpd.losses.survival import PartialLikelihood
 
@@ -60,8 +58,7 @@ def every_loss():
     cox = PartialLikelihood(np.ones(3), y > 0.0, np.ones(3), np.zeros(3, int))
     chains = labels, np.array([2, 1]), 3
     return {
-        "linear_tails": ScaledHuber(y, np.full(3, 1 / 3), 1.35),
-        "linear_tails 1": L.FBeta(y),
+        "linear_tails": L.FBeta(y),
         "linear_tails 2": L.PrecisionAtK(y, 1),
         "linear_tails 3": L.RocAuc(y),
         "linear_tails 4": ChainLoss(*chains),
@@ -93,7 +90,7 @@ def test_what_losses_of_all_scores_say(flags):
     assert loss.n_scores == len(loss.weights) == (18 if chains else 3)
     assert loss.n_exchangeable == (3 if isinstance(loss, OrdinalLoss) else 0)
     assert loss.largest_target == 1.0
-    assert len(loss.points_of_both_signs) == (2 if isinstance(loss, L.FBeta | ScaledHuber) else 0)
+    assert len(loss.points_of_both_signs) == (2 if isinstance(loss, L.FBeta) else 0)
     assert_array_equal(loss.true_labeling.theta, 0.0)
     assert loss.true_labeling.mean_loss == 0.0
     assert loss.loss_augmented(np.zeros(loss.n_scores), 0.0)[1].is_linear == (
@@ -105,89 +102,6 @@ def test_what_losses_of_all_scores_say(flags):
     if not loss.has_thresholds and not isinstance(loss, PartialLikelihood):
         assert_allclose(loss.sensitivity(error), most, rtol=1e-14)
         assert loss.distances_of_products(None) is None
-
-
-# The Huber loss with its scale
-
-
-def huber(r, epsilon, sigma):
-    size = np.abs(r) / sigma
-    return sigma * np.where(size <= epsilon, 0.5 * size**2, epsilon * (size - 0.5 * epsilon))
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 1.35, 3.0])
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
-def test_the_best_scale(epsilon, size, rng):
-    y, z = size * rng.standard_t(2, size=(2, 30))
-    weights = rng.random(30)
-    weights /= weights.sum()
-    loss, r = ScaledHuber(y, weights, epsilon), z - y
-
-    def objective(sigma):
-        return 0.5 * sigma + weights @ huber(r, epsilon, sigma)
-
-    scale = loss.best_scale(r)
-    least = weights @ np.abs(r)  # at the scale 0, which is the best one for epsilon = 1
-    if epsilon > 1.0:
-        bounds = 1e-3 * size, 10.0 * size
-        least = minimize_scalar(objective, bounds=bounds, options={"xatol": 1e-9 * size}).fun
-    value, rounding = loss.value(z)
-    assert_allclose(value, least, rtol=1e-10)
-    if epsilon > 1.0:
-        assert_allclose(objective(scale), least, rtol=1e-10)
-        assert loss.best_scale(r, 0.5 * scale) == scale
-        assert_allclose(weights @ np.clip(r / scale, -epsilon, epsilon) ** 2, 1.0, rtol=1e-12)
-    # a relative error of each residual, and of the sum
-    error = weights @ (epsilon * 4.0 * EPSILON * (np.abs(z) + np.abs(y))) * (1.0 + 1e-9)
-    assert_allclose(rounding, error + 64.0 * EPSILON * value, rtol=1e-12)
-    given = ScaledHuber(y, weights, epsilon, 0.7 * size)
-    assert_allclose(given.value(z)[0], objective(0.7 * size), rtol=1e-13)
-    assert loss.best_scale(r, 2.0 * scale) == 2.0 * scale
-    # theta.z + the mean loss is at most the loss anywhere, and equal here
-    found, mixture = loss.loss_augmented(z, 0.0)
-    assert found == value
-    assert_allclose(mixture.mean_loss + (weights * mixture.theta) @ z, value, rtol=1e-10)
-    assert weights @ mixture.theta**2 <= 1.0 and np.abs(mixture.theta).max() <= epsilon
-    for other in size * rng.normal(size=(5, 30)):
-        bound = mixture.mean_loss + (weights * mixture.theta) @ other
-        assert bound <= loss.value(other)[0] * (1.0 + 1e-12)
-
-
-def test_scales_of_special_residuals():
-    y, weights = np.zeros(4), np.full(4, 0.25)
-    loss = ScaledHuber(y, weights, 2.0)
-    tiny = float(np.finfo(float).tiny)
-    assert loss.best_scale(np.zeros(4)) == tiny
-    assert_allclose(loss.best_scale(np.ones(4)), 1.0)
-    # as epsilon^2 / 4 = 1, all scales up to that at the edge are as good
-    assert loss.best_scale(np.array([0.0, 0.0, 0.0, 5.0])) == 2.5
-    # 1.5^2 / 4 of the row that is clipped leaves 7 / 16 for the second one
-    loss = ScaledHuber(y, weights, 1.5)
-    assert_allclose(loss.best_scale(np.array([9.0, 1.0, 0.0, 0.0])), np.sqrt(0.25 / (7 / 16)))
-    assert_allclose(loss.value(np.array([9.0, 1.0, 0.0, 0.0]))[0],
-                    0.25 * (1.5 * 9.0) + np.sqrt(0.25 * 7 / 16))  # fmt: skip
-    # at the edge itself both expressions are the same
-    given = ScaledHuber(y, weights, 1.5, 2.0)
-    assert_allclose(given.value(np.array([3.0, -3.0, 0.0, 0.0]))[0], 1.0 + 0.5 * 9.0 / 4.0)
-
-
-def test_dual_points_of_the_scaled_huber_loss(rng):
-    y, weights = rng.normal(size=20), np.full(20, 0.05)
-    loss = ScaledHuber(y, weights, 1.5)
-    assert loss.largest_target == np.abs(y).max()
-    assert_array_equal(loss.largest_theta, 1.5)
-    small = loss.dual_point(np.full(20, 0.5))
-    assert_array_equal(small.theta, 0.5)
-    assert_allclose(small.mean_loss, -0.5 * y.mean(), rtol=1e-13)
-    assert small.theta_error == 0.0 and 0.0 < small.mean_loss_error < 1e-15
-    large = loss.dual_point(np.append(np.full(10, 9.0), np.full(10, 1.2)))
-    size = np.sqrt(0.5 * (1.5**2 + 1.2**2)) * (1.0 + 20 * EPSILON)
-    assert_allclose(large.theta, np.repeat([1.5, 1.2], 10) / size, rtol=1e-15)
-    assert weights @ large.theta**2 < 1.0
-    assert_array_equal(loss.dual_point(np.full(20, np.nan)).theta, 0.0)
-    for mixture, sign in zip(loss.points_of_both_signs, (1.0, -1.0), strict=True):
-        assert_allclose(mixture.theta, sign, rtol=21 * EPSILON)
-        assert_allclose(mixture.mean_loss, -sign * y.mean(), rtol=1e-13)
 
 
 def test_entropy_ranges():
@@ -209,8 +123,6 @@ def test_dual_points_are_immutable_and_themselves_alone(flags):
             mixture.mean_loss = 1.0
         assert mixture == mixture and mixture != other
         assert len({mixture, other}) == 2
-    if isinstance(loss, ScaledHuber):
-        assert loss != ScaledHuber(loss.y, loss.weights, loss.epsilon)
 
 
 def test_results_of_recursions_are_immutable():
@@ -221,7 +133,5 @@ def test_results_of_recursions_are_immutable():
     for found, name in ((marginal, "error"), (near, "nodes"), (far, "nodes")):
         with pytest.raises(AttributeError):
             setattr(found, name, 0.0)
-    scaled = ScaledHuber(np.ones(2), np.ones(2), 1.5)
-    for found, name in ((scaled, "scale"), (RowGroup(np.ones(2), 2.0), "total")):
-        with pytest.raises(AttributeError):
-            setattr(found, name, 0.0)
+    with pytest.raises(AttributeError):
+        RowGroup(np.ones(2), 2.0).total = 0.0

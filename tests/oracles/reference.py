@@ -5,10 +5,9 @@ from numbers import Integral
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import minimize
 from scipy.special import xlogy
 
-from tests.oracles.optima import NotSolved, linear_optimum, optimal_value
+from tests.oracles.optima import linear_optimum, optimal_value
 
 
 def linear_pieces(loss, y):
@@ -291,40 +290,6 @@ def _penalty(cp, penalty, w):
         return ratio * cp.norm1(w) + (1 - ratio) * cp.sum_squares(w) / 2
     norms = {"L1": cp.norm1, "LInf": cp.norm_inf, "SquaredL2": lambda w: cp.sum_squares(w) / 2}
     return norms[kind](w)
-
-
-def concomitant_programme(X, y, rows, epsilon, l2, fit_intercept):
-    """The least sum_i rows_i (sigma / 2 + sigma h(r_i / sigma)) + l2 ||w||^2 / 2.
-
-    h is the Huber loss. By BFGS over w, b and log sigma, and L-BFGS-B where it does not end: the
-    objective is smooth, and any value of it is above the optimum. Clarabel does not reach ten
-    digits here.
-    """
-    X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=float)
-    n, d = X.shape
-    total = rows.sum()
-    columns = np.hstack([X, np.full((n, 1), float(fit_intercept))])
-
-    def objective(v):
-        w, sigma = v[: d + 1], np.exp(v[-1])
-        r = columns @ w - y
-        slope = np.clip(r / sigma, -epsilon, epsilon)  # of sigma h(r / sigma) in r
-        value = rows @ (slope * r - sigma * slope**2 / 2) + total * sigma / 2
-        ridge = l2 * np.append(w[:d], 0.0)
-        gradient = np.append(
-            columns.T @ (rows * slope) + ridge, sigma * (total - rows @ slope**2) / 2
-        )
-        return (value + ridge @ w / 2) / total, gradient / total
-
-    v = np.append(np.zeros(d + 1), np.log(np.std(y) + 1e-3))
-    searches = [("BFGS", {"gtol": 1e-13})] * 3
-    searches += [("L-BFGS-B", {"gtol": 1e-13, "ftol": 0.0, "maxiter": 100_000})] * 2
-    for count, (method, options) in enumerate(searches, start=1):
-        found = minimize(objective, v, jac=True, method=method, options=options)
-        v = found.x
-        if count >= 3 and np.max(np.abs(found.jac)) <= 1e-7:
-            return found.fun * total
-    raise NotSolved(found.message)
 
 
 def trace_norm_programme(X, Y, weights, alpha, radius, fit_intercept):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skpd import penalties as R
+from skpd.penalties.increasing_functions import PowerOfNorm
 
 N = 4
 PAIRS, UNEQUAL, BOUNDS = [[3, 0], [1, 2]], [[1], [3, 0, 2]], R.FreeFeatures(
@@ -48,8 +49,8 @@ TIGHT = [  # whose bounds are the suprema
     R.ElasticNetBall(1.5, 0.3),
     R.GroupL1Squared(UNEQUAL),
     R.SquaredGroupL2(UNEQUAL),
-    R.FunctionOfNorm(R.L1(), R.PowerOfNorm(1.5, 0.5)),
-    R.FunctionOfNorm(R.GroupL2(PAIRS), R.PowerOfNorm(3.0)),
+    R.FunctionOfNorm(R.L1(), PowerOfNorm(1.5, 0.5)),
+    R.FunctionOfNorm(R.GroupL2(PAIRS), PowerOfNorm(3.0)),
     R.FunctionOfNorm(R.NonNegativeL1()),
     R.Separable([0.5, 0.0, 2.0, 0.0], [0.0, 1.0, 0.5, 0.0]),
     R.Separable([0.0, 0.5, 2.0, 0.0], 0.5, [-0.5, -0.1, 0.0, 0.0], [1.0, 3.0, 2.0, np.inf]),

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skpd import penalties as R
 from skpd._floats import EPSILON
+from skpd.penalties.increasing_functions import PowerOfNorm
 from tests.oracles.exact_objectives import exact, missed_by, value_of
 from tests.penalties.examples import (
     CHAINED,
@@ -23,7 +24,7 @@ from tests.penalties.examples import (
 )
 
 every = pytest.mark.parametrize("penalty", EVERY, ids=str)
-PAIR = R.FunctionOfNorm(R.L1(), R.PowerOfNorm(2.0, 3.0))
+PAIR = R.FunctionOfNorm(R.L1(), PowerOfNorm(2.0, 3.0))
 
 
 def definition(penalty, w):

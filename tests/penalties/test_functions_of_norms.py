@@ -10,17 +10,16 @@ from skpd.penalties import (
     L1,
     FunctionOfNorm,
     GroupL2,
-    IncreasingFunction,
     LInf,
     NonNegativeL1,
-    PowerOfNorm,
     SquaredGroupL2,
     SquaredL2,
     TotalVariation,
     WeightedL1,
-    check_function,
     check_penalty,
 )
+from skpd.penalties.declaration_checks import check_function
+from skpd.penalties.increasing_functions import IncreasingFunction, PowerOfNorm
 from tests.oracles.reference import conic_solution
 
 

@@ -9,9 +9,10 @@ from numpy.testing import assert_array_equal
 
 from skpd import penalties as R
 from skpd.penalties.base import NO_FEATURES
+from skpd.penalties.increasing_functions import PowerOfNorm
 from tests.penalties.examples import BOUNDS, EVERY, PAIRS, UNEQUAL, N
 
-PAIR = R.FunctionOfNorm(R.L1(), R.PowerOfNorm(2.0, 3.0))
+PAIR = R.FunctionOfNorm(R.L1(), PowerOfNorm(2.0, 3.0))
 
 
 DEFAULTS = [
@@ -23,7 +24,7 @@ DEFAULTS = [
     (R.ElasticNet, (), {"l1_ratio": 0.5}),
     (R.SparseGroup, (2,), {"weights": None, "l1_ratio": 0.5}),
     (R.GroupElasticNet, (2,), {"weights": None, "l1_ratio": 0.5}),
-    (R.PowerOfNorm, (), {"exponent": 2.0, "scale": 1.0}),
+    (PowerOfNorm, (), {"exponent": 2.0, "scale": 1.0}),
     (R.Separable, (), {"l1": 1.0, "l2": 0.0, "lower": -inf, "upper": inf}),
     (R.NormEpigraph, (1,), {"weight": 0.0}),
     (R.Spectral, (R.L1(),), {"n_outputs": None}),
@@ -34,7 +35,7 @@ DEFAULTS = [
 def test_defaults(kind, arguments, defaults):
     penalty = kind(*arguments)
     parameters = penalty.get_params()
-    if kind is R.PowerOfNorm:
+    if kind is PowerOfNorm:
         assert penalty.value(0.0) == 0.0
     else:
         assert (
@@ -55,8 +56,8 @@ LIMITS = [  # parameter, allowed, refused
     (R.ElasticNet, "l1_ratio", [1e-9, 1.0 - 1e-9], [0.0, 1.0]),
     (lambda **some: R.SparseGroup(2, **some), "l1_ratio", [0.0, 1.0], [-1e-9, 1.0 + 1e-9]),
     (lambda **some: R.GroupElasticNet(2, **some), "l1_ratio", [1e-9, 0.99], [0.0, 1.0]),
-    (R.PowerOfNorm, "exponent", [1.0 + 1e-9, 30.0], [1.0, 0.5]),
-    (R.PowerOfNorm, "scale", [1e-9, 30.0], [0.0, -1.0]),
+    (PowerOfNorm, "exponent", [1.0 + 1e-9, 30.0], [1.0, 0.5]),
+    (PowerOfNorm, "scale", [1e-9, 30.0], [0.0, -1.0]),
     (R.Separable, "l1", [0.0, 0.5, [1.0, 0.0]], [-1e-9, inf, np.nan]),
     (R.Separable, "l2", [0.0, 0.5, [1.0, 0.0]], [-1e-9, inf, np.nan]),
     (R.Separable, "lower", [0.0, -inf, [-1.0, 0.0]], [1e-9, np.nan]),
@@ -70,7 +71,7 @@ def test_limits_of_parameters(kind, name, allowed, refused):
     for value in allowed:
         penalty = kind(**{name: value})
         assert np.all(getattr(penalty, name) == value)
-        if kind is R.PowerOfNorm:
+        if kind is PowerOfNorm:
             assert penalty.value(0.0) == 0.0
         else:
             assert penalty.for_n_features(2).value(np.zeros(2)) == 0.0
@@ -80,10 +81,10 @@ def test_limits_of_parameters(kind, name, allowed, refused):
 
 
 @pytest.mark.parametrize(
-    "penalty", [*EVERY, R.PowerOfNorm(), R.TotalVariation()], ids=lambda p: type(p).__name__
+    "penalty", [*EVERY, PowerOfNorm(), R.TotalVariation()], ids=lambda p: type(p).__name__
 )
 def test_penalties_are_immutable_values(penalty):
-    assert penalty.value(0.0 if isinstance(penalty, R.PowerOfNorm) else np.zeros(N)) == 0.0
+    assert penalty.value(0.0 if isinstance(penalty, PowerOfNorm) else np.zeros(N)) == 0.0
     for name in [field.name for field in fields(penalty)] or ["any"]:
         with pytest.raises(FrozenInstanceError):
             setattr(penalty, name, None)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_equal
 from scipy.optimize import brentq
 
 from skpd import penalties as R
+from skpd.penalties.increasing_functions import PowerOfNorm
 
 N = 6
 NORMS = [
@@ -43,8 +44,8 @@ OTHERS = [
     R.SquaredGroupL2(groups=2),
     R.SquaredGroupL2(groups=[[5, 0], [1, 3, 4], [2]]),
     R.FunctionOfNorm(R.GroupL2(groups=2, weights=[1.0, 1.0, 1.0])),
-    R.FunctionOfNorm(R.L1(), R.PowerOfNorm(exponent=1.5, scale=0.5)),
-    R.FunctionOfNorm(R.LInf(), R.PowerOfNorm(exponent=3.0)),
+    R.FunctionOfNorm(R.L1(), PowerOfNorm(exponent=1.5, scale=0.5)),
+    R.FunctionOfNorm(R.LInf(), PowerOfNorm(exponent=3.0)),
     R.FunctionOfNorm(R.NonNegativeL1()),
 ]
 each_norm = pytest.mark.parametrize(

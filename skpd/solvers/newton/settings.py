@@ -188,42 +188,9 @@ class QuadraticSettings:
     most_passes: int = 300
 
 
-@dataclass(frozen=True)
-class ScaleSettings:
-    """Settings of Newton's method for a Huber model with its scale."""
-
-    # Steps without progress of the gap after which the method ends (`StallDetector`)
-    patience: int = 20
-    # The largest decrease of the scale in a step: with 1/10 or without a limit, fits of few rows
-    # may end at kinks
-    scale_decrease: float = 0.25
-
-    # Curvature, relative to the largest, that is added for variables without curvature, such as
-    # the coefficients of empty columns
-    least_curvature: float = 1e-12
-
-    # Conjugate gradients: the squared norm of the final residual, as a share of the relative gap,
-    # and at most
-    accuracy_of_gap: float = 0.1
-    coarsest_accuracy: float = 0.01
-    # The most variables for which the Hessian is formed, which saves products
-    largest_hessian: int = 1000
-
-    # The line search ends if the objective decreases by this share of the decrease predicted by
-    # the slope, up to a relative increase by rounding, and tries a number of halvings.
-    sufficient_decrease: float = 1e-4
-    objective_rounding: float = 1e-14
-    search_halvings: int = 20
-
-    # The least scale of a Huber model, as a share of the tolerance; its effect is at most that
-    # share of the requested gap
-    least_scale: float = 0.1
-
-
 SETTINGS = MultiplierSettings()
 SCHEDULE = ScheduleSettings(certify_at=1.0, every=30, patience=200)
 QUADRATIC = QuadraticSettings()
-SCALE = ScaleSettings()
 
 
 @dataclass(frozen=True)
