@@ -22,7 +22,8 @@ def dense_gram(X: np.ndarray, by_row: bool, h: Array, columns: Indices, ones: bo
         scale, column = sign * h_some[0], np.ones(len(h_some))
         if np.any(h_some != h_some[0]):
             scale, column = sign, np.sqrt(h_some)
-            part = part * column[:, np.newaxis]
+            into = part if part.flags.owndata else None
+            part = np.multiply(part, column[:, np.newaxis], out=into)
         with blas_threads_for_product(part.size * d):
             product = part.T @ part
         if scale != 1.0:
@@ -49,10 +50,10 @@ def _blocks_of_one_sign(h: Array, width: int) -> Iterator[tuple[float, Array, In
 
 def _block(X: np.ndarray, by_row: bool, rows: Indices | slice, columns: Indices) -> np.ndarray:
     """A copy of some rows and columns in double precision."""
-    if not isinstance(rows, slice):
-        picked = X[np.ix_(rows, columns)]
-    elif by_row:
+    if not by_row:
+        picked = X.T[columns][:, rows].T  # whole columns are copied at once
+    elif isinstance(rows, slice) or len(rows) * X.shape[1] <= len(X) * len(columns):
         picked = np.take(X[rows], columns, axis=1)
     else:
-        picked = X.T[:, rows][columns].T  # whole columns are copied at once
+        picked = X.take(columns, axis=1).take(rows, axis=0)
     return picked.astype(np.float64, copy=False)

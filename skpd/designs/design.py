@@ -14,9 +14,7 @@ from .dense_gram import dense_gram
 from .far_columns import FAR, columns_that_seem_far, shift_by_means
 from .products_with_tables import canonical, product, transposed_product, with_columns
 
-# Most columns of Gram matrices that compiled code forms of arrays stored by rows and by columns.
-# BLAS needs copies, scaled and in double precision; by rows it takes 1.5 times as long at 400
-NARROW_BY_ROWS, NARROW = 500, 64
+NARROW = 250  # most columns of dense Gram matrices that compiled code forms, without copies
 FAR_NORM = 1e140  # norms of columns from here on, or below its inverse, are computed by scaling
 FEW = 8  # a subset of columns is copied if there are at least this times as many columns
 
@@ -278,7 +276,7 @@ class Design:
         gram : ndarray of shape (n_columns + ones, n_columns + ones)
         """
         m = len(columns) + ones
-        if self.dense and m > (NARROW_BY_ROWS if self.matrix.by_row else NARROW):
+        if self.dense and m > NARROW:
             return dense_gram(self._X, self.matrix.by_row, h, columns, ones)
         out = np.empty((m, m))
         self.matrix.gram(h, columns, ones, out)

@@ -13,7 +13,7 @@
 #include "bind/arrays.hpp"
 #include "data/products.hpp"
 #include "data/parts.hpp"
-#include "data/tall_gram.hpp"
+#include "data/table_gram.hpp"
 #include "methods/quadratic.hpp"
 
 namespace skpd {
@@ -123,12 +123,10 @@ class Matrix {
         require_within(columns, n_columns_, "columns must increase and lie in the matrix", 0, true);
         nb::gil_scoped_release release;
         visit([&](const auto& layout) {
+            const std::size_t d = columns.shape(0);
             if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                tall_gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out.data(),
-                          n_threads_);
-            else
-                skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), columns.shape(0), ones,
-                           out.data());
+                table_gram(layout, by_row_, n_rows_, h.data(), columns.data(), d, ones, out.data());
+            else skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), d, ones, out.data());
         });
     }
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "data/products.hpp"
-#include "data/tall_gram.hpp"
+#include "data/table_gram.hpp"
 #include "methods/penalised_quadratic.hpp"
 #include "methods/quadratic.hpp"
 
@@ -50,7 +50,7 @@ struct TableWithOnes {
         std::visit(
             [&](const auto& x) {
                 if constexpr (is_dense<std::remove_cvref_t<decltype(x)>>)
-                    tall_gram(x, by_row, n_rows, h, columns.data(), columns.size(), ones, H, 1);
+                    table_gram(x, by_row, n_rows, h, columns.data(), columns.size(), ones, H);
                 else skpd::gram(x, by_row, n_rows, n_columns, h, columns.data(), columns.size(), ones, H);
             },
             layout);
