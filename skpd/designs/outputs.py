@@ -17,18 +17,15 @@ from .._floats import EPSILON
 from .._immutable_base import attribute_of_part
 from .._typing import Array, Indices, Numbers
 from .design import Design
-from .gram import BLAS, OVERHEAD, PRODUCTS, SPARSE, SWEEPS, newton_cost
+from .gram import BLAS, OVERHEAD, PRODUCTS, SWEEPS, newton_cost
 
 LARGEST_MATRIX = 4000  # most coefficients of coupled outputs for which a matrix is formed, 128 MB
 PASSES = 100.0  # cost of products with X for a model, in BLAS multiplications for each entry
 
 # The features of a working set for each entry of a column of X from which sweeps use the columns,
-# see `skpd.designs.outputs_curvature.WideOutputs`: a step then reads one of them twice, and
-# otherwise a row of the Gram matrix once
+# see `skpd.designs.outputs_gram`: a step then reads one of them twice, and otherwise a row of the
+# Gram matrix once
 WIDE = 2.0
-# The expected systems of proximal points of such a step, and their most features for each sample:
-# steps on data of 60 to 400 samples took 8 to 20 systems
-WIDE_SYSTEMS, OF_SYSTEM = 12.0, 2.0
 TINY = 1e-150  # added to norms as a bound on the effect of underflow of squares
 
 
@@ -252,16 +249,14 @@ def newton_cost_of_outputs(
 
     The curvature has a Gram matrix of the features for each output, or a single one if they agree,
     with a system for every group of the penalty. With many features it consists of the columns of
-    X and systems of a support. Where the loss couples the outputs, it has a matrix for each pair
+    X. Where the loss couples the outputs, it has a matrix for each pair
     of outputs, or is given by products with X.
     """
     K, share = design.n_outputs, n_rows / max(design.shape[0], 1)
     m, rows_of_column = n_columns / K, design.n_entries / design.n_inputs
     if design.shares_data and not couples and m > WIDE * rows_of_column:
-        part, sweeps = design.parts[0], SWEEPS * 2.0 * share * rows_of_column * n_columns
-        size = min(OF_SYSTEM * part.shape[0], m)
-        system = _cost_of_wide_system(part, share * part.shape[0], size, K, 1 if agree else K)
-        return sweeps + WIDE_SYSTEMS * system + K * (PRODUCTS * part.n_entries + OVERHEAD)
+        sweeps = SWEEPS * 2.0 * share * rows_of_column * n_columns
+        return sweeps + K * (PRODUCTS * design.parts[0].n_entries + OVERHEAD)
     if agree:
         part = design.parts[0]
         return newton_cost(part, share * part.shape[0], m) + 2.0 * m**3 / BLAS
@@ -272,18 +267,6 @@ def newton_cost_of_outputs(
     if couples:
         return 0.5 * (K + 1) * grams + n_columns**3 / (3.0 * BLAS)
     return grams + 2.0 * n_columns**3 / (K**2 * BLAS)
-
-
-def _cost_of_wide_system(
-    design: Design, n_rows: float, size: float, n_outputs: int, n_blocks: int
-) -> float:
-    """The estimated cost of a system of `skpd.designs.output_inverses` on ``size`` features."""
-    fewer = min(n_rows, size)
-    inverses = 2.0 * n_rows * size * fewer / BLAS
-    if not design.dense:
-        length = min(design.n_entries / design.shape[0], size)
-        inverses = min(inverses, SPARSE * n_rows * length**2 + size**3 / BLAS)
-    return n_blocks * inverses + size * min(n_outputs * n_rows, size) ** 2 / BLAS
 
 
 class SharedDesign(OutputsDesign):

@@ -2,13 +2,10 @@
 
 The loss of a row has the Hessian diag(d_i) - e_i e_i' in its predictions, with e_i = 0 for losses
 of single predictions. The Hessian in the coefficients is the sum of Kronecker products
-sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'). It is represented in one of four forms:
+sum_i x_i x_i' (x) (diag(d_i) - e_i e_i'). It is represented in one of three forms:
 
 `GramMatrices`
     where e is 0: a Gram matrix for each output, or one for all if their curvatures agree;
-`WideOutputs`
-    where e is 0 and there are more features than entries in a column of X, as in wide data:
-    sweeps over the columns of X, and systems formed for the features of a support;
 a matrix
     over all entries of the working set, if these are few;
 `OutputColumns`
@@ -22,21 +19,15 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .. import kernels
 from .._typing import Array, Indices, Mask
 from .curvature_form import CurvatureForm
 from .design import Design
-from .gram import BLAS, product_of_symmetric
-from .output_inverses import FactorInverses, OutputInverses, RowSpaceInverses
-from .outputs_moment_preconditioner import FeatureMoments, mean_squares
+from .gram import product_of_symmetric
 
 SHIFT_FREE = 1e-12  # curvature of a shift, relative to the largest, that is a rounding error
 CALLS_COST_MORE = 4e6  # multiplications below which one compiled call is faster than BLAS
-# Features for each row of a linear system from which systems of the rows cost less than one of the
-# features: 2 n^2 m + n m^2 multiplications for each output, compared with m^3
-FEATURES_OF_ROW = 2.0
 SWEEPS = 10  # most sweeps until the set of non-zero rows does not change
 
 
@@ -74,15 +65,6 @@ class GramMatrices:
         """The number of matrices: one for each output, or one for all."""
         return int(self.matrices.shape[-1])
 
-    @property
-    def sweeps_of_system(self) -> float:
-        """The sweeps in the time of a linear system of all n features.
-
-        Its inverses take n_blocks n^3 multiplications in BLAS, the system of the norms n^3 / 3,
-        and a sweep n^2 n_outputs / 2 in loops, as rows that stay 0 cost little.
-        """
-        return len(self.matrices) * (2.0 * self.n_blocks + 2.0 / 3.0) / (self.n_outputs * BLAS)
-
     def times(self, table: Array) -> Array:
         """The product with a table, many of whose rows may be 0."""
         if self.n_blocks == 1:
@@ -92,28 +74,35 @@ class GramMatrices:
             return np.einsum("ijk,jk->ik", self.matrices, table)
         return np.einsum("ijk,jk->ik", self.matrices[:, features], table[features])
 
+    # What `OutputColumns` says of its entries: all are in the working set, with their ridge in the
+    # matrices, and a shift of all outputs has a curvature.
+    ridge: ClassVar[Array] = np.zeros((1, 1))
+    is_shift_free: ClassVar[bool] = False
+
     @property
-    def curvatures(self) -> Array:
-        """The means over the outputs of the diagonals of the matrices, of shape (n, 1)."""
-        diagonals = np.einsum("iik->ik", self.matrices)
-        return np.asarray(np.mean(diagonals, axis=1, keepdims=True))
+    def mask(self) -> Mask:
+        return np.ones((len(self.matrices), self.n_outputs), dtype=bool)
 
-    def inverses(
-        self, features: Indices, diagonal: Array, n_normed: int, precision: DTypeLike
-    ) -> OutputInverses:
-        """The inverses of the matrices plus diag(diagonal), on some of the features.
+    @property
+    def diagonal(self) -> Array:
+        """The diagonals of the matrices, of shape (n, n_outputs)."""
+        return np.einsum("iik->ik", self.matrices) * np.ones(self.n_outputs)
 
-        Those with a norm are the first ``n_normed``.
+    @property
+    def averaged(self) -> Array:
+        """The mean of the matrices over the outputs."""
+        return np.asarray(np.mean(self.matrices, axis=2))
 
-        Raises
-        ------
-        LinAlgError
-        """
-        matrices = self.matrices[features[:, np.newaxis], features]
-        matrices = np.ascontiguousarray(matrices.transpose(2, 0, 1))
-        among = np.arange(len(features))
-        matrices[:, among, among] += diagonal
-        return FactorInverses(matrices.astype(precision, copy=False))
+    @property
+    def scales(self) -> Array:
+        """The scales g for which the curvature of feature j is about g_j times that of outputs."""
+        return np.asarray(np.mean(self.diagonal, axis=1))
+
+    @property
+    def of_outputs(self) -> Array:
+        """The relative sizes of the matrices, as a diagonal matrix."""
+        sizes = np.sum(self.diagonal, axis=0)
+        return np.diag(sizes / max(float(np.mean(sizes)), np.finfo(float).tiny))
 
 
 @dataclass
@@ -137,8 +126,6 @@ class OutputColumns:
         The columns of X for the features.
     gram : ndarray of shape (n_features + ones, n_features + ones) or None
         G of the approximation G (x) C of the curvature, if there are many more rows than features.
-    moments : FeatureMoments or None
-        The second moments of all features, if all are in every working set.
     """
 
     form: ClassVar[CurvatureForm] = CurvatureForm.PRODUCTS
@@ -152,7 +139,6 @@ class OutputColumns:
     ridge: Array
     subset: Design
     gram: Array | None = None
-    moments: FeatureMoments | None = None
 
     @cached_property
     def _is_whole(self) -> bool:
@@ -208,7 +194,10 @@ class OutputColumns:
     @cached_property
     def scales(self) -> Array:
         """The scales g for which the curvature of feature j is about g_j times that of outputs."""
-        return mean_squares(self.subset, np.sum(self.d - self.e * self.e, axis=1), self.ones)
+        weights = np.sum(self.d - self.e * self.e, axis=1)
+        shares = weights / max(float(np.sum(weights)), np.finfo(float).tiny)
+        squares = self.subset.rmatvec_square(shares)
+        return np.append(squares, 1.0) if self.ones else squares
 
     @cached_property
     def is_shift_free(self) -> bool:
@@ -262,87 +251,3 @@ class OutputColumns:
             self.design.by_columns.matrix, self.features, self.ones, self.d, self.e,
             self.diagonal, self.ridge, G, W, weights, l1, l2, P, U, sweeps, tol, until_settled,
         )  # fmt: skip
-
-
-@dataclass
-class WideOutputs:
-    """The curvature of outputs that are not coupled, by the columns of X.
-
-    With more features than twice the entries of a column, sweeps and products cost less than with
-    Gram matrices of the working set. These are formed for the features of a linear system, or,
-    where these are many more than the rows, matrices over the rows.
-
-    Attributes
-    ----------
-    columns : OutputColumns
-    agree : bool
-        Whether the outputs share their matrix.
-    """
-
-    form: ClassVar[CurvatureForm] = CurvatureForm.BLOCKS
-
-    columns: OutputColumns
-    agree: bool
-
-    @property
-    def n_outputs(self) -> int:
-        return self.columns.n_outputs
-
-    @property
-    def n_blocks(self) -> int:
-        """See `GramMatrices.n_blocks`."""
-        return 1 if self.agree else self.n_outputs
-
-    @property
-    def sweeps_of_system(self) -> float:
-        """See `GramMatrices.sweeps_of_system`: 2 n K m^2 in BLAS, over 2 n m K in loops."""
-        return len(self.columns.mask) / BLAS
-
-    @property
-    def curvatures(self) -> Array:
-        """See `GramMatrices.curvatures`."""
-        diagonals = self.columns.diagonal + self.columns.ridge
-        return np.asarray(np.mean(diagonals, axis=1, keepdims=True))
-
-    def descend(
-        self, penalty: tuple[Array, float, float], P: Array, R: Array, *, sweeps: int, tol: float
-    ) -> float:
-        """See `GramMatrices.descend`."""
-        columns, before, of_rows = self.columns, P.copy(), np.zeros(self.columns.d.shape)
-        change = columns.descend(
-            R, before, penalty, P, of_rows, sweeps=sweeps, tol=tol, until_settled=False
-        )
-        R += columns.gradient(of_rows) + columns.ridge * (P - before)
-        return change
-
-    def times(self, table: Array) -> Array:
-        """See `GramMatrices.times`."""
-        return self.columns.times(table)
-
-    def inverses(
-        self, features: Indices, diagonal: Array, n_normed: int, precision: DTypeLike
-    ) -> OutputInverses:
-        """See `GramMatrices.inverses`; in double precision where systems of rows cost less."""
-        columns, n = self.columns, len(features)
-        s = diagonal[:, np.newaxis] + columns.ridge[features]
-        curved = [np.flatnonzero(d) for d in columns.d[:, : self.n_blocks].T]  # few at kinks
-        if FEATURES_OF_ROW * sum(map(len, curved)) >= n * self.n_blocks:
-            return FactorInverses(self._matrices(features, s).astype(precision, copy=False))
-        table = columns.subset.table(features[features < len(columns.features)])
-        if table.shape[1] < n:
-            table = np.column_stack([table, np.ones(len(table))])
-        roots = np.sqrt(columns.d)
-        factors = [table[i] * roots[i, k : k + 1] for k, i in enumerate(curved)]
-        return RowSpaceInverses(factors, s, n_normed)
-
-    def _matrices(self, features: Indices, diagonals: Array) -> Array:
-        """The matrices on some of the features, plus a diagonal for each output."""
-        columns, n = self.columns, len(features)
-        order = np.argsort(features)
-        inside = features[order][features[order] < len(columns.features)]
-        matrices = np.empty((self.n_blocks, n, n))
-        for k, matrix in enumerate(matrices):
-            weights = np.ascontiguousarray(columns.d[:, k])
-            matrix[np.ix_(order, order)] = columns.subset.gram(weights, inside, len(inside) < n)
-            matrix.ravel()[:: n + 1] += diagonals[:, k]
-        return matrices

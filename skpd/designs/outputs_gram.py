@@ -12,8 +12,7 @@ from .._typing import Array, Indices, Mask
 from .curvature_form import ROUNDING
 from .gram import MatrixCurvature, WeightedGram
 from .outputs import LARGEST_MATRIX, PASSES, WIDE, OutputsDesign, SharedDesign, positions_in
-from .outputs_curvature import GramMatrices, OutputColumns, WideOutputs
-from .outputs_moment_preconditioner import FeatureMoments
+from .outputs_curvature import GramMatrices, OutputColumns
 from .threads import blas_threads_for_product
 
 LARGEST_BLOCKS = 16e6  # most numbers in the matrices of all outputs, 128 MB
@@ -47,7 +46,6 @@ class OutputsGram:
 
     def forget(self) -> None:
         """Empty the cache, as for other rows."""
-        self._moments: FeatureMoments | None = None
         self._gram, self._rows = WeightedGram(self.ones), np.empty(0)  # the Gram and row weights
         n_grams = 1 if self.agree else self.n_outputs
         self._grams = [WeightedGram(self.ones) for _ in range(n_grams)]
@@ -60,7 +58,7 @@ class OutputsGram:
     def curvature(
         self, design: OutputsDesign, h: Array, e: Array | None, columns: Indices, *, scale: float,
         ridge: Array | None,
-    ) -> GramMatrices | WideOutputs | OutputColumns | MatrixCurvature:  # fmt: skip
+    ) -> GramMatrices | OutputColumns | MatrixCurvature:  # fmt: skip
         """The curvature scale A_W' (diag(h) - e e') A_W + diag(ridge) on the coefficients W.
 
         Parameters
@@ -77,11 +75,8 @@ class OutputsGram:
         features, shared = design.features_of(columns), cast(SharedDesign, design)
         m = len(features)
         if e is None:
-            largest = min(design.shape[0], m * len(self._grams)) * m  # of a system of all features
-            if self._favours_columns(design, m) and largest <= LARGEST_BLOCKS:
-                of_x = self._by_products(shared, h, e, columns, scale=scale, ridge=ridge)
-                return WideOutputs(of_x, self.agree)
-            if m * m * len(self._grams) <= LARGEST_BLOCKS:
+            fits = m * m * len(self._grams) <= LARGEST_BLOCKS
+            if fits and not self._favours_columns(design, m):
                 return self._blocks(design, h, scale, features, ridge)
         elif not self.all_at_once and self._favours_matrix(shared, h, e, len(columns), m, ridge):
             return self._matrix(shared, h, e, scale, columns, ridge)
@@ -237,13 +232,6 @@ class OutputsGram:
                 curvature.ridge += ROUNDING * curvature.diagonal
             return curvature
         curvature.ridge[m:] += ROUNDING * np.sum(d, axis=0)  # the others have a ridge
-        if ridge is None:
-            if self._moments is None:
-                weights = np.sum(d - e * e, axis=1)
-                self._moments = FeatureMoments(
-                    design.base, weights, self.ones, n_outputs=K, is_curvature=self.agree
-                )
-            curvature.moments = self._moments
         return curvature
 
 

@@ -9,14 +9,13 @@ from sklearn.datasets import load_wine
 
 from skpd import MultinomialPD, kernels
 from skpd.designs import Design, newton_cost_of_outputs, outputs_gram
-from skpd.designs import outputs_moment_preconditioner as outputs_moments
-from skpd.designs.output_inverses import RowSpaceInverses
 from skpd.designs.outputs import SharedDesign
-from skpd.designs.outputs_curvature import GramMatrices, WideOutputs
+from skpd.designs.outputs_curvature import GramMatrices, OutputColumns
 from skpd.designs.outputs_gram import OutputsGram
-from skpd.designs.outputs_moment_preconditioner import FeatureMoments
 from skpd.losses import Softmax
+from skpd.penalties import GroupL2
 from skpd.solvers.newton.output_preconditioners import _Averaged, _Rowwise, without_rows
+from skpd.solvers.newton.output_quadratic import minimise_blocks
 
 
 def dense(times, shape):
@@ -85,67 +84,26 @@ def wide_outputs(rng, agree, with_ridge=True, layout=np.asarray):
 @pytest.mark.parametrize("with_ridge", [True, False])
 @pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, sp.csr_array])
 @pytest.mark.parametrize("agree", [True, False])
-def test_columns_of_wide_data_serve_as_gram_matrices(agree, layout, with_ridge, rng):
-    """Sweeps over the features, products and the mean of the diagonal, with intercepts."""
+def test_products_with_columns_of_wide_data(agree, layout, with_ridge, rng):
     H, matrices = wide_outputs(rng, agree, with_ridge, layout)
-    m, K = matrices.shape[1:]
-    assert isinstance(H, WideOutputs)
-    grams = GramMatrices(matrices[..., :1] if agree else matrices, K)
-    assert H.n_blocks == grams.n_blocks == (1 if agree else K)
-    assert_allclose(H.curvatures, grams.curvatures, rtol=1e-11)
-    penalty, G = (rng.random(m - 1), 0.1, 0.2), rng.normal(size=(m, K))
-    P, R = rng.normal(size=(m, K)), G.copy()
+    assert isinstance(H, OutputColumns)
+    grams = GramMatrices(matrices[..., :1] if agree else matrices, matrices.shape[2])
+    P = rng.normal(size=matrices.shape[1:])
     assert_allclose(H.times(P), np.einsum("ijk,jk->ik", matrices, P), atol=1e-11)
     assert_allclose(grams.times(P), H.times(P), atol=1e-11)
-    others = P.copy(), R.copy()
-    for _ in range(2):
-        change = H.descend(penalty, P, R, sweeps=2, tol=0.0)
-        assert_allclose(change, grams.descend(penalty, *others, sweeps=2, tol=0.0), rtol=1e-7)
-        assert_allclose(P, others[0], rtol=1e-7, atol=1e-9)
-        assert_allclose(R, others[1], rtol=1e-7, atol=1e-9)
+    assert_allclose(grams.diagonal, H.diagonal + H.ridge, rtol=1e-11)
 
 
 @pytest.mark.parametrize("agree", [True, False])
-@pytest.mark.parametrize("n_features", [5, 15, 30])
-@pytest.mark.parametrize("form", ["matrices", np.asarray, sp.csr_array])
-def test_systems_of_outputs_with_norms_of_rows(form, n_features, agree, rng):
-    """Against dense systems, with fewer and more features than rows, and than those of outputs."""
-    as_matrices = form == "matrices"
-    H, matrices = wide_outputs(rng, agree, layout=np.asarray if as_matrices else form)
-    m, K = matrices.shape[1:]
-    if as_matrices:
-        H = GramMatrices(matrices[..., :1] if agree else matrices, K)
-    features = np.append(np.sort(rng.choice(m - 1, n_features - 1, replace=False)), m - 1)
-    D = rng.random(n_features - 1)  # the intercepts have no norm
-    u = rng.normal(size=(n_features - 1, K))
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    diagonal = np.append(D, 0.0) + 0.1
-    inverses = H.inverses(features, diagonal, len(D), np.float64)
-    systems = matrices[np.ix_(features, features)].transpose(2, 0, 1) + np.diag(diagonal)
-    right = rng.normal(size=(n_features, K))
-    expected = np.linalg.solve(systems, right.T[..., np.newaxis])[..., 0].T
-    assert_allclose(inverses.times(right), expected, atol=1e-9)
-    C = np.diag(1.0 / D)
-    for inverse, of_output in zip(np.linalg.inv(systems), u.T, strict=True):
-        C -= inverse[:-1, :-1] * np.outer(of_output, of_output)
-    solution = inverses.solve_coupled(D, u, right[:-1, 0])
-    assert_allclose(C @ solution, right[:-1, 0], atol=1e-8)
-    single = H.inverses(features, diagonal, len(D), np.float32)
-    assert_allclose(single.times(right), expected, rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize("agree", [True, False])
-@pytest.mark.parametrize("n_samples", [9, 100])
-def test_sweeps_go_on_while_the_support_stays(agree, n_samples, rng):
+def test_sweeps_go_on_while_the_support_stays(agree, rng):
     """Up to the solution of the linear systems, without a norm in the penalty."""
-    d, K, l2 = 20, 3, 0.5
+    n_samples, d, K, l2 = 100, 20, 3, 0.5
     X = rng.normal(size=(n_samples, d))
     design = SharedDesign(Design(X), K)
     h = np.repeat(rng.random((n_samples, 1)), K, axis=1) if agree else rng.random((n_samples, K))
     gram = OutputsGram(K, ones=False, agree=agree, all_at_once=False)
     H = gram.curvature(design, np.ravel(h), None, np.arange(d * K), scale=1.0, ridge=None)
-    assert isinstance(H, WideOutputs) == (n_samples == 9)
-    assert H.n_blocks == (1 if agree else K)
+    assert isinstance(H, GramMatrices)
     G, P = rng.normal(size=(d, K)), np.zeros((d, K))
     R = G.copy()
     assert H.descend((np.zeros(d), 0.0, l2), P, R, sweeps=20_000, tol=1e-12) <= 1e-12
@@ -154,20 +112,39 @@ def test_sweeps_go_on_while_the_support_stays(agree, n_samples, rng):
     assert_allclose(R, -l2 * P, atol=1e-10)
 
 
-@pytest.mark.parametrize("n_rows", [300, 30])
-def test_moments_become_those_of_the_features(n_rows, monkeypatch, rng):
-    X, weights, ridge = rng.normal(size=(n_rows, 50)), rng.random(n_rows), 0.3
-    C = positive_definite(rng, 3)
-    monkeypatch.setattr(outputs_moments, "SMALL", 0)
-    moments = FeatureMoments(Design(X), weights, False, n_outputs=3, is_curvature=False)
-    G = X.T @ (weights[:, None] * X) / np.sum(weights)
-    diagonal = np.kron(np.diag(np.diag(G)), C) + ridge * np.eye(150)
-    first = dense(moments.now.inverse(C, ridge), (50, 3))
-    assert_allclose(first @ diagonal, np.eye(150), atol=1e-9)
-    assert 0.0 < moments.max_steps < np.inf
-    moments.learn()
-    exact = np.kron(G, C) + ridge * np.eye(150)
-    assert_allclose(dense(moments.now.inverse(C, ridge), (50, 3)) @ exact, np.eye(150), atol=1e-8)
+def wide(seed, n=60, d=150, correlation=0.95, n_outputs=3):
+    """Features of an autoregression with fewer rows, and outputs that depend on ten of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    for j in range(1, d):
+        X[:, j] = correlation * X[:, j - 1] + np.sqrt(1.0 - correlation**2) * X[:, j]
+    signal = X[:, ::15] @ rng.normal(size=(d // 15, n_outputs))
+    return X, signal + 0.3 * rng.normal(size=signal.shape)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_the_minimiser_of_blocks_is_optimal(n_blocks):
+    """Also where the outputs have matrices of their own, with intercepts in the last row."""
+    X, Y = wide(1)
+    A = np.column_stack([X, np.ones(len(X))])
+    scales = np.array([1.0, 2.0, 0.5])[:n_blocks]
+    matrices = np.multiply.outer(A.T @ A / len(X), scales)
+    G = -A.T @ Y / len(X)
+    alpha = 0.01 * np.max(np.linalg.norm(G[:-1], axis=1))
+    of_rows = np.where(np.arange(150) % 40 == 10, 0.0, 1.0)  # with rows that are not penalised
+    penalty = GroupL2(np.repeat(np.arange(150), 3), weights=of_rows).for_n_features(450)
+    columns = np.arange(450)
+    p = minimise_blocks(
+        GramMatrices(matrices, 3), np.ravel(G), np.zeros(453), penalty, alpha, columns, 1e-9
+    ).reshape(-1, 3)
+    gradient = G + np.einsum("ijk,jk->ik", np.broadcast_to(matrices, (151, 151, 3)), p)
+    weights, norms = alpha * of_rows[:, np.newaxis], np.linalg.norm(p[:-1], axis=1)
+    used = norms > 0.0
+    assert 5 < np.count_nonzero(used) < 150
+    slopes = (weights * p[:-1])[used] / norms[used, np.newaxis]
+    assert_allclose(-gradient[:-1][used], slopes, rtol=0, atol=1e-8)
+    assert np.all(np.linalg.norm(gradient[:-1], axis=1) <= weights[:, 0] + 1e-8)
+    assert_allclose(gradient[-1], 0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["averaged", "common", "rowwise"])
@@ -211,40 +188,3 @@ def test_a_step_on_many_entries_costs_products_with_x(rng):
     design = SharedDesign(Design(rng.normal(size=(60, 900))), 10)
     few, many = (newton_cost_of_outputs(design, 600, m, couples=True) for m in (4000, 4001))
     assert many < 60 * 900 * 10 * 1000 < few
-
-
-def test_outputs_without_curvature_have_diagonal_inverses(rng):
-    """As where all rows of an output lie on linear pieces of their losses."""
-    factors, s = [np.empty((0, 4)), rng.normal(size=(2, 4))], 1.0 + rng.random((4, 2))
-    inverses, table = RowSpaceInverses(factors, s, 4), rng.normal(size=(4, 2))
-    expected = table / s
-    expected[:, 1] = np.linalg.solve(factors[1].T @ factors[1] + np.diag(s[:, 1]), table[:, 1])
-    assert_allclose(inverses.times(table), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("n_free", [1, 5])
-def test_features_without_a_norm_lose_no_accuracy(n_free, n_outputs, rng):
-    """Their ridge is tiny: residuals were .01 at 1e-14, by the difference of large inverses."""
-    n, m = 20, 60
-    A = np.column_stack([rng.normal(size=(n, m - 1)), np.ones(n)])
-    factors = [A * np.sqrt(rng.random((n, 1))) for _ in range(n_outputs)]
-    s = np.full((m, n_outputs), 1e-14)
-    s[: m - n_free] = 0.1 + rng.random((m - n_free, 1))
-    inverses = RowSpaceInverses(factors, s, m - n_free)
-    M = np.stack([A.T @ A + np.diag(s[:, k]) for k, A in enumerate(factors)])
-    right = np.column_stack([A.T @ rng.normal(size=n) for A in factors])
-    x = inverses.times(right)
-    residual = np.einsum("kij,jk->ik", M, x) - right
-    assert np.max(np.abs(residual)) < 1e-10 * np.max(np.abs(right))
-    # the entries of M^-1 for features with a norm, from a block elimination in exact arithmetic
-    # for a ridge of 0: the other features are projected away
-    D, u = 0.5 * s[: m - n_free, 0], np.full((m - n_free, n_outputs), n_outputs**-0.5)
-    C = np.diag(1.0 / D)
-    for A in factors:
-        free, *_ = np.linalg.qr(A[:, m - n_free :])
-        others = A[:, : m - n_free] - free @ (free.T @ A[:, : m - n_free])
-        inverse = np.linalg.inv(others.T @ others + np.diag(s[: m - n_free, 0]))
-        C -= inverse / n_outputs
-    right = rng.normal(size=m - n_free)
-    assert_allclose(C @ inverses.solve_coupled(D, u, right), right, atol=1e-9)

@@ -21,7 +21,7 @@ from skpd.designs.threads import (
     blas_threads_for_product,
     one_blas_thread,
 )
-from skpd.solvers.newton import output_quadratic
+from skpd.solvers.newton import output_systems
 
 
 def blas_threads():
@@ -34,13 +34,13 @@ def test_it_is_lifted_after_a_fit(n_threads, rng, monkeypatch):
     """Also where several threads are limited at once, in systems of nearly equal features."""
     X, Y = np.cumsum(rng.normal(size=(900, 150)), axis=1), rng.normal(size=(900, 3))
     alphas, before, seen = n_threads * [1e-3], blas_threads(), []
-    solution = output_quadratic._solution
+    solution = output_systems.conjugate_gradients
 
-    def observed(blocks, *arguments):
+    def observed(*arguments, **options):
         seen.extend(blas_threads())
-        return solution(blocks, *arguments)
+        return solution(*arguments, **options)
 
-    monkeypatch.setattr(output_quadratic, "_solution", observed)
+    monkeypatch.setattr(output_systems, "conjugate_gradients", observed)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(lambda alpha: MultiTaskPD(alpha).fit(X, Y), alphas))
     assert set(seen) == {1}
@@ -145,9 +145,9 @@ def test_products_of_everyday_data_have_one_thread(two_threads, rng, monkeypatch
         return blas_threads_for_product(multiplications)
 
     monkeypatch.setattr(dense_gram, "blas_threads_for_product", observed)
-    X = np.asfortranarray(rng.normal(size=(1797, 80)))  # by rows it would not take BLAS
+    X = np.asfortranarray(rng.normal(size=(1797, 300)))
     PdproxSVC(1e-3, loss="logistic", penalty="l1").fit(X, X[:, 0] + rng.normal(size=1797) > 0.0)
-    assert 0 < max(sizes) <= 1797 * 81 * 81 < WORTH_THREADS
+    assert 0 < max(sizes) <= 1797 * 301 * 301 < WORTH_THREADS
     with one_blas_thread, blas_threads_for_product(max(sizes)):
         assert set(blas_threads()) == {1}
     assert blas_threads() == two_threads

@@ -411,3 +411,44 @@ def test_many_outputs_of_wide_data(loss, rng):
         assert_allclose(gradient[used], expected[used], atol=1e-3 * alpha)
         assert np.max(np.linalg.norm(gradient, axis=1)) <= alpha * (1.0 + 1e-3)
         assert_allclose(np.sum(slopes, axis=0), 0.0, atol=1e-3)
+
+
+def wide(seed, n=60, d=150, correlation=0.95, n_outputs=3):
+    """Features of an autoregression with fewer rows, and outputs that depend on ten of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    for j in range(1, d):
+        X[:, j] = correlation * X[:, j - 1] + np.sqrt(1.0 - correlation**2) * X[:, j]
+    signal = X[:, ::15] @ rng.normal(size=(d // 15, n_outputs))
+    return X, signal + 0.3 * rng.normal(size=signal.shape)
+
+
+@pytest.mark.parametrize("share", [50.0, 1250.0])
+def test_tasks_of_wide_data_agree_with_scikit_learn(share):
+    X, Y = wide(2)
+    alpha = np.max(np.linalg.norm(X.T @ (Y - Y.mean(axis=0)), axis=1)) / len(X) / share
+    model = MultiTaskPD(alpha=alpha, tol=1e-10).fit(X, Y)
+    peer = MultiTaskLasso(alpha=alpha, tol=1e-10, max_iter=100_000).fit(X, Y)
+    assert model.converged_
+    assert_allclose(model.coef_, peer.coef_, atol=1e-4 * np.abs(peer.coef_).max())
+    residual = Y - X @ peer.coef_.T - peer.intercept_
+    objective = 0.5 * np.sum(residual**2) / len(X)
+    objective += alpha * np.sum(np.linalg.norm(peer.coef_, axis=0))
+    assert model.certificate_.dual <= objective
+    assert model.certificate_.primal <= objective * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l21"])
+def test_classes_of_wide_data_start_from_larger_alphas(penalty):
+    """Few iterations, and the optimum of a run that starts at another point."""
+    X, Y = wide(3)
+    classes = np.argmax(Y, axis=1)
+    first = MultinomialPD(penalty=penalty, alpha=1e-3).fit(X, classes)
+    small = MultinomialPD(penalty=penalty, alpha=2e-5, tol=1e-8).fit(X, classes)
+    other = MultinomialPD(penalty=penalty, alpha=2e-5, tol=1e-8, warm_start=True)
+    other.set_params(alpha=1e-3).fit(X, classes)
+    other.set_params(alpha=2e-5).fit(X, classes)
+    assert first.converged_ and small.converged_ and other.converged_
+    assert small.certificate_.dual <= other.certificate_.primal
+    assert other.certificate_.dual <= small.certificate_.primal
+    assert small.n_iter_ <= 10

@@ -30,7 +30,6 @@ from skpd.penalties import (
 from skpd.problems import Point, linear_problem
 from skpd.solvers import METHODS, Monitor, SolverContext, solve
 from skpd.solvers.newton import in_memory, quadratic
-from skpd.solvers.newton import penalty_of_model as parts
 from skpd.solvers.newton.proximal_multipliers import proximal_multipliers
 from skpd.solvers.newton.quadratic import quadratic_model
 from skpd.solvers.newton.settings import QUADRATIC, SETTINGS
@@ -211,8 +210,7 @@ def _minimum(H, *arguments):
 def unlimited(monkeypatch):
     """As many rounds and passes as a quadratic model takes."""
     settings = replace(QUADRATIC, most_rounds=300, most_passes=np.inf)
-    for module in (parts, quadratic):
-        monkeypatch.setattr(module, "QUADRATIC", settings)
+    monkeypatch.setattr(quadratic, "QUADRATIC", settings)
 
 
 def test_a_newton_step_counts_coordinates_of_a_group_that_it_leaves():

@@ -1,8 +1,8 @@
 """Preconditioners: approximate inverses of the curvature of several outputs plus a ridge.
 
-The curvature is approximately G (x) C with a matrix G over the features and a matrix C over the
-outputs (`skpd.designs.outputs_moment_preconditioner`). C accounts for directions without
-curvature: for losses of classes, adding a number to all outputs does not change the losses.
+The curvature sum_i x_i x_i' (x) C_i is approximately G (x) C, with C = sum_i C_i over the outputs
+and G = sum_i w_i x_i x_i' over the features, where the w_i sum to 1. C accounts for directions
+without curvature: for losses of classes, adding a number to all outputs does not change them.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..._typing import Array, Indices
-from ...designs.outputs_curvature import OutputColumns
+from ...designs.outputs_curvature import GramMatrices, OutputColumns
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
@@ -130,7 +130,7 @@ class _Averaged(Preconditioner):
 
 
 def preconditioner_on_rows(
-    H: OutputColumns, inside: Any, support: Indices, ridge: Array
+    H: GramMatrices | OutputColumns, inside: Any, support: Indices, ridge: Array
 ) -> Preconditioner:
     """A preconditioner for the curvature plus a ridge on the entries ``inside`` of a support."""
     if not inside[support].all():
@@ -194,7 +194,7 @@ def _factor(M: Array, ridge: Array) -> Any:
     return cho_factor(M, lower=True, check_finite=False)
 
 
-def _diagonal(H: OutputColumns, inside: Any, ridge: Array) -> Preconditioner:
+def _diagonal(H: GramMatrices | OutputColumns, inside: Any, ridge: Array) -> Preconditioner:
     diagonal = np.where(inside, H.diagonal + H.ridge + ridge, 0.0)
     is_positive = diagonal > 0.0
     return _Entrywise(np.where(is_positive, 1.0 / np.where(is_positive, diagonal, 1.0), 0.0))

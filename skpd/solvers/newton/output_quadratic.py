@@ -4,27 +4,22 @@ See `skpd.designs.outputs_curvature` for the representations of the curvature. T
 with weight a has the second derivative D (I - u u') with u = p / ||p|| and D = a / ||p||.
 """
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from ..._typing import Array, Indices
-from ...designs.output_inverses import OutputInverses
 from ...designs.outputs import positions_in
-from ...designs.outputs_curvature import GramMatrices, OutputColumns, WideOutputs
-from .output_systems import newton_step_by_products, smooth_step
+from ...designs.outputs_curvature import GramMatrices, OutputColumns
+from .output_systems import newton_step, smooth_step
 from .output_terms import Terms
-from .proximal_points import minimise_by_proximal_points, sweep_while_it_converges
 from .settings import OUTPUT_QUADRATIC as SETTINGS
 from .settings import QUADRATIC
 
-Blocks = GramMatrices | WideOutputs
-
 
 def minimise_blocks(
-    H: Blocks, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices, tol: float
+    H: GramMatrices, gradient: Array, w: Array, penalty: Any, alpha: float, columns: Indices,
+    tol: float,
 ) -> Array:  # fmt: skip
     """The minimiser p of g.(p - w) + (p - w)'H(p - w) / 2 + alpha R(p), for H in blocks.
 
@@ -33,60 +28,11 @@ def minimise_blocks(
     K = H.n_outputs
     terms = Terms(penalty, alpha, columns[::K] // K, K)
     P, R = w.reshape(-1, K).copy(), gradient.reshape(-1, K).copy()
-    by_steps = terms.l1 == 0.0  # with an l1 norm, systems of outputs differ in their rows
-    most_turns = QUADRATIC.most_rounds
-    if by_steps:
-        most_sweeps = SETTINGS.systems_of_sweeps * H.sweeps_of_system
-        most_turns = 1 + int(most_sweeps / QUADRATIC.sweeps_by_columns)
-
-    def turn() -> float:
-        return H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol)
-
-    settled = sweep_while_it_converges(turn, tol, most_turns, ends_early=by_steps)
-    if by_steps and not settled:
-        minimise_by_proximal_points(_Blocks(H, terms), P, R, tol)
+    for _ in range(QUADRATIC.most_rounds):
+        if H.descend(terms.numbers, P, R, sweeps=QUADRATIC.sweeps_by_columns, tol=tol) <= tol:
+            break
+        newton_step(H, P, R, terms, tol)
     return np.ravel(P)
-
-
-class _Blocks:
-    """A curvature in blocks with the penalty on rows, for proximal points.
-
-    With the matrices M_k = H_k + diag(D + l2 + ridge), a linear system has the matrix diag(M_k)
-    minus D_j u_j u_j' for each non-zero row j, see `skpd.designs.output_inverses`.
-    """
-
-    def __init__(self, H: Blocks, terms: Terms) -> None:
-        self.H, self.terms = H, terms
-        self.times, self.prox = H.times, terms.prox
-        self.curvatures = H.curvatures
-
-    def solve(self, right: Array, Z: Array, ridge: Array, precise: bool) -> tuple[Array, Array]:
-        terms, support = self.terms, self.terms.support(Z)
-        D, u = terms.directions(Z, support)
-        order = np.argsort(D == 0.0, kind="stable")  # rows without a norm last
-        support, D, u = support[order], D[order], u[order]
-        n_normed = int(np.count_nonzero(D))
-        diagonal = D + terms.l2 * (support < terms.n_penalised) + ridge[support, 0]
-        table, right, D, u = np.zeros_like(Z), right[support], D[:n_normed], u[:n_normed]
-        if not precise:  # quicker, unless rounding makes the matrix indefinite
-            with suppress(LinAlgError):
-                inverses = self.H.inverses(support, diagonal, n_normed, np.float32)
-                table[support] = _solution(inverses, D, u, right)
-                return table, self.times(table)
-        inverses = self.H.inverses(support, diagonal, n_normed, np.float64)
-        table[support] = _solution(inverses, D, u, right)
-        return table, self.times(table)
-
-
-def _solution(inverses: OutputInverses, D: Array, u: Array, right: Array) -> Array:
-    """The solution of all outputs; D and u belong to the first rows, which have a norm."""
-    solution, m = inverses.times(right), len(D)
-    if m == 0:
-        return solution
-    share = inverses.solve_coupled(D, u, np.sum(u * solution[:m], axis=1))
-    more = np.zeros(right.shape)
-    more[:m] = share[:, np.newaxis] * u
-    return solution + inverses.times(more)
 
 
 def minimise_by_products(
@@ -121,19 +67,16 @@ def minimise_by_products(
     if H.gram is not None:
         _minimise_by_gram(H, G, P, terms, tol)
         return np.append(P[entries], P[n_features:])
-    exact, by_sweeps = not H.e.any(), False  # exact: sweeps use the exact curvature of a row
+    by_sweeps = not H.e.any()  # with the exact curvature of a row
     for _ in range(QUADRATIC.most_rounds):
         sweeps = QUADRATIC.sweeps_by_columns if by_sweeps else SETTINGS.sweeps_by_products
         if H.descend(G, W, terms.numbers, P, U, sweeps=sweeps, tol=tol) <= tol:
             break
-        by_sweeps = exact and len(terms.support(P)) > SETTINGS.newton_rows
-        if by_sweeps:
-            continue
         if terms.l1 > 0.0 and terms.l2 == 0.0 and H.is_shift_free:
             _shift_to_zero(P[:n_features])
         R = G + H.gradient(U) + H.ridge * (P - W)
         before = P.copy()
-        if newton_step_by_products(H, P, R, terms, tol):
+        if newton_step(H, P, R, terms, tol):
             U += H.of_rows(H.predictions(P - before))
         else:
             by_sweeps = True
@@ -167,7 +110,7 @@ def _minimise_by_gram(H: OutputColumns, R: Array, P: Array, terms: Terms, tol: f
             break
         if terms.l1 > 0.0 and terms.l2 == 0.0 and H.is_shift_free:
             _shift_to_zero(P[: len(H.features)])
-        moved = newton_step_by_products(H, P, R, terms, tol)
+        moved = newton_step(H, P, R, terms, tol)
         turns = QUADRATIC.sweeps_by_columns if moved else SETTINGS.sweeps_without_steps
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._typing import Array
 from ...designs.conjugate_gradients import Iterate, conjugate_gradients
-from ...designs.outputs_curvature import OutputColumns
+from ...designs.outputs_curvature import GramMatrices, OutputColumns
 from .output_preconditioners import (
     preconditioner_of_squares,
     preconditioner_on_rows,
@@ -30,18 +30,9 @@ def smooth_step(H: OutputColumns, G: Array, W: Array, terms: Terms, tol: float) 
     def times(V: Array) -> Array:
         return H.times(V) + ridge * V
 
-    slope, max_steps, moments = G + ridge * W, QUADRATIC.most_linear_steps, H.moments
-    if moments is None:
-        on_all = preconditioner_of_squares(H, ridge)
-        return _solved(times, on_all.times, -slope, tol, max_steps).solution
-    first_steps = int(min(moments.max_steps, max_steps))
-    precondition = moments.now.inverse(H.of_outputs, terms.l2)
-    step, residual, *_ = _solved(times, precondition, -slope, tol, first_steps)
-    if first_steps < max_steps and float(np.max(np.abs(residual))) > tol:
-        moments.learn()
-        precondition = moments.now.inverse(H.of_outputs, terms.l2)
-        step += _solved(times, precondition, residual, tol, max_steps - first_steps).solution
-    return step
+    slope, max_steps = G + ridge * W, QUADRATIC.most_linear_steps
+    on_all = preconditioner_of_squares(H, ridge)
+    return _solved(times, on_all.times, -slope, tol, max_steps).solution
 
 
 def _solved(
@@ -52,8 +43,8 @@ def _solved(
     return conjugate_gradients(times, precondition, right, max_iter=max_steps, target=target)
 
 
-def newton_step_by_products(
-    H: OutputColumns, P: Array, R: Array, terms: Terms, tol: float
+def newton_step(
+    H: GramMatrices | OutputColumns, P: Array, R: Array, terms: Terms, tol: float
 ) -> bool:
     """Take a truncated Newton step on the support, and return whether it decreased the model.
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import kernels
 from ..._typing import Array, Indices
 from ...designs.curvature_form import CurvatureForm
 from ...penalties import Structure
+from ...penalties.weighted import restricted
 from .output_quadratic import minimise_blocks, minimise_by_products
-from .penalty_of_model import GroupedPart, SeparablePart
 from .settings import QUADRATIC, SETTINGS, Accuracy
 
 
@@ -22,7 +23,7 @@ class QuadraticModel(NamedTuple):
 
     Attributes
     ----------
-    curvature : MatrixCurvature, ColumnCurvature, SystemCurvature, RowBlocks or OutputColumns
+    curvature : MatrixCurvature, ColumnCurvature, SystemCurvature, GramMatrices or OutputColumns
         H on the working set, followed by the intercept if there is one.
     accuracy : Accuracy
         The accuracies to which Newton steps minimise such models.
@@ -59,30 +60,52 @@ def _minimise_vector(
     """The minimiser for a vector of coefficients, whose groups are put side by side."""
     minimise = _by_matrix if H.form is CurvatureForm.MATRIX else _by_columns
     if penalty.structure is Structure.SEPARABLE:
-        return minimise(H, gradient, w, SeparablePart(penalty, alpha, columns), tol)
-    grouped = GroupedPart(penalty, alpha, columns)
+        coordinates = restricted(penalty, columns).kernel_terms(alpha, len(columns))
+        return minimise(H, gradient, w, coordinates, tol, columns)
+    labels = penalty.labels[columns]
+    order = np.argsort(labels, kind="stable")
+    labels = labels[order]
+    first = np.diff(labels, prepend=-1) > 0  # whether a feature is the first of its group
+    l1, weights = penalty.group_terms
+    starts, weights = np.append(np.flatnonzero(first), len(labels)), alpha * weights[labels[first]]
+    coordinates = kernels.GroupedCoordinates(alpha * l1, weights, starts)
     ridge = np.zeros(len(w))
     ridge[: len(columns)] = alpha * penalty.group_ridge
     gradient = gradient + ridge * w
-    order = np.append(grouped.order, np.arange(len(columns), len(w)))
+    order = np.append(order, np.arange(len(columns), len(w)))
     rearranged, minimiser = H.rearranged(order, ridge), np.empty_like(w)
-    minimiser[order] = minimise(rearranged, gradient[order], w[order], grouped, tol)
+    minimiser[order] = minimise(rearranged, gradient[order], w[order], coordinates, tol)
     H.passes = rearranged.passes
     return minimiser
 
 
-def _by_matrix(H: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
-    """The minimiser of a model by its matrix, for columns in the order of ``part``."""
-    p = w.copy()
-    part.minimise(H, p, gradient.copy(), tol)
+def _by_matrix(
+    H: Any, gradient: Array, w: Array, coordinates: Any, tol: float, names: Indices | None = None
+) -> Array:
+    """The minimiser of a model by its matrix, where ``names`` are those of separable coordinates.
+
+    Equal names denote equal coordinates in all models, whose factors are kept.
+    """
+    p, r, sweeps, rounds = w.copy(), gradient.copy(), QUADRATIC.sweeps, QUADRATIC.most_rounds
+    if names is None:
+        if len(p) > QUADRATIC.small_groups:
+            sweeps, rounds = QUADRATIC.sweeps_of_groups, 1
+        kernels.minimise_grouped(H.matrix, coordinates, p, r, sweeps, tol, rounds)
+    else:
+        sweeps += min(len(p) // 20, 20)
+        kernels.minimise_separable(
+            H.system, H.matrix, names, coordinates, p, r, sweeps, tol, rounds
+        )
     return p
 
 
-def _by_columns(H: Any, gradient: Array, w: Array, part: Any, tol: float) -> Array:
+def _by_columns(
+    H: Any, gradient: Array, w: Array, coordinates: Any, tol: float, names: Indices | None = None
+) -> Array:
     """The minimiser of a model by columns; Newton steps use conjugate gradients."""
     columns = H.columns
     p, response = w.copy(), np.zeros(columns.n_rows)  # A (p - w)
-    model = (H.indices, gradient, w, H.ridge, part.coordinates, p, response)
+    model = (H.indices, gradient, w, H.ridge, coordinates, p, response)
     for _ in range(QUADRATIC.most_rounds):
         change, sweeps = columns.descend(*model, QUADRATIC.sweeps_by_columns, tol)
         H.passes += 2 * sweeps

@@ -166,14 +166,10 @@ class QuadraticSettings:
     most_rounds: int = 50
     # Sweeps of coordinate descent between Newton steps, for small problems
     sweeps: int = 5
-    # Turns of both after which proximal points take fewer steps, as H may be singular; but for so
-    # few coefficients these turns are faster
-    rounds: int = 4
-    few_coefficients: int = 100
-    # The most coefficients in groups for which these turns are faster than sweeps alone, and the
-    # sweeps of each turn of these, which go on as long as they converge
+    # The most coefficients in groups for which Newton steps are faster than sweeps alone, as each
+    # needs a new factor, and the most sweeps for more
     small_groups: int = 400
-    sweeps_of_groups: int = 10
+    sweeps_of_groups: int = 500
     # Factor of the diagonal of a system that makes it positive definite in spite of rounding
     diagonal_factor: float = 1.0 + 1e-14
 
@@ -201,8 +197,6 @@ class OutputQuadraticSettings:
     sweeps_by_products: int = 1
     # The most rows for a preconditioner whose cost is cubic in their number
     newton_rows: int = 600
-    # Sweeps over a Gram matrix before the systems of proximal points: their cost in such systems
-    systems_of_sweeps: float = 12.0
     halvings: int = 7
     # Turns of sweeps over a Gram matrix, which are cheap, after a failed Newton step
     sweeps_without_steps: int = 100
@@ -220,40 +214,3 @@ class OutputQuadraticSettings:
 
 
 OUTPUT_QUADRATIC = OutputQuadraticSettings()
-
-
-@dataclass(frozen=True)
-class ProximalPointSettings:
-    """Settings of proximal points of penalised quadratic problems."""
-
-    # The turns of sweeps after which it is asked whether they converge so fast that there is no
-    # need of proximal points, and their least share of all turns: the first ones are slower
-    first_turns: int = 3
-    first_share: float = 0.1
-    # The first step over the inverse of the mean curvature, and its factor for the next proximal
-    # point if this one took few Newton steps: long steps leave ill-conditioned systems
-    first_step: float = 10.0
-    step_factor: float = 10.0
-    few_steps: int = 4
-    # Steps follow the mean curvature, limited to this factor above and below that of a coordinate,
-    # which matters for features in other units only
-    curvature_band: float = 1e3
-    # Curvatures below this share of the mean are 0 up to rounding
-    least_curvature: float = 1e-30
-    # Newton steps for one proximal point whose systems are solved in single precision, in .6 of
-    # the time; rounding makes convergence slow where these do not suffice
-    single_steps: int = 6
-    # A proximal point is exact enough if the error of its gradient is this share of the pull of
-    # the centre
-    inner_share: float = 0.3
-    # The line search takes the first length of 1, 1/2, ... at which the slope is this share of the
-    # first one, up or down
-    slope_share: float = 0.5
-    least_length: float = 1e-3
-    # The largest number of Newton steps and centres, of which a model has taken up to about 50,
-    # and of those without progress, after which rounding errors count as the reason
-    most_steps: int = 200
-    patience: int = 20
-
-
-PROXIMAL_POINTS = ProximalPointSettings()
