@@ -15,9 +15,7 @@ LARGEST_GRAM = 4000  # most columns of a Gram matrix, 128 MB
 # and per row with curvature for losses with kinks, where few rows have it: with five times this
 # limit, hinge losses with groups took up to 2.6 times as long
 MOST_COLUMNS = 2.0
-# Systems of all features by conjugate gradients: the least number of steps that cost as much as a
-# Gram matrix, and of features
-LEAST_STEPS, SMALLEST_SYSTEM = 4.0, 80
+SMALLEST_SYSTEM = 80  # most features whose system takes a Gram matrix, not conjugate gradients
 SMALL_GRAM = 100  # up to this size a Gram matrix is used instead of columns, which is reproducible
 
 # The estimated cost of a Newton step, in units of multiplications of dense vectors
@@ -99,17 +97,14 @@ class WeightedGram:
     ----------
     ones : bool
         Whether a column of ones follows the columns of X.
-    all_at_once : bool, default=False
-        Whether all features are in every working set, of a penalty without kinks.
-    changes_little : bool, default=False
-        Whether the weights h do not jump between Newton steps.
+    by_systems : bool, default=False
+        Whether systems of all features of a dense X are solved by conjugate gradients: the penalty
+        has no kinks, and the weights h do not jump between Newton steps.
     """
 
-    def __init__(
-        self, ones: bool, *, all_at_once: bool = False, changes_little: bool = False
-    ) -> None:
-        self.ones, self.changes_little = ones, changes_little
-        self._systems = SystemFactors() if all_at_once else None
+    def __init__(self, ones: bool, *, by_systems: bool = False) -> None:
+        self.ones = ones
+        self._systems = SystemFactors() if by_systems else None
         self._columns: Indices = np.empty(0, dtype=np.int64)  # in increasing order
         self.h: Array = np.empty(0)  # the weights of the last curvature
         self._matrix: Array = np.empty((0, 0))
@@ -131,14 +126,10 @@ class WeightedGram:
         plain = scale == 1.0 and ridge is None
         m, d = len(columns), design.shape[1]
         if self._systems is not None and plain and SMALLEST_SYSTEM < m == d <= LARGEST_GRAM:
-            length, pair, entry = self._costs(design, columns)
-            max_steps = (length * pair + (COPY if design.dense else 0.0)) / (2.0 * entry)
-            if max_steps >= LEAST_STEPS and (
-                self.changes_little or self._favours_columns(design, h, columns, plain)
-            ):
-                self.forget()
-                self.h = h.copy()
-                return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
+            max_steps = 0.5 * (0.5 * m / BLAS + COPY)
+            self.forget()
+            self.h = h.copy()
+            return SystemCurvature(design, self.h, self.ones, max_steps, self._systems)
         last = self._cached if plain else None
         same_h = last is not None and kernels.equal(h, last[0])
         if last and same_h and kernels.equal(columns, last[1]):

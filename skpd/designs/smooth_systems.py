@@ -1,4 +1,8 @@
-"""Linear systems with the curvature X' diag(h) X of all features, for penalties without kinks."""
+"""Linear systems with the curvature X' diag(h) X of all features, for penalties without kinks.
+
+For logistic losses of dense tables they take 1/4 to 1/2 of the time of a Gram matrix for each
+Newton step; for sparse tables, and losses whose weights h jump, they would take longer.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar

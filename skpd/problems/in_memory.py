@@ -163,11 +163,11 @@ class RowsInMemory(Rows):
         return kind(self.design, self.weights)
 
     def new_gram(self, penalty: Penalty) -> WeightedGram | OutputsGram:
-        at_once = penalty.structure is Structure.SEPARABLE and penalty.is_quadratic
-        return WeightedGram(
-            bool(self.fit_intercept), all_at_once=at_once and penalty.is_finite,
-            changes_little=not self.loss.piecewise_quadratic,
-        )  # fmt: skip
+        is_smooth = penalty.is_quadratic and penalty.is_finite
+        by_systems = is_smooth and penalty.structure is Structure.SEPARABLE
+        changes_little = self.loss.constant_curvature or not self.loss.piecewise_quadratic
+        by_systems = by_systems and self.design.dense and changes_little
+        return WeightedGram(bool(self.fit_intercept), by_systems=by_systems)
 
     # Unpenalised numbers
 
