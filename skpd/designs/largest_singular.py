@@ -3,13 +3,12 @@
 from math import sqrt
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import eigh_tridiagonal
+from scipy.linalg.lapack import dpotrf
 
 from .. import kernels
 from .._floats import EPSILON
 from .._typing import Array, Table
-from .packed_triangle import PackedTriangle
 
 STEPS = 150  # most Lanczos steps, which together cost less than a factorisation
 RESIDUAL = 1e-7  # relative residual of an eigenvalue, whose error is about its square
@@ -19,8 +18,7 @@ FIRST_MARGIN = 1e-11  # first margin of the bound, relative to the squared estim
 MARGIN_GROWTH = 100.0  # factor of the margin after a failed factorisation
 BISECTIONS = 2  # bisections of the margin's exponent after it had to grow
 SMALL_MARGIN = 1e-8
-MOST_NUMBERS = 2e8  # most entries of G G', of which half are stored, 0.8 GB
-KEPT_NUMBERS = 2e7  # most entries of a G G' that is kept for another factorisation, 80 MB
+MOST_NUMBERS = 2e8  # most entries of G G', 1.6 GB
 PARTS = 16  # number of blocks of columns in which G G' is formed
 SMALLEST_EXPONENT = -1000.0  # least exponent of the unit, whose inverse must be finite
 TINY = np.finfo(float).tiny
@@ -85,7 +83,7 @@ def largest_singular_value_bound(matrix: Table) -> float:
     The matrix tau^2 I - G G' has a Cholesky factorisation in floating-point arithmetic only if
     tau^2 plus the rounding errors of that factorisation (Rump, 2006, Verification of positive
     definiteness) and of G G' is at least the largest eigenvalue of G G'. G'G is used instead if it
-    is smaller. If the matrix would need more than 0.8 GB, the bound is the Frobenius norm, which
+    is smaller. If the matrix would need more than 1.6 GB, the bound is the Frobenius norm, which
     is much larger in general.
 
     Parameters
@@ -111,15 +109,13 @@ def largest_singular_value_bound(matrix: Table) -> float:
     longest = int(np.max(np.diff(wide.indptr)))
     of_products = (longest + 2.0) * EPSILON * (scale * frobenius) ** 2
     wide.data *= scale
-    gram = _Gram(wide)
-
     margin, failed = FIRST_MARGIN, 0.0
-    while not gram.is_below(1.0 + margin):
+    while not _is_below(wide, 1.0 + margin):
         failed, margin = margin, MARGIN_GROWTH * margin
     if margin > SMALL_MARGIN:
         for _ in range(BISECTIONS):
             middle = sqrt(failed * margin)
-            if gram.is_below(1.0 + middle):
+            if _is_below(wide, 1.0 + middle):
                 margin = middle
             else:
                 failed = middle
@@ -130,44 +126,18 @@ def largest_singular_value_bound(matrix: Table) -> float:
 
 
 def _wide(matrix: Table) -> Table:
-    """The matrix stored by rows, or its transpose if that has fewer rows.
-
-    An empty row is added if the number of rows is odd.
-    """
-    wide = matrix.T.tocsr() if matrix.shape[0] > matrix.shape[1] else matrix
-    m, n = wide.shape
-    if m % 2 == 0:
-        return wide
-    starts = np.append(wide.indptr, wide.indptr[-1])
-    return sp.csr_array((wide.data, wide.indices, starts), shape=(m + 1, n))
+    """The matrix stored by rows, or its transpose if that has fewer rows."""
+    return matrix.T.tocsr() if matrix.shape[0] > matrix.shape[1] else matrix
 
 
-class _Gram:
-    """The matrix G G' for a sparse G with an even number of rows.
-
-    Each factorisation overwrites the matrix.
-    """
-
-    def __init__(self, matrix: Table) -> None:
-        self.matrix = matrix
-        self._kept: Array | None = None
-
-    def _triangle(self) -> PackedTriangle:
-        matrix, m = self.matrix, self.matrix.shape[0]
-        triangle = PackedTriangle(m)
-        if self._kept is not None:
-            triangle.numbers[:] = self._kept
-            return triangle
-        width = -(-m // PARTS)
-        for first in range(0, m, width):
-            block = matrix[first : first + width].T.tocsr()
-            triangle.set_columns(first, (matrix[first:] @ block).toarray(order="F"))
-        if float(m) * m <= KEPT_NUMBERS:
-            self._kept = triangle.numbers.copy()
-        return triangle
-
-    def is_below(self, square: float) -> bool:
-        """Whether square I - G G' has a Cholesky factorisation."""
-        triangle = self._triangle()
-        triangle.subtract_from(square)
-        return triangle.factorise()
+def _is_below(matrix: Table, square: float) -> bool:
+    """Whether square I - G G' has a Cholesky factorisation, for a matrix G stored by rows."""
+    m = matrix.shape[0]
+    difference, width = np.zeros((m, m), order="F"), -(-m // PARTS)
+    for first in range(0, m, width):
+        columns = matrix[first : first + width].T.tocsr()
+        difference[first:, first : first + width] = (matrix[first:] @ columns).toarray()
+    np.negative(difference, out=difference)
+    difference[np.diag_indices(m)] += square
+    _, failed = dpotrf(difference, lower=True, clean=False, overwrite_a=True)
+    return bool(failed == 0)

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from skpd.designs import Design, spectral_norm_bound
-from skpd.designs.packed_triangle import PackedTriangle
 
 LAYOUTS = {
     "C": np.ascontiguousarray,
@@ -286,30 +285,3 @@ def test_gram_matrices_of_many_rows(layout, dtype, ones, rng, monkeypatch):
         size = np.abs(W).T @ (np.abs(W) * np.abs(h)[:, np.newaxis])
         assert np.all(np.abs(found[0] - expected) <= 1e-13 * size)
         np.testing.assert_array_equal(found[1], found[0])
-
-
-@pytest.mark.parametrize("size", [2, 4, 10])
-@pytest.mark.parametrize("width", [1, 3, 10])
-def test_cholesky_factors_in_the_place_of_half_a_matrix(size, width, rng):
-    """Those of NumPy, whose last columns are rows above the first ones, as LAPACK has them."""
-    A = rng.normal(size=(size, size))
-    A = A @ A.T
-
-    def packed():
-        triangle = PackedTriangle(size)
-        for first in range(0, size, width):
-            triangle.set_columns(first, A[first:, first : first + width])
-        return triangle
-
-    triangle, half = packed(), size // 2
-    numbers = triangle.numbers
-    above = 2.0 * np.linalg.norm(A, 2)
-    triangle.subtract_from(above)
-    assert triangle.factorise()
-    L = np.linalg.cholesky(above * np.eye(size) - A)
-    found = numbers.reshape((size + 1, half), order="F")
-    assert_allclose(np.tril(found[1:]), L[:, :half], atol=1e-12 * above)
-    assert_allclose(np.triu(found[:half]), L[half:, half:].T, atol=1e-12 * above)
-    below = packed()
-    below.subtract_from(0.99 * np.linalg.norm(A, 2))
-    assert not below.factorise()
