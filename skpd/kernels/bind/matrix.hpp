@@ -18,6 +18,13 @@
 
 namespace skpd {
 
+// Returns function(loss) for the loss that a variant points to, while other threads may call Python.
+template <class Losses, class Function>
+auto with_loss(const Losses& losses, Function function) {
+    nb::gil_scoped_release release;
+    return std::visit([&](const auto* loss) { return function(*loss); }, losses);
+}
+
 // A matrix in one of the layouts, which keeps the arrays that it borrows alive.
 class Matrix {
    public:
@@ -118,8 +125,7 @@ class Matrix {
     // out = X_W' diag(h) X_W over the columns W, with a last column of ones if `ones` is set; h (n), out (m, m)
     void gram(In h, Indices columns, bool ones, OutTable out) const {
         const std::size_t size = columns.shape(0) + ones;
-        require(h.shape(0) == n_rows_ && have_shape(size, size, out),
-                "the vector does not fit the matrix");
+        require(h.shape(0) == n_rows_ && have_shape(size, size, out), "the vector does not fit the matrix");
         require_within(columns, n_columns_, "columns must increase and lie in the matrix", 0, true);
         nb::gil_scoped_release release;
         visit([&](const auto& layout) {
