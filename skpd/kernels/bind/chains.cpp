@@ -1,9 +1,6 @@
 // The Python bindings of the recursions along chains (maths/chains.hpp has the formulas).
 #include "maths/chains.hpp"
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bind/arrays.hpp"
 
 namespace skpd {

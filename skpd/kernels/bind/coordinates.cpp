@@ -4,12 +4,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include <cstdint>
 #include <memory>
-#include <stdexcept>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "bind/matrix.hpp"
 #include "methods/class_iterate.hpp"
@@ -103,15 +99,16 @@ std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, I
     require_coordinates(matrix.n_rows(), seed);
     nb::gil_scoped_release release;
     const std::size_t d = matrix.n_columns();
-    const CoordinateProblem<ConjugateCoordinates> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / ridge),
-                                                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false, per_step};
+    using Problem = CoordinateProblem<ConjugateCoordinates>;
+    const Problem problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / ridge),
+                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false, per_step};
     return std::make_unique<Method<ResidualLoss, ConjugateCoordinates>>(conjugate, matrix.layout(), problem, v.data(),
                                                                         seed);
 }
 
 // Binds a method on the columns of X (n, d), given by its transpose stored by rows, that starts at w (d), and the same
-// on the rows of X, for the dual, that starts at v = weights * theta (n); y and weights (n). The conjugate of the penalty
-// at -X' v is the sum of `conjugate` over the entries of X' v, divided by `ridge`.
+// on the rows of X, for the dual, that starts at v = weights * theta (n); y and weights (n). The conjugate of the
+// penalty at -X' v is the sum of `conjugate` over the entries of X' v, divided by `ridge`.
 template <template <class, class> class Method>
 void bind_coordinate_method(nb::module_& m, const char* on_columns, const char* on_rows) {
     m.def(on_columns, &of_columns<Method>, nb::keep_alive<0, 1>());

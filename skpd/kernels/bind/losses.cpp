@@ -2,10 +2,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstddef>
-#include <utility>
-#include <vector>
-
 #include "bind/matrix.hpp"
 #include "maths/deviances.hpp"
 #include "maths/losses.hpp"

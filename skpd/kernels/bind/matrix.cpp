@@ -1,8 +1,6 @@
 // The Python bindings of the data matrix X (n, d): its layouts, products and Gram matrices.
 #include <nanobind/stl/tuple.h>
 
-#include <cstdint>
-
 #include "bind/matrix.hpp"
 
 namespace skpd {

@@ -4,11 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "bind/arrays.hpp"
 

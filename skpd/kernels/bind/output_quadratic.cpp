@@ -1,7 +1,4 @@
 // The Python bindings of the quadratics in a table of coefficients (methods/output_quadratic.hpp has the problem).
-#include <cstddef>
-#include <vector>
-
 #include "bind/matrix.hpp"
 #include "methods/output_quadratic.hpp"
 
@@ -31,8 +28,8 @@ double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, doubl
 }
 
 double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,
-                  InTable G, InTable W, In weights, double l1, double l2, OutTable P, OutTable U, int sweeps, double tol,
-                  bool until_settled) {
+                  InTable G, InTable W, In weights, double l1, double l2, OutTable P, OutTable U, int sweeps,
+                  double tol, bool until_settled) {
     const std::size_t m = P.shape(0), K = P.shape(1), n = X.n_rows();
     require(!X.by_row(), "X must be stored by columns");
     require(features.shape(0) + ones == m && weights.shape(0) <= m, "features, weights and P differ in shape");

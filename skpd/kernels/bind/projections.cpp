@@ -1,12 +1,7 @@
 // The Python bindings of projections onto boxes with a hyperplane and onto l1 balls, and of the proximal operator and
 // dual norms of total variation penalties (maths/box_hyperplane.hpp, epigraph.hpp and total_variation.hpp have the
 // formulas). The `error` of a dual norm bounds the sum of the errors of v.
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "bind/arrays.hpp"
 #include "maths/epigraph.hpp"

@@ -5,9 +5,7 @@
 #include <nanobind/stl/variant.h>
 
 #include <optional>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "bind/arrays.hpp"
 #include "maths/norms.hpp"

@@ -3,11 +3,6 @@
 
 #include <nanobind/stl/pair.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "bind/arrays.hpp"
 
 namespace skpd {

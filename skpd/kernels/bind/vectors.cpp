@@ -2,13 +2,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "bind/arrays.hpp"
 #include "data/compensated.hpp"
