@@ -87,7 +87,7 @@ def test_fits_of_the_same_data_do_not_disturb_each_other(name, sparse, data):
 def test_threads_share_a_matrix(by_rows, rng):
     """It does not change while it is read. It is large enough for two threads of its own."""
     X = np.array(rng.normal(size=(1100, 1000)), order="C" if by_rows else "F")
-    matrix = Matrix.dense(X, n_threads=2)
+    matrix = Matrix.dense(X, False, 2)
     points = rng.normal(size=(N_THREADS, 1000))
     expected = [matrix.matvec(point) for point in points]
     np.testing.assert_allclose(expected, points @ X.T, rtol=1e-10, atol=1e-10)

@@ -1,14 +1,8 @@
 """The compiled functions: products with the data, passes over the rows and projections."""
 
-from typing import TYPE_CHECKING, Any
-
 from . import _build
 
 try:
     from ._kernels import *  # noqa: F403 (the compiled module says what it exports)
 except ImportError as error:
     raise _build.not_built(error) from error
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...

@@ -34,6 +34,12 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T> values) {
     return {owned->data(), {owned->size()}, owner};
 }
 
+// Returns a copy of these values.
+template <class T>
+std::vector<T> copied(const Array<const T>& values) {
+    return {values.data(), values.data() + values.shape(0)};
+}
+
 // Returns work(), while other threads may call Python.
 template <class Work>
 auto without_lock(Work work) {
@@ -57,6 +63,11 @@ inline void require(bool condition, const char* message) {
 template <class... Arrays>
 bool have_length(std::size_t n, const Arrays&... arrays) {
     return ((arrays.shape(0) == n) && ...);
+}
+// Requires that all arrays have the shape (n).
+template <class... Arrays>
+void require_length(std::size_t n, const Arrays&... arrays) {
+    require(have_length(n, arrays...), "the vectors differ in length");
 }
 // Returns whether all tables have the shape (n_rows, n_columns).
 template <class... Tables>

@@ -1,12 +1,7 @@
 // The Python bindings of the recursions along chains (maths/chains.hpp has the formulas).
 #include "maths/chains.hpp"
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bind/arrays.hpp"
-
-using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
@@ -14,7 +9,7 @@ namespace {
 // Makes the chains of these tokens; throws an error if tables and starts do not have fitting shapes.
 Chains checked(const Indices& starts, const InTable& nodes, const InTable& transitions) {
     const std::size_t K = nodes.shape(1);
-    require(K > 0 && transitions.shape(0) == K && transitions.shape(1) == K,
+    require(K > 0 && have_shape(K, K, transitions),
             "transitions must have a row and a column for each label of the nodes");
     require(starts.shape(0) > 0 && starts.data()[0] == 0, "starts must begin with 0");
     for (std::size_t c = 1; c < starts.shape(0); ++c)
@@ -29,57 +24,46 @@ void require_like(const InTable& other, const Tables&... tables) {
     require(have_shape(other.shape(0), other.shape(1), tables...), "the tables differ in shape");
 }
 
+void forward_pass(Indices starts, InTable nodes, InTable transitions, double range, Out log_partition, OutTable forward,
+                  OutTable potentials) {
+    const Chains chains = checked(starts, nodes, transitions);
+    require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
+    require_like(nodes, forward);
+    require_like(transitions, potentials);
+    nb::gil_scoped_release release;
+    sum_forward(chains, nodes.data(), transitions.data(), range, log_partition.data(), forward.data(),
+                potentials.data());
+}
+
+void backward_pass(Indices starts, InTable nodes, double range, InTable forward, InTable potentials, OutTable backward,
+                   OutTable marginals, OutTable counts) {
+    const Chains chains = checked(starts, nodes, potentials);
+    require_like(nodes, forward, backward, marginals);
+    require_like(potentials, counts);
+    nb::gil_scoped_release release;
+    sum_backward(chains, nodes.data(), range, forward.data(), potentials.data(), backward.data(), marginals.data(),
+                 counts.data());
+}
+
 }  // namespace
 
 void bind_chains(nb::module_& m) {
-    m.def(
-        "chain_forward",
-        [](Indices starts, InTable nodes, InTable transitions, double range, Out log_partition, OutTable forward,
-           OutTable potentials) {
-            const Chains chains = checked(starts, nodes, transitions);
-            require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
-            require_like(nodes, forward);
-            require_like(transitions, potentials);
-            nb::gil_scoped_release release;
-            sum_forward(chains, nodes.data(), transitions.data(), range, log_partition.data(), forward.data(),
-                        potentials.data());
-        },
-        "starts"_a, "nodes"_a, "transitions"_a, "range"_a, "log_partition"_a, "forward"_a, "potentials"_a,
-        "The forward pass of scaled sum-product: writes log_partition, forward and potentials.");
-    m.def(
-        "chain_backward",
-        [](Indices starts, InTable nodes, double range, InTable forward, InTable potentials, OutTable backward,
-           OutTable marginals, OutTable counts) {
-            const Chains chains = checked(starts, nodes, potentials);
-            require_like(nodes, forward, backward, marginals);
-            require_like(potentials, counts);
-            nb::gil_scoped_release release;
-            sum_backward(chains, nodes.data(), range, forward.data(), potentials.data(), backward.data(),
-                         marginals.data(), counts.data());
-        },
-        "starts"_a, "nodes"_a, "range"_a, "forward"_a, "potentials"_a, "backward"_a, "marginals"_a, "counts"_a,
-        "The backward pass after `chain_forward`: writes backward, marginals and counts.");
-    m.def(
-        "chain_log_sums",
-        [](Indices starts, InTable nodes, InTable transitions, Out log_partition) {
-            const Chains chains = checked(starts, nodes, transitions);
-            require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
-            nb::gil_scoped_release release;
-            log_sums(chains, nodes.data(), transitions.data(), log_partition.data());
-        },
-        "starts"_a, "nodes"_a, "transitions"_a, "log_partition"_a,
-        "Writes log_partition (n_chains) for scores of any scale.");
-    m.def(
-        "chain_best_labels",
-        [](Indices starts, InTable nodes, InTable transitions, Out values, Array<std::int64_t> labels) {
-            const Chains chains = checked(starts, nodes, transitions);
-            require(values.shape(0) == chains.count, "values must have a number for each chain");
-            require(labels.shape(0) == nodes.shape(0), "labels must have a number for each token");
-            nb::gil_scoped_release release;
-            best_labelings(chains, nodes.data(), transitions.data(), values.data(), labels.data());
-        },
-        "starts"_a, "nodes"_a, "transitions"_a, "values"_a, "labels"_a,
-        "Max-product: writes values (n_chains) and labels (n_tokens).");
+    m.def("chain_forward", &forward_pass);
+    m.def("chain_backward", &backward_pass);
+    m.def("chain_log_sums", [](Indices starts, InTable nodes, InTable transitions, Out log_partition) {
+        const Chains chains = checked(starts, nodes, transitions);
+        require(log_partition.shape(0) == chains.count, "log_partition must have a number for each chain");
+        nb::gil_scoped_release release;
+        log_sums(chains, nodes.data(), transitions.data(), log_partition.data());
+    });
+    m.def("chain_best_labels", [](Indices starts, InTable nodes, InTable transitions, Out values,
+                                  Array<std::int64_t> labels) {
+        const Chains chains = checked(starts, nodes, transitions);
+        require(values.shape(0) == chains.count, "values must have a number for each chain");
+        require(labels.shape(0) == nodes.shape(0), "labels must have a number for each token");
+        nb::gil_scoped_release release;
+        best_labelings(chains, nodes.data(), transitions.data(), values.data(), labels.data());
+    });
 }
 
 }  // namespace skpd

@@ -4,21 +4,14 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include <cstdint>
 #include <memory>
-#include <stdexcept>
-#include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "bind/matrix.hpp"
 #include "methods/class_iterate.hpp"
 #include "methods/dual_descent.hpp"
 #include "methods/pair_descent.hpp"
 #include "published/random_coordinates.hpp"
-
-using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
@@ -34,14 +27,11 @@ Descent of_losses(const Matrix& matrix, AnyLoss any_loss, In y, In weights, In t
                   double threshold, double offset, std::uint64_t seed) {
     require(have_length(matrix.n_rows(), y, weights, theta), "the vector does not fit the matrix");
     require_rows(matrix);
-    nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto* loss) -> Descent {
-            DualIterate iterate(*loss, matrix.layout(), y.data(), weights.data(), theta.data(), alpha, constant, threshold,
-                                offset);
-            return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
-        },
-        any_loss);
+    return with_loss(any_loss, [&](const auto& loss) -> Descent {
+        DualIterate iterate(loss, matrix.layout(), y.data(), weights.data(), theta.data(), alpha, constant, threshold,
+                            offset);
+        return std::make_unique<DualDescentOn<decltype(iterate)>>(std::move(iterate), seed);
+    });
 }
 
 Descent of_classes(const Matrix& matrix, In y, In weights, In theta, double alpha, double constant, In offsets,
@@ -62,21 +52,16 @@ std::unique_ptr<PairDescent> of_kernel(AnyLoss any_loss, In diagonal, In y, In w
                                        bool has_intercept) {
     const std::size_t n = diagonal.shape(0);
     require(n > 0 && have_length(n, y, weights), "y and weights must have a number for each row of K");
-    nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto* loss) -> std::unique_ptr<PairDescent> {
-            using Loss = std::remove_cvref_t<decltype(*loss)>;
-            if constexpr (Loss::quadratic_pieces)
-                return std::make_unique<PairDescentOn<Loss>>(*loss, diagonal.data(), n, y.data(), weights.data(), alpha,
-                                                             has_intercept);
-            else throw std::invalid_argument("the conjugate of the loss must have quadratic pieces");
-        },
-        any_loss);
+    return with_loss(any_loss, [&]<class Loss>(const Loss& loss) -> std::unique_ptr<PairDescent> {
+        if constexpr (Loss::quadratic_pieces)
+            return std::make_unique<PairDescentOn<Loss>>(loss, diagonal.data(), n, y.data(), weights.data(), alpha,
+                                                         has_intercept);
+        else throw std::invalid_argument("the conjugate of the loss must have quadratic pieces");
+    });
 }
 
 void add_kernel_rows(PairDescent& self, Indices rows, InTable values) {
-    require(values.shape(0) == rows.shape(0) && values.shape(1) == self.n_rows(),
-            "values must have a row for each index, as long as K");
+    require(have_shape(rows.shape(0), self.n_rows(), values), "values must have a row for each index, as long as K");
     require_within(rows, self.n_rows(), "rows must be those of K");
     self.add_rows(rows.data(), rows.shape(0), values.data());
 }
@@ -87,8 +72,6 @@ void require_coordinates(std::size_t n_coordinates, std::uint64_t seed) {
     require(seed != 0 && n_coordinates < (std::size_t{1} << 32) - 1,
             "the seed must not be 0, and coordinates at most 2^32 - 2");
 }
-
-std::vector<double> copied(In values) { return {values.data(), values.data() + values.shape(0)}; }
 
 template <template <class, class> class Method>
 std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLoss any_loss, double smoothness, In y,
@@ -102,13 +85,9 @@ std::unique_ptr<RandomCoordinates> of_columns(const Matrix& transpose, SmoothLos
     require_coordinates(n_features, seed);
     const CoordinateProblem<SeparableCoordinates> problem{copied(y), copied(weights), terms, alpha, smoothness, ones,
                                                           per_step};
-    nb::gil_scoped_release release;
-    return std::visit(
-        [&](const auto* loss) -> std::unique_ptr<RandomCoordinates> {
-            using Of = Method<std::remove_cvref_t<decltype(*loss)>, SeparableCoordinates>;
-            return std::make_unique<Of>(*loss, transpose.layout(), problem, w.data(), seed);
-        },
-        any_loss);
+    return with_loss(any_loss, [&]<class Loss>(const Loss& loss) -> std::unique_ptr<RandomCoordinates> {
+        return std::make_unique<Method<Loss, SeparableCoordinates>>(loss, transpose.layout(), problem, w.data(), seed);
+    });
 }
 
 template <template <class, class> class Method>
@@ -120,90 +99,49 @@ std::unique_ptr<RandomCoordinates> of_rows(const Matrix& matrix, AnyLoss loss, I
     require_coordinates(matrix.n_rows(), seed);
     nb::gil_scoped_release release;
     const std::size_t d = matrix.n_columns();
-    const CoordinateProblem<ConjugateCoordinates> problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / ridge),
-                                                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false, per_step};
+    using Problem = CoordinateProblem<ConjugateCoordinates>;
+    const Problem problem{std::vector<double>(d, 0.0), std::vector<double>(d, 1.0 / ridge),
+                          {loss, copied(y), copied(weights)}, 1.0, 1.0, false, per_step};
     return std::make_unique<Method<ResidualLoss, ConjugateCoordinates>>(conjugate, matrix.layout(), problem, v.data(),
                                                                         seed);
 }
 
-void bind_dual_descent(nb::module_& m, nb::class_<Matrix>& matrix) {
-    nb::class_<DualDescent>(m, "DualDescent",
-        "Dual coordinate descent with its iterates v and theta.")
-        .def(
-            "run", &DualDescent::run, "target"_a, "max_epochs"_a, "max_visits"_a,
-            nb::call_guard<nb::gil_scoped_release>(),
-            "Runs epochs up to one of the limits; returns the numbers of epochs and visits, and the gap or inf.")
-        .def("recentre", &DualDescent::recentre,
-             "Moves the offset to the intercept; returns the imbalance of theta.")
-        .def("refresh", &DualDescent::refresh,
-            "Computes v from theta, without the rounding errors of updates.")
-        .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); },
-            "Returns the dual point theta (n), or (n * n_classes).")
-        .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); },
-            "Returns the primal point v (d + 1), or the padded table of the classes.");
-    matrix
-        .def("dual_descent", &of_losses, "loss"_a, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a,
-             "threshold"_a, "offset"_a, "seed"_a, nb::keep_alive<0, 1>(),
-             "Makes a `DualDescent` for a loss of one prediction; y, weights, theta (n).")
-        .def("class_descent", &of_classes, "y"_a, "weights"_a, "theta"_a, "alpha"_a, "constant"_a, "offsets"_a,
-             "seed"_a, nb::keep_alive<0, 1>(),
-             "Makes one for the loss of Crammer and Singer; y, theta (n * n_classes).");
-}
-
-void bind_pair_descent(nb::module_& m) {
-    nb::class_<PairDescent>(m, "PairDescent",
-        "Sequential minimal optimisation on a kernel matrix K (n, n).")
-        .def("run", &PairDescent::run, "target"_a, "max_steps"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Takes steps up to one of the limits; returns their number and the gap.")
-        .def("missing_rows", [](const PairDescent& self, std::size_t most) { return as_numpy(self.missing_rows(most)); },
-             "most"_a, "Returns the missing rows of K that violate more than the others, largest first.")
-        .def("add_rows", &add_kernel_rows, "rows"_a, "values"_a, nb::keep_alive<1, 3>(),
-             "Gives the values (n_rows, n) of rows of K.")
-        .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes z from theta, without the rounding errors of updates.")
-        .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); },
-            "Returns the dual point theta (n).")
-        .def("intercept", &PairDescent::intercept, "Returns the intercept that belongs to theta, 0 without one.");
-    m.def("pair_descent", &of_kernel, "loss"_a, "diagonal"_a, "y"_a, "weights"_a, "alpha"_a, "has_intercept"_a,
-          nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>(),
-          "Makes a `PairDescent` that starts at theta = 0; diagonal, y and weights (n).");
-}
-
 // Binds a method on the columns of X (n, d), given by its transpose stored by rows, that starts at w (d), and the same
-// on the rows of X, for the dual, that starts at v = weights * theta (n); y and weights (n). The conjugate of the penalty
-// at -X' v is the sum of `conjugate` over the entries of X' v, divided by `ridge`.
+// on the rows of X, for the dual, that starts at v = weights * theta (n); y and weights (n). The conjugate of the
+// penalty at -X' v is the sum of `conjugate` over the entries of X' v, divided by `ridge`.
 template <template <class, class> class Method>
 void bind_coordinate_method(nb::module_& m, const char* on_columns, const char* on_rows) {
-    m.def(on_columns, &of_columns<Method>, "transpose"_a, "loss"_a, "smoothness"_a, "y"_a, "weights"_a, "terms"_a,
-          "alpha"_a, "ones"_a, "w"_a, "seed"_a, "per_step"_a, nb::keep_alive<0, 1>(),
-          "Makes the method on columns, from w (d) on.");
-    m.def(on_rows, &of_rows<Method>, "matrix"_a, "loss"_a, "y"_a, "weights"_a, "conjugate"_a, "ridge"_a, "v"_a,
-          "seed"_a, "per_step"_a, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(),
-          "Makes the method on the dual, from v (n) on.");
-}
-
-void bind_random_coordinates(nb::module_& m) {
-    nb::class_<RandomCoordinates>(m, "RandomCoordinates",
-        "A random coordinate method with its iterates w (d).")
-        .def("run", &RandomCoordinates::run, "steps"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Takes so many steps, each along a column drawn at random.")
-        .def_prop_ro("n_coordinates", &RandomCoordinates::n_coordinates, "The number of coordinates.")
-        .def("refresh", &RandomCoordinates::refresh, nb::call_guard<nb::gil_scoped_release>(),
-             "Computes X w from w, without the rounding errors of updates.")
-        .def("variables", [](const RandomCoordinates& self) { return as_numpy(self.variables()); },
-             "Returns the coefficients w (d), followed by the intercept if there is a column of ones.")
-        .def("sums", [](const RandomCoordinates& self) { return as_numpy(self.sums()); },
-             "Returns the sum over all steps of the variables after each step, which is empty for approx.");
-    bind_coordinate_method<CoordinateDescentOn>(m, "random_coordinate_descent", "row_coordinate_descent");
-    bind_coordinate_method<ApproxOn>(m, "approx", "row_approx");
+    m.def(on_columns, &of_columns<Method>, nb::keep_alive<0, 1>());
+    m.def(on_rows, &of_rows<Method>, nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>());
 }
 
 }  // namespace
 
 void bind_coordinates(nb::module_& m, nb::class_<Matrix>& matrix) {
-    bind_dual_descent(m, matrix);
-    bind_pair_descent(m);
-    bind_random_coordinates(m);
+    nb::class_<DualDescent>(m, "DualDescent")
+        .def("run", &DualDescent::run, nb::call_guard<nb::gil_scoped_release>())
+        .def("recentre", &DualDescent::recentre)
+        .def("refresh", &DualDescent::refresh)
+        .def("theta", [](const DualDescent& self) { return as_numpy(self.theta()); })
+        .def("variables", [](const DualDescent& self) { return as_numpy(self.variables()); });
+    matrix.def("dual_descent", &of_losses, nb::keep_alive<0, 1>())
+        .def("class_descent", &of_classes, nb::keep_alive<0, 1>());
+    nb::class_<PairDescent>(m, "PairDescent")
+        .def("run", &PairDescent::run, nb::call_guard<nb::gil_scoped_release>())
+        .def("missing_rows", [](const PairDescent& self, std::size_t n) { return as_numpy(self.missing_rows(n)); })
+        .def("add_rows", &add_kernel_rows, nb::keep_alive<1, 3>())
+        .def("refresh", &PairDescent::refresh, nb::call_guard<nb::gil_scoped_release>())
+        .def("theta", [](const PairDescent& self) { return as_numpy(self.theta()); })
+        .def("intercept", &PairDescent::intercept);
+    m.def("pair_descent", &of_kernel, nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>());
+    nb::class_<RandomCoordinates>(m, "RandomCoordinates")
+        .def("run", &RandomCoordinates::run, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_coordinates", &RandomCoordinates::n_coordinates)
+        .def("refresh", &RandomCoordinates::refresh, nb::call_guard<nb::gil_scoped_release>())
+        .def("variables", [](const RandomCoordinates& self) { return as_numpy(self.variables()); })
+        .def("sums", [](const RandomCoordinates& self) { return as_numpy(self.sums()); });
+    bind_coordinate_method<CoordinateDescentOn>(m, "random_coordinate_descent", "row_coordinate_descent");
+    bind_coordinate_method<ApproxOn>(m, "approx", "row_approx");
 }
 
 }  // namespace skpd

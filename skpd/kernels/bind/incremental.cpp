@@ -3,13 +3,9 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include <type_traits>
-
 #include "bind/matrix.hpp"
 #include "maths/epigraph.hpp"
 #include "published/incremental.hpp"
-
-using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
@@ -28,73 +24,53 @@ std::unique_ptr<Incremental> make(const Matrix& matrix, In y, In weights, double
     require(matrix.by_row(), "the matrix must be stored by rows");
     require(have_length(matrix.n_rows(), y, weights), "the vector does not fit the matrix");
     const RobustSettings settings{epsilon, kappa, ridge, fit_intercept};
-    return with_epigraph(norm, [&](auto epigraph) -> std::unique_ptr<Incremental> {
-        return std::make_unique<IncrementalOn<decltype(epigraph)>>(matrix.layout(), y.data(), weights.data(), settings);
+    return with_epigraph(norm, [&]<class Epigraph>(Epigraph) -> std::unique_ptr<Incremental> {
+        return std::make_unique<IncrementalOn<Epigraph>>(matrix.layout(), y.data(), weights.data(), settings);
     });
 }
 
-void check(const Incremental& method, const Indices& rows) {
+void require_batches(const Incremental& method, const Indices& rows, std::size_t batch) {
     require_within(rows, method.p.size(), "a row lies outside the matrix");
+    require(batch > 0, "a batch needs a row");
+}
+
+void subgradient_pass(Incremental& self, Indices rows, double step, std::size_t batch) {
+    require_batches(self, rows, batch);
+    nb::gil_scoped_release release;
+    self.subgradient_pass(rows.data(), rows.shape(0), step, batch);
+}
+
+void proximal_pass(Incremental& self, Indices rows, double step, std::size_t batch, double tol) {
+    require_batches(self, rows, batch);
+    nb::gil_scoped_release release;
+    self.proximal_pass(rows.data(), rows.shape(0), step, batch, tol);
 }
 
 }  // namespace
 
 void bind_incremental(nb::module_& m) {
     // The norm is 1, 2 or inf; point and w (d).
-    m.def(
-        "project_epigraph",
-        [](In point, double radius, double norm, double aperture) {
-            std::vector<double> w(point.data(), point.data() + point.shape(0));
-            const double lam = with_epigraph(norm, [&](auto epigraph) {
-                return decltype(epigraph)::project(w.data(), w.size(), radius, aperture);
-            });
-            return std::make_pair(as_numpy(std::move(w)), lam);
-        },
-        "point"_a, "radius"_a, "norm"_a, "aperture"_a = 1.0,
-        "Projects (point, radius) onto {(w, lam): ||w|| <= aperture lam}; returns w (d) and lam.");
-    nb::class_<Incremental>(m, "Incremental",
-        "Incremental methods for the distributionally robust SVM, with their iterate.")
-        .def(
-            "subgradient_pass",
-            [](Incremental& self, Indices rows, double step, std::size_t batch) {
-                check(self, rows);
-                require(batch > 0, "a batch needs a row");
-                nb::gil_scoped_release release;
-                self.subgradient_pass(rows.data(), rows.shape(0), step, batch);
-            },
-            "rows"_a, "step"_a, "batch"_a,
-            "Takes projected subgradient steps for mini-batches of these rows; rows (m) holds indices.")
-        .def(
-            "proximal_pass",
-            [](Incremental& self, Indices rows, double step, std::size_t batch, double tol) {
-                check(self, rows);
-                require(batch > 0, "a batch needs a row");
-                nb::gil_scoped_release release;
-                self.proximal_pass(rows.data(), rows.shape(0), step, batch, tol);
-            },
-            "rows"_a, "step"_a, "batch"_a = 1, "tol"_a = 0.0,
-            "Takes proximal updates of the means of mini-batches of these rows, until no multiplier changes by more\n"
-            "than tol in a sweep; rows (m) holds indices.")
-        .def(
-            "move",
-            [](Incremental& self, In w, double radius, double intercept) {
-                require(w.shape(0) == self.w.size(), "the vector does not fit the matrix");
-                self.w.assign(w.data(), w.data() + w.shape(0));
-                self.radius = radius;
-                self.intercept = intercept;
-            },
-            "w"_a, "radius"_a, "intercept"_a, "Sets the iterate to w (d), the radius and the intercept.")
-        .def("w", [](const Incremental& self) { return as_numpy(self.w); }, "Returns the coefficients w (d).")
-        .def(
-            "multipliers",
-            [](const Incremental& self) { return std::make_pair(as_numpy(self.p), as_numpy(self.r)); },
-            "Returns the multipliers p and r (n) of each row at its last visit.")
-        .def_ro("n_updates", &Incremental::n_updates, "The number of proximal updates of single rows.")
-        .def_ro("radius", &Incremental::radius, "The radius lam >= ||w||.")
-        .def_ro("intercept", &Incremental::intercept, "The intercept b.");
-    m.def("incremental", &make, "matrix"_a, "y"_a, "weights"_a, "norm"_a, "epsilon"_a, "kappa"_a, "ridge"_a,
-          "fit_intercept"_a, nb::keep_alive<0, 1>(),
-          "Makes an `Incremental` that starts at w = 0, on a matrix (n, d) stored by rows; y and weights (n).");
+    m.def("project_epigraph", [](In point, double radius, double norm, double aperture) {
+        std::vector<double> w = copied(point);
+        const double lam = with_epigraph(
+            norm, [&]<class Epigraph>(Epigraph) { return Epigraph::project(w.data(), w.size(), radius, aperture); });
+        return std::make_pair(as_numpy(std::move(w)), lam);
+    }, nb::arg(), nb::arg(), nb::arg(), nb::arg() = 1.0);
+    nb::class_<Incremental>(m, "Incremental")
+        .def("subgradient_pass", &subgradient_pass)
+        .def("proximal_pass", &proximal_pass, nb::arg(), nb::arg(), nb::arg() = 1, nb::arg() = 0.0)
+        .def("move", [](Incremental& self, In w, double radius, double intercept) {
+            require(w.shape(0) == self.w.size(), "the vector does not fit the matrix");
+            self.w = copied(w);
+            self.radius = radius;
+            self.intercept = intercept;
+        })
+        .def("w", [](const Incremental& self) { return as_numpy(self.w); })
+        .def("multipliers", [](const Incremental& self) { return std::make_pair(as_numpy(self.p), as_numpy(self.r)); })
+        .def_ro("n_updates", &Incremental::n_updates)
+        .def_ro("radius", &Incremental::radius)
+        .def_ro("intercept", &Incremental::intercept);
+    m.def("incremental", &make, nb::keep_alive<0, 1>());
 }
 
 }  // namespace skpd

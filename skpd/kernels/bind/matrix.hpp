@@ -11,12 +11,18 @@
 #include <vector>
 
 #include "bind/arrays.hpp"
-#include "data/products.hpp"
+#include "data/gram.hpp"
 #include "data/parts.hpp"
-#include "data/table_gram.hpp"
-#include "methods/quadratic.hpp"
+#include "data/products.hpp"
 
 namespace skpd {
+
+// Returns function(loss) for the loss that a variant points to, while other threads may call Python.
+template <class Losses, class Function>
+auto with_loss(const Losses& losses, Function function) {
+    nb::gil_scoped_release release;
+    return std::visit([&](const auto* loss) { return function(*loss); }, losses);
+}
 
 // A matrix in one of the layouts, which keeps the arrays that it borrows alive.
 class Matrix {
@@ -48,7 +54,8 @@ class Matrix {
         const auto n_entries = static_cast<std::size_t>(indptr.data()[n_major]);
         require(all_below(indices.data(), n_entries, n_minor), "indices of a sparse matrix must lie within its shape");
         const Sparse<T, I> layout{data.data(), indices.data(), indptr.data(), n_major, n_minor};
-        return Matrix(layout, n_rows, n_columns, by_row, n_threads, {nb::cast(data), nb::cast(indices), nb::cast(indptr)});
+        return Matrix(layout, n_rows, n_columns, by_row, n_threads,
+                      {nb::cast(data), nb::cast(indices), nb::cast(indptr)});
     }
 
     std::size_t n_rows() const { return n_rows_; }
@@ -118,15 +125,11 @@ class Matrix {
     // out = X_W' diag(h) X_W over the columns W, with a last column of ones if `ones` is set; h (n), out (m, m)
     void gram(In h, Indices columns, bool ones, OutTable out) const {
         const std::size_t size = columns.shape(0) + ones;
-        require(h.shape(0) == n_rows_ && have_shape(size, size, out),
-                "the vector does not fit the matrix");
+        require(h.shape(0) == n_rows_ && have_shape(size, size, out), "the vector does not fit the matrix");
         require_within(columns, n_columns_, "columns must increase and lie in the matrix", 0, true);
         nb::gil_scoped_release release;
         visit([&](const auto& layout) {
-            const std::size_t d = columns.shape(0);
-            if constexpr (is_dense<std::remove_cvref_t<decltype(layout)>>)
-                table_gram(layout, by_row_, n_rows_, h.data(), columns.data(), d, ones, out.data());
-            else skpd::gram(layout, by_row_, n_rows_, n_columns_, h.data(), columns.data(), d, ones, out.data());
+            skpd::gram(layout, by_row_, n_rows_, h.data(), columns.data(), columns.shape(0), ones, out.data());
         });
     }
 

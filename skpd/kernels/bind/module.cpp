@@ -1,9 +1,5 @@
-// The compiled module, to which each of the binding files adds its functions and classes.
-#include <nanobind/nanobind.h>
-
+// The compiled module, to which each of the binding files adds its functions and classes; _kernels.pyi describes them.
 #include "bind/matrix.hpp"
-
-namespace nb = nanobind;
 
 namespace skpd {
 void bind_block_frank_wolfe(nb::module_& m);
@@ -26,21 +22,11 @@ void bind_products(nb::module_& m, nb::class_<Matrix>& matrix);
 
 NB_MODULE(_kernels, m) {
     using namespace skpd;
-    m.doc() =
-        "The compiled kernels of skpd are products with the data, passes over the rows, projections and methods.";
-    bind_losses(m);
     auto matrix = bind_matrix(m);
     bind_products(m, matrix);
     bind_coordinates(m, matrix);
-    bind_block_frank_wolfe(m);
-    bind_chains(m);
-    bind_column_quadratic(m);
-    bind_incremental(m);
-    bind_interior(m);
-    bind_ordered_pinballs(m);
-    bind_output_quadratic(m);
-    bind_projections(m);
-    bind_quadratic(m);
-    bind_risk_sets(m);
-    bind_vectors(m);
+    for (const auto bind : {bind_block_frank_wolfe, bind_chains, bind_column_quadratic, bind_incremental, bind_interior,
+                            bind_losses, bind_ordered_pinballs, bind_output_quadratic, bind_projections, bind_quadratic,
+                            bind_risk_sets, bind_vectors})
+        bind(m);
 }

@@ -1,11 +1,6 @@
 // The Python bindings of the quadratics in a table of coefficients (methods/output_quadratic.hpp has the problem).
-#include <cstddef>
-#include <vector>
-
 #include "bind/matrix.hpp"
 #include "methods/output_quadratic.hpp"
-
-using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
@@ -33,8 +28,8 @@ double by_matrices(Cube H, In shares, InTable mask, In weights, double l1, doubl
 }
 
 double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable diagonal, InTable ridge,
-                  InTable G, InTable W, In weights, double l1, double l2, OutTable P, OutTable U, int sweeps, double tol,
-                  bool until_settled) {
+                  InTable G, InTable W, In weights, double l1, double l2, OutTable P, OutTable U, int sweeps,
+                  double tol, bool until_settled) {
     const std::size_t m = P.shape(0), K = P.shape(1), n = X.n_rows();
     require(!X.by_row(), "X must be stored by columns");
     require(features.shape(0) + ones == m && weights.shape(0) <= m, "features, weights and P differ in shape");
@@ -42,10 +37,9 @@ double by_columns(const Matrix& X, Indices features, bool ones, InTable d, InTab
     require(have_shape(n, K, d, e, U), "tables of the rows differ in shape");
     require_within(features, X.n_columns(), "features must lie in the matrix");
     nb::gil_scoped_release release;
-    return X.visit([&](const auto& columns) {
-        RowsByColumns<std::remove_cvref_t<decltype(columns)>> rows{
-            {columns, n, K, d.data(), e.data(), U.data()}, features.data(), features.shape(0),
-            diagonal.data(), ridge.data(), G.data(), W.data()};
+    return X.visit([&]<class Columns>(const Columns& columns) {
+        RowsByColumns<Columns> rows{{columns, n, K, d.data(), e.data(), U.data()}, features.data(), features.shape(0),
+                                    diagonal.data(), ridge.data(), G.data(), W.data()};
         return descend(rows, m, K, {weights.data(), weights.shape(0), l1, l2}, P.data(), sweeps, tol, until_settled);
     });
 }
@@ -61,8 +55,7 @@ void times(const Matrix& X, bool ones, InTable d, InTable e, InTable V, OutTable
 void times_columns(const Matrix& X, Indices features, bool ones, InTable d, InTable e, InTable V, OutTable out) {
     const std::size_t K = V.shape(1), m = features.shape(0) + ones, n = X.n_rows();
     require(!X.by_row(), "X must be stored by columns");
-    require(have_shape(n, K, d, e) && have_shape(m, K, V, out),
-            "X, d, e and the tables do not fit each other");
+    require(have_shape(n, K, d, e) && have_shape(m, K, V, out), "X, d, e and the tables do not fit each other");
     require_within(features, X.n_columns(), "features must lie in the matrix");
     nb::gil_scoped_release release;
     X.visit([&](const auto& columns) {
@@ -78,8 +71,7 @@ void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices index, Indic
     require(X.by_row() && have_shape(X.n_rows(), K, d, e) && H.shape(1) == m &&
                 index.shape(0) == X.n_columns() * K && (ones.shape(0) == 0 || ones.shape(0) == K),
             "X, d, e, the indices and H do not fit each other");
-    for (const Indices& indices : {index, ones})
-        require_within(indices, m, "indices must lie in the matrix", -1);
+    for (const Indices& indices : {index, ones}) require_within(indices, m, "indices must lie in the matrix", -1);
     nb::gil_scoped_release release;
     X.visit([&](const auto& rows) {
         coupled_gram(rows, K, d.data(), e.data(), index.data(), ones.shape(0) ? ones.data() : nullptr, m, H.data());
@@ -89,18 +81,11 @@ void gram_of_entries(const Matrix& X, InTable d, InTable e, Indices index, Indic
 }  // namespace
 
 void bind_output_quadratic(nb::module_& m) {
-    m.def("descend_rows", &by_matrices, "H"_a, "shares"_a, "mask"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "R"_a,
-          "sweeps"_a, "tol"_a, "until_settled"_a,
-          "Descends over the rows of P with H given by matrices; returns the last change of a gradient.");
-    m.def("descend_outputs", &by_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "diagonal"_a, "ridge"_a, "G"_a,
-          "W"_a, "weights"_a, "l1"_a, "l2"_a, "P"_a, "U"_a, "sweeps"_a, "tol"_a, "until_settled"_a,
-          "Descends over the rows of P with H given by columns; returns the last change of a gradient.");
-    m.def("curvature_product", &times, "X"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
-          "Writes out = sum_i x_i ((diag(d_i) - e_i e_i') (V' x_i))' for X stored by rows.");
-    m.def("curvature_product_by_columns", &times_columns, "X"_a, "features"_a, "ones"_a, "d"_a, "e"_a, "V"_a, "out"_a,
-          "The same over the given features of a dense X stored by columns.");
-    m.def("coupled_gram", &gram_of_entries, "X"_a, "d"_a, "e"_a, "index"_a, "ones"_a, "H"_a,
-          "Writes H = sum_i x_i x_i' (x) (diag(d_i) - e_i e_i') on the entries with an index.");
+    m.def("descend_rows", &by_matrices);
+    m.def("descend_outputs", &by_columns);
+    m.def("curvature_product", &times);
+    m.def("curvature_product_by_columns", &times_columns);
+    m.def("coupled_gram", &gram_of_entries);
 }
 
 }  // namespace skpd

@@ -10,8 +10,6 @@
 #include "data/row_pass.hpp"
 #include "data/products.hpp"
 
-using namespace nanobind::literals;
-
 namespace skpd {
 namespace {
 
@@ -21,17 +19,13 @@ double reflected_halpern_step(const Matrix& matrix, AnyLoss any_loss, In y, In w
     require(have_length(matrix.n_rows(), y, weights, step, anchor, theta, prox) &&
                 have_length(matrix.n_columns(), coef, gradient),
             "the vector does not fit the matrix");
-    nb::gil_scoped_release release;
-    std::fill_n(gradient.data(), matrix.n_columns(), 0.0);
-    return std::visit(
-        [&](const auto* loss) {
-            using Loss = std::remove_cvref_t<decltype(*loss)>;
-            const ReflectedHalpern<Loss> update{*loss, y.data(), weights.data(), step.data(), anchor.data(),
-                                                scale, momentum, theta.data(), prox.data()};
-            return row_pass(MajorVectors(matrix.layout()), matrix.by_row(), matrix.n_rows(), coef.data(), intercept,
-                            gradient.data(), update);
-        },
-        any_loss);
+    return with_loss(any_loss, [&]<class Loss>(const Loss& loss) {
+        std::fill_n(gradient.data(), matrix.n_columns(), 0.0);
+        const ReflectedHalpern<Loss> update{loss,  y.data(), weights.data(), step.data(), anchor.data(),
+                                            scale, momentum, theta.data(),   prox.data()};
+        return row_pass(MajorVectors(matrix.layout()), matrix.by_row(), matrix.n_rows(), coef.data(), intercept,
+                        gradient.data(), update);
+    });
 }
 
 using Places = Array<const std::int32_t>;
@@ -45,40 +39,30 @@ void entries_of_product(InTable left, InTable right, Places rows, Places columns
     sampled_products(left.data(), right.data(), rank, rows.data(), columns.data(), n, out.data());
 }
 
+void start_products(DualProducts* self, const Matrix& matrix, In weights) {
+    require(weights.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
+    require(!matrix.by_row(), "the matrix must be stored by columns");
+    nb::gil_scoped_release release;
+    new (self) DualProducts(matrix.layout(), matrix.n_rows(), matrix.n_columns(), weights.data());
+}
+
+bool take_dual(DualProducts& self, In theta, double threshold, std::optional<In> coef) {
+    require(theta.shape(0) == self.n_rows() && (!coef || coef->shape(0) == self.n_columns()),
+            "the vector does not fit the matrix");
+    nb::gil_scoped_release release;
+    return self.take(theta.data(), threshold, coef ? coef->data() : nullptr);
+}
+
 }  // namespace
 
 void bind_products(nb::module_& m, nb::class_<Matrix>& matrix) {
-    matrix.def(
-        "reflected_halpern_step", &reflected_halpern_step, "loss"_a, "y"_a, "weights"_a, "step"_a, "anchor"_a,
-        "scale"_a, "momentum"_a, "coef"_a, "intercept"_a, "theta"_a, "prox"_a, "gradient"_a,
-        "The dual half of a reflected Halpern step in one pass; returns weights . theta.");
-    m.def("sampled_products", &entries_of_product, "left"_a, "right"_a, "rows"_a, "columns"_a, "out"_a,
-          "Writes out_e = sum_k left[rows_e, k] right[columns_e, k].");
-    nb::class_<DualProducts>(m, "DualProducts",
-        "The products p = X' diag(weights) theta (d) of a sequence of theta (n).")
-        .def(
-            "__init__",
-            [](DualProducts* self, const Matrix& matrix, In weights) {
-                require(weights.shape(0) == matrix.n_rows(), "the vector does not fit the matrix");
-                require(!matrix.by_row(), "the matrix must be stored by columns");
-                nb::gil_scoped_release release;
-                new (self) DualProducts(matrix.layout(), matrix.n_rows(), matrix.n_columns(), weights.data());
-            },
-            "matrix"_a, "weights"_a, nb::keep_alive<1, 2>(), "Starts at theta = 0; weights (n).")
-        .def(
-            "take",
-            [](DualProducts& self, In theta, double threshold, std::optional<In> coef) {
-                require(theta.shape(0) == self.n_rows() && (!coef || coef->shape(0) == self.n_columns()),
-                        "the vector does not fit the matrix");
-                nb::gil_scoped_release release;
-                return self.take(theta.data(), threshold, coef ? coef->data() : nullptr);
-            },
-            "theta"_a, "threshold"_a, "coef"_a.none(),
-            "Updates p to theta (n); returns whether p or the bounds have changed.")
-        .def("product", [](const DualProducts& self) { return as_numpy(self.product()); },
-             "Returns p (d).")
-        .def("error", [](const DualProducts& self) { return as_numpy(self.error()); },
-            "Returns bounds (d) on the errors of p.");
+    matrix.def("reflected_halpern_step", &reflected_halpern_step);
+    m.def("sampled_products", &entries_of_product);
+    nb::class_<DualProducts>(m, "DualProducts")
+        .def("__init__", &start_products, nb::keep_alive<1, 2>())
+        .def("take", &take_dual, nb::arg(), nb::arg(), nb::arg().none())
+        .def("product", [](const DualProducts& self) { return as_numpy(self.product()); })
+        .def("error", [](const DualProducts& self) { return as_numpy(self.error()); });
 }
 
 }  // namespace skpd

@@ -5,17 +5,12 @@
 #include <nanobind/stl/variant.h>
 
 #include <optional>
-#include <type_traits>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "bind/arrays.hpp"
 #include "maths/norms.hpp"
 #include "methods/penalised_quadratic.hpp"
 #include "methods/plane_shares.hpp"
-
-using namespace nanobind::literals;
 
 namespace skpd {
 namespace {
@@ -23,43 +18,24 @@ namespace {
 // A `Number` is one number for all coordinates, or an array with one for each.
 using Number = std::variant<double, In>;
 double entry(const Number& number, std::size_t j) {
-    return std::visit(
-        [&](const auto& x) -> double {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(x)>, double>) return x;
-            else return x.data()[j];
-        },
-        number);
+    const In* array = std::get_if<In>(&number);
+    return array ? array->data()[j] : std::get<double>(number);
 }
 
-// SeparableCoordinates takes l1, l2, lower and upper as numbers or with n_penalised entries; GroupedCoordinates borrows
-// weights (n_groups) and starts (n_groups + 1).
-void bind_penalties(nb::module_& m) {
-    nb::class_<SeparableCoordinates>(m, "SeparableCoordinates",
-                                     "The penalty sum_j alpha (l1_j |p_j| + l2_j p_j^2 / 2).")
-        .def("__init__",
-             [](SeparableCoordinates* self, std::size_t n_penalised, double alpha, Number l1, Number l2, Number lower,
-                Number upper) {
-                 std::size_t n_terms = 1;
-                 for (const Number* number : {&l1, &l2, &lower, &upper})
-                     if (const In* array = std::get_if<In>(number)) {
-                         require(array->shape(0) == n_penalised, "as many terms as penalised coordinates");
-                         n_terms = n_penalised;
-                     }
-                 std::vector<SeparableTerm> terms;
-                 terms.reserve(n_terms);
-                 for (std::size_t j = 0; j < n_terms; ++j)
-                     terms.push_back({alpha * entry(l1, j), alpha * entry(l2, j), entry(lower, j), entry(upper, j)});
-                 new (self) SeparableCoordinates(std::move(terms), n_penalised);
-             },
-             "n_penalised"_a, "alpha"_a, "l1"_a, "l2"_a, "lower"_a, "upper"_a);
-    nb::class_<GroupedCoordinates>(m, "GroupedCoordinates",
-        "The penalty l1 ||p||_1 + sum_g weights_g ||p_g||_2 of neighbouring groups.")
-        .def("__init__",
-             [](GroupedCoordinates* self, double l1, In weights, Indices starts) {
-                 require_starts(starts, weights.shape(0));
-                 new (self) GroupedCoordinates{l1, weights.data(), starts.data(), weights.shape(0)};
-             },
-             "l1"_a, "weights"_a, "starts"_a, nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+// Takes alpha, and l1, l2, lower and upper as numbers or with n_penalised entries.
+void make_separable(SeparableCoordinates* self, std::size_t n_penalised, double alpha, Number l1, Number l2,
+                    Number lower, Number upper) {
+    std::size_t n_terms = 1;
+    for (const Number* number : {&l1, &l2, &lower, &upper})
+        if (const In* array = std::get_if<In>(number)) {
+            require(array->shape(0) == n_penalised, "as many terms as penalised coordinates");
+            n_terms = n_penalised;
+        }
+    std::vector<SeparableTerm> terms;
+    terms.reserve(n_terms);
+    for (std::size_t j = 0; j < n_terms; ++j)
+        terms.push_back({alpha * entry(l1, j), alpha * entry(l2, j), entry(lower, j), entry(upper, j)});
+    new (self) SeparableCoordinates(std::move(terms), n_penalised);
 }
 
 template <class R>
@@ -92,8 +68,7 @@ bool minimise(SupportSystem& system, InTable H, Indices columns, const Separable
 auto active_or_violating(In w, In gradient, const SeparableCoordinates& terms, double step, std::optional<In> steps,
                          std::optional<In> expected) {
     const std::size_t n = w.shape(0);
-    const auto fits = [n](const std::optional<In>& array) { return !array || array->shape(0) == n; };
-    require(terms.n_penalised() == n && gradient.shape(0) == n && fits(steps) && fits(expected),
+    require(terms.n_penalised() == n && have_length(n, gradient, steps.value_or(w), expected.value_or(w)),
             "w, gradient, terms, steps and expected differ in length");
     const double *at = w.data(), *slopes = gradient.data();
     std::vector<std::int64_t> columns;
@@ -126,21 +101,18 @@ auto move_shares(InTable H, In e, In slopes, Out a, double accuracy, double leas
 }  // namespace
 
 void bind_quadratic(nb::module_& m) {
-    bind_penalties(m);
-    nb::class_<SupportSystem>(m, "SupportSystem",
-        "The Cholesky factor of H + D on one support after another.").def(nb::init<>());
-    m.def("minimise_separable", &minimise, "system"_a, "H"_a, "columns"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a,
-          "rounds"_a,
-          "Alternates coordinate descent and Newton steps; columns (n_penalised) name coordinates.\n\n"
-          "Returns whether the former settled.");
-    m.def("minimise_grouped", &minimise_groups, "H"_a, "penalty"_a, "p"_a, "r"_a, "sweeps"_a, "tol"_a, "rounds"_a,
-          "Alternates block coordinate descent and Newton steps.\n\n"
-          "Returns the largest change of a gradient in the last sweep of the former.");
-    m.def("move_shares", &move_shares, "H"_a, "e"_a, "slopes"_a, "a"_a, "accuracy"_a, "least_share"_a, "max_steps"_a,
-          "Moves the shares a of planes to the minimum; returns whether they settled, and the multiplier of a.s = 0.");
-    m.def("active_or_violating", &active_or_violating, "w"_a, "gradient"_a, "terms"_a, "step"_a, "steps"_a.none(),
-          "expected"_a.none(),
-          "Returns the coordinates that are active or violating, their violations, and the largest.");
+    nb::class_<SeparableCoordinates>(m, "SeparableCoordinates").def("__init__", &make_separable);
+    nb::class_<GroupedCoordinates>(m, "GroupedCoordinates")
+        .def("__init__", [](GroupedCoordinates* self, double l1, In weights, Indices starts) {
+            require_starts(starts, weights.shape(0));
+            new (self) GroupedCoordinates{l1, weights.data(), starts.data(), weights.shape(0)};
+        }, nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+    nb::class_<SupportSystem>(m, "SupportSystem").def(nb::init<>());
+    m.def("minimise_separable", &minimise);
+    m.def("minimise_grouped", &minimise_groups);
+    m.def("move_shares", &move_shares);
+    m.def("active_or_violating", &active_or_violating, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+          nb::arg().none());
 }
 
 }  // namespace skpd

@@ -2,13 +2,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "bind/arrays.hpp"
 #include "data/compensated.hpp"
@@ -16,15 +11,13 @@
 #include "maths/norms.hpp"
 #include "maths/box_hyperplane.hpp"
 
-using namespace nanobind::literals;
-
 namespace skpd {
 namespace {
 
 // (sum_i a_i b_i c_i, a bound on its error) for vectors (n), in blocks whose products stay in the cache; c_i = 1 by
 // default
 std::pair<double, double> compensated_dot(In a, In b, std::optional<In> c) {
-    require(a.shape(0) == b.shape(0) && (!c || b.shape(0) == c->shape(0)), "a, b and c differ in length");
+    require_length(a.shape(0), b, c.value_or(b));
     constexpr std::size_t block = 1024;
     const std::size_t n = a.shape(0);
     double high[block], low[block], ones[block];
@@ -57,88 +50,66 @@ bool equal(Array<const T> a, Array<const T> b) {
     return std::equal(a.data(), a.data() + a.shape(0), b.data(), b.data() + b.shape(0));
 }
 
+// The Euclidean norm of each group of x[order]; x (n), starts (n_groups + 1)
+auto group_norms(In x, Indices order, Indices starts) {
+    const std::size_t n_groups = std::max<std::size_t>(starts.shape(0), 1) - 1;
+    require_starts(starts, n_groups, order.shape(0));
+    require_within(order, x.shape(0), "order must hold indices of x");
+    std::vector<double> out(n_groups), sorted(order.shape(0));
+    for (std::size_t a = 0; a < sorted.size(); ++a) sorted[a] = x.data()[order.data()[a]];
+    const std::int64_t* start = starts.data();
+    for (std::size_t g = 0; g < n_groups; ++g)
+        out[g] = euclidean_norm(sorted.data() + start[g], start[g + 1] - start[g]);
+    return as_numpy(std::move(out));
+}
+
+// The dual norm of each group g for the norm l1_ratio ||.||_1 + (1 - l1_ratio) weights_g ||.||_2; x (n),
+// starts (n_groups + 1), weights (n_groups)
+auto sparse_group_dual_norms(In x, Indices starts, In weights, double l1_ratio) {
+    const std::size_t n_groups = weights.shape(0);
+    require_starts(starts, n_groups, x.shape(0));
+    const std::int64_t* start = starts.data();
+    return filled(n_groups, [&](double* out) {
+        for (std::size_t g = 0; g < n_groups; ++g)
+            out[g] = sparse_group_dual_norm(x.data() + start[g], start[g + 1] - start[g], l1_ratio, weights.data()[g]);
+    });
+}
+
 }  // namespace
 
 void bind_vectors(nb::module_& m) {
     // The threads of BLAS wait for each other on busy cores.
-    m.def(
-        "dot",
-        [](In a, In b) {
-            require(a.shape(0) == b.shape(0), "a and b differ in length");
-            return dense_dot(a.data(), b.data(), a.shape(0));
-        },
-        "a"_a, "b"_a,
-        "Returns a . b for vectors a and b (n), computed by one thread.");
-    m.def(
-        "sum_and_rest",
-        [](In a, In b) {
-            require(a.shape(0) == b.shape(0), "a and b differ in length");
-            std::vector<double> total(a.shape(0)), remainder(a.shape(0));
-            without_lock([&] { sums_and_errors(total.size(), a.data(), b.data(), total.data(), remainder.data()); });
-            return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(remainder)));
-        },
-        "a"_a, "b"_a, "Returns the rounded sums of a and b (n), and their exact rounding errors.");
-    m.def(
-        "compensated_dot", &compensated_dot,
-        "a"_a, "b"_a, "c"_a = nb::none(),
-        "Returns sum_i a_i b_i c_i in twice the working precision, and a bound on its error.");
-    m.def("equal", &equal<double>, "a"_a, "b"_a, "Returns whether a_i = b_i for all i; a and b (n).");
-    m.def("equal", &equal<std::int64_t>, "a"_a, "b"_a);
-    m.def(
-        "excess",
-        [](In x, double threshold) {
-            std::vector<double> out;
-            for (std::size_t j = 0; j < x.shape(0); ++j)
-                if (const double excess = std::fabs(x.data()[j]) - threshold; !(excess <= 0.0)) out.push_back(excess);
-            return as_numpy(std::move(out));
-        },
-        "x"_a, "threshold"_a,
-        "Returns |x_j| - threshold for every j for which it is positive or NaN, in order; x (n).");
-    m.def(
-        "without_negligible",
-        [](In x, double share) {
-            const double threshold = share * max_abs(x.data(), x.shape(0));
-            std::vector<double> out(x.data(), x.data() + x.shape(0));
-            for (double& value : out) value = std::fabs(value) > threshold ? value : 0.0;
-            return as_numpy(std::move(out));
-        },
-        "x"_a, "share"_a, "Returns x_j if |x_j| > share * max_k |x_k| and 0 otherwise, for x (n).");
-    m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); }, "x"_a,
-        "Returns max_j |x_j| for x (n), which is 0 for n = 0.");
-    m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); }, "x"_a, "Returns sum_j |x_j| for x (n).");
-    m.def("euclidean_norm", [](In x) { return euclidean_norm(x.data(), x.shape(0)); }, "x"_a,
-          "Returns ||x||_2 for x (n), which neither underflows nor overflows on the way.");
-    m.def(
-        "group_norms",
-        [](In x, Indices order, Indices starts) {
-            const std::size_t n_groups = std::max<std::size_t>(starts.shape(0), 1) - 1;
-            require_starts(starts, n_groups, order.shape(0));
-            require_within(order, x.shape(0), "order must hold indices of x");
-            std::vector<double> out(n_groups), sorted(order.shape(0));
-            for (std::size_t a = 0; a < sorted.size(); ++a) sorted[a] = x.data()[order.data()[a]];
-            const std::int64_t* start = starts.data();
-            for (std::size_t g = 0; g < n_groups; ++g)
-                out[g] = euclidean_norm(sorted.data() + start[g], start[g + 1] - start[g]);
-            return as_numpy(std::move(out));
-        },
-        "x"_a, "order"_a, "starts"_a,
-        "Returns the Euclidean norm of each group of x[order]; x (n), starts (n_groups + 1).");
-    // The norm of group g is l1_ratio ||.||_1 + (1 - l1_ratio) weights_g ||.||_2; x (n), starts (n_groups + 1),
-    // weights (n_groups).
-    m.def(
-        "sparse_group_dual_norms",
-        [](In x, Indices starts, In weights, double l1_ratio) {
-            const std::size_t n_groups = weights.shape(0);
-            require_starts(starts, n_groups, x.shape(0));
-            const std::int64_t* start = starts.data();
-            return filled(n_groups, [&](double* out) {
-                for (std::size_t g = 0; g < n_groups; ++g)
-                    out[g] = sparse_group_dual_norm(x.data() + start[g], start[g + 1] - start[g], l1_ratio,
-                                                    weights.data()[g]);
-            });
-        },
-        "x"_a, "starts"_a, "weights"_a, "l1_ratio"_a,
-        "Returns the dual norm of each group of a sparse group lasso.");
+    m.def("dot", [](In a, In b) {
+        require_length(a.shape(0), b);
+        return dense_dot(a.data(), b.data(), a.shape(0));
+    });
+    m.def("sum_and_rest", [](In a, In b) {
+        require_length(a.shape(0), b);
+        std::vector<double> total(a.shape(0)), remainder(a.shape(0));
+        without_lock([&] { sums_and_errors(total.size(), a.data(), b.data(), total.data(), remainder.data()); });
+        return nb::make_tuple(as_numpy(std::move(total)), as_numpy(std::move(remainder)));
+    });
+    m.def("compensated_dot", &compensated_dot, nb::arg(), nb::arg(), nb::arg() = nb::none());
+    m.def("equal", &equal<double>);
+    m.def("equal", &equal<std::int64_t>);
+    // |x_j| - threshold for every j for which it is positive or NaN, in order
+    m.def("excess", [](In x, double threshold) {
+        std::vector<double> out;
+        for (std::size_t j = 0; j < x.shape(0); ++j)
+            if (const double excess = std::fabs(x.data()[j]) - threshold; !(excess <= 0.0)) out.push_back(excess);
+        return as_numpy(std::move(out));
+    });
+    m.def("without_negligible", [](In x, double share) {
+        const double threshold = share * max_abs(x.data(), x.shape(0));
+        std::vector<double> out = copied(x);
+        for (double& value : out) value = std::fabs(value) > threshold ? value : 0.0;
+        return as_numpy(std::move(out));
+    });
+    m.def("max_abs", [](In x) { return max_abs(x.data(), x.shape(0)); });
+    m.def("sum_abs", [](In x) { return sum_abs(x.data(), x.shape(0)); });
+    m.def("euclidean_norm", [](In x) { return euclidean_norm(x.data(), x.shape(0)); });
+    m.def("group_norms", &group_norms);
+    m.def("sparse_group_dual_norms", &sparse_group_dual_norms);
 }
 
 }  // namespace skpd

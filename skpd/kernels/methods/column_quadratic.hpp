@@ -35,8 +35,9 @@ struct ColumnQuadratic {
 
     std::size_t place(std::size_t j) const { return static_cast<std::size_t>(indices[j]); }
     double curvature(std::size_t j) const { return squares[place(j)] + ridge[j]; }
-    double gradient(std::size_t j) const { return g[j] + columns.dot(place(j), s, place(std::min(j + 1, n - 1))) + ridge[j] * (p[j] - w[j]); }
-
+    double gradient(std::size_t j) const {
+        return g[j] + columns.dot(place(j), s, place(std::min(j + 1, n - 1))) + ridge[j] * (p[j] - w[j]);
+    }
     void shift(std::size_t j, double change) { columns.axpy(place(j), change, s); }
     Block block(std::size_t b, std::size_t, std::size_t size) const {
         return {blocks.data() + block_starts[b], size, bounds[b]};
@@ -84,8 +85,7 @@ struct ColumnQuadratic {
     // times the first one; returns their number.
     template <class R>
     int newton_step(const R& r, int max_steps, double accuracy) {
-        std::vector<std::size_t> support = r.support(p, n);
-        std::erase_if(support, [&](std::size_t j) { return !(curvature(j) > 0.0); });
+        const std::vector<std::size_t> support = curved_support(*this, r);
         const std::size_t k = support.size();
         std::vector<double> residual(k), step(k, 0.0);
         const std::vector<double> slope = gradients(support);

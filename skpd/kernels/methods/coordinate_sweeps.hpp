@@ -118,6 +118,14 @@ Sweep sweep(Model& model, const GroupedCoordinates& r) {
     return done;
 }
 
+// The coordinates that are not at a kink and have a curvature
+template <class Model, class R>
+std::vector<std::size_t> curved_support(const Model& model, const R& penalty) {
+    std::vector<std::size_t> support = penalty.support(model.p, model.n);
+    std::erase_if(support, [&](std::size_t j) { return !(model.curvature(j) > 0.0); });
+    return support;
+}
+
 // Moves p on the support (k) along a step (k): by the whole step, a half, a quarter, or up to the first kink, whichever
 // first lowers the objective. A coordinate that would cross its kink or leave its bounds stops there. Returns the share
 // of the step that was taken.

@@ -18,10 +18,9 @@
 #include <variant>
 #include <vector>
 
+#include "data/gram.hpp"
 #include "data/products.hpp"
-#include "data/table_gram.hpp"
 #include "methods/penalised_quadratic.hpp"
-#include "methods/quadratic.hpp"
 
 namespace skpd {
 
@@ -47,13 +46,10 @@ struct TableWithOnes {
     }
     // H <- [X_W 1]' diag(h) [X_W 1] over the columns W; h (n), H (|W| + ones, |W| + ones)
     void gram(const double* h, const std::vector<std::int64_t>& columns, double* H) const {
-        std::visit(
-            [&](const auto& x) {
-                if constexpr (is_dense<std::remove_cvref_t<decltype(x)>>)
-                    table_gram(x, by_row, n_rows, h, columns.data(), columns.size(), ones, H);
-                else skpd::gram(x, by_row, n_rows, n_columns, h, columns.data(), columns.size(), ones, H);
-            },
-            layout);
+        const auto write = [&](const auto& x) {
+            skpd::gram(x, by_row, n_rows, h, columns.data(), columns.size(), ones, H);
+        };
+        std::visit(write, layout);
     }
 };
 

@@ -2,7 +2,8 @@
 //
 //   minimise over p (n)    g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + R(p),    H (n, n),
 //
-// for a sum R over coordinates or groups. Coordinate descent finds the support, and Newton steps the values on it.
+// for a sum R over coordinates or groups, with the gradient r = g + H (p - p_0) (n) kept up to date. Coordinate descent
+// finds the support, and Newton steps the values on it.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +11,58 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
-#include "methods/quadratic.hpp"
+#include "data/dense_vectors.hpp"
+#include "methods/coordinate_sweeps.hpp"
 
 namespace skpd {
+
+// This is the quadratic at p with its gradient r; H (n, n) is symmetric, p and r (n).
+struct GramQuadratic {
+    const double* H;
+    std::size_t n;
+    double *p, *r;
+
+    double curvature(std::size_t j) const { return H[j * n + j]; }
+    double gradient(std::size_t j) const { return r[j]; }
+    // r += change H_j, the gradient after a change of p_j
+    void shift(std::size_t j, double change) { dense_axpy(change, H + j * n, r, n); }
+    Block block(std::size_t, std::size_t first, std::size_t size) const {
+        const double* entries = H + first * n + first;
+        return {entries, n, row_sum_norm(entries, n, size)};
+    }
+
+    // Sweeps over the coordinates until no gradient changes by more than tol, no coordinate reaches or leaves its kink,
+    // or the given number of sweeps is reached. Returns the largest change of a gradient in the last sweep.
+    template <class R>
+    double descend(const R& penalty, int sweeps, double tol) {
+        Sweep last;
+        for (int k = 0; k < sweeps; ++k) {
+            last = sweep(*this, penalty);
+            if (last.largest <= tol || last.settled) break;
+        }
+        return last.largest;
+    }
+
+    std::size_t n_responses() const { return n; }
+    // response += H change on the support, the change of the gradient; returns the change of the quadratic.
+    double respond(const std::vector<std::size_t>& support, const std::vector<double>& change,
+                   std::vector<double>& response) const {
+        double gain = 0.0;
+        for (std::size_t a = 0; a < support.size(); ++a) {
+            gain += change[a] * r[support[a]];
+            if (change[a] != 0.0) dense_axpy(change[a], H + support[a] * n, response.data(), n);
+        }
+        for (std::size_t a = 0; a < support.size(); ++a) gain += 0.5 * change[a] * response[support[a]];
+        return gain;
+    }
+    void take(const std::vector<double>& response) {
+        for (std::size_t j = 0; j < n; ++j) r[j] += response[j];
+    }
+};
 
 // An upper triangular matrix (n, n) in packed rows, with space for `capacity` rows. The entries below the diagonal are
 // not stored, since a square matrix of a few hundred rows would not fit in the cache.
@@ -129,7 +176,8 @@ class SupportSystem {
     }
 
     // Prepares the system on this support; returns false if its matrix is not positive definite.
-    bool take(const GramQuadratic& model, const SeparableCoordinates& penalty, const std::vector<std::size_t>& support) {
+    bool take(const GramQuadratic& model, const SeparableCoordinates& penalty,
+              const std::vector<std::size_t>& support) {
         const double* H = model.H;
         const std::size_t n = model.n, k = support.size();
         const auto diagonal = [&](std::size_t j) {
@@ -264,14 +312,6 @@ class SupportSystem {
     std::unordered_map<std::int64_t, std::size_t> place_of_name_;
 };
 
-// The coordinates that are not at a kink and have a curvature
-template <class R>
-std::vector<std::size_t> curved_support(const GramQuadratic& model, const R& penalty) {
-    std::vector<std::size_t> support = penalty.support(model.p, model.n);
-    std::erase_if(support, [&](std::size_t j) { return !(model.curvature(j) > 0.0); });
-    return support;
-}
-
 // Takes a Newton step on the coordinates that are not at a kink; returns the share of it that was taken.
 inline double newton_step(GramQuadratic& model, const SeparableCoordinates& penalty, SupportSystem& system) {
     const std::vector<std::size_t> support = curved_support(model, penalty);
@@ -304,32 +344,32 @@ inline double newton_step(GramQuadratic& model, const GroupedCoordinates& penalt
     return step_along(model, penalty, support, step);
 }
 
-// Alternates coordinate descent and Newton steps for the given number of rounds. Returns whether coordinate descent
-// changed no gradient by more than tol; its last turn has no Newton step. A step that ends at a kink of a separable
-// penalty is followed by another one at once, since the coordinates of a nearly singular matrix reach their kinks one
-// by one.
-inline bool minimise_separable(GramQuadratic model, const SeparableCoordinates& penalty, int sweeps, double tol,
-                               int rounds, SupportSystem& system) {
-    constexpr int max_steps = 30;
-    for (int round = 0; round < rounds; ++round) {
-        if (model.descend(penalty, sweeps, tol) <= tol) return true;
-        for (int k = 0; k < max_steps && round + 1 < rounds; ++k) {
-            const double length = newton_step(model, penalty, system);
-            if (length == 1.0 || length == 0.0) break;
-        }
-    }
-    return false;
-}
-// The same for groups; returns the largest change of a gradient in the last sweep.
-inline double minimise_grouped(GramQuadratic model, const GroupedCoordinates& penalty, int sweeps, double tol,
-                               int rounds) {
-    double change = 0.0;
+// Alternates coordinate descent and at most `most` Newton steps at once for the given number of rounds, of which the
+// last has no steps. Returns the largest change of a gradient in the last sweep. A step that ends at a kink of a
+// separable penalty is followed by another one at once, since the coordinates of a nearly singular matrix reach their
+// kinks one by one.
+template <class R, class... System>
+double alternate(GramQuadratic model, const R& penalty, int sweeps, double tol, int rounds, int most,
+                 System&... system) {
+    double change = std::numeric_limits<double>::infinity();
     for (int round = 0; round < rounds; ++round) {
         change = model.descend(penalty, sweeps, tol);
         if (change <= tol) break;
-        if (round + 1 < rounds) newton_step(model, penalty);
+        for (int k = 0; k < most && round + 1 < rounds; ++k) {
+            const double length = newton_step(model, penalty, system...);
+            if (length == 1.0 || length == 0.0) break;
+        }
     }
     return change;
+}
+// Returns whether coordinate descent changed no gradient by more than tol.
+inline bool minimise_separable(const GramQuadratic& model, const SeparableCoordinates& penalty, int sweeps, double tol,
+                               int rounds, SupportSystem& system) {
+    return alternate(model, penalty, sweeps, tol, rounds, 30, system) <= tol;
+}
+inline double minimise_grouped(const GramQuadratic& model, const GroupedCoordinates& penalty, int sweeps, double tol,
+                               int rounds) {
+    return alternate(model, penalty, sweeps, tol, rounds, 1);
 }
 
 }  // namespace skpd

@@ -60,8 +60,8 @@ def _minimise_vector(
     """The minimiser for a vector of coefficients, whose groups are put side by side."""
     minimise = _by_matrix if H.form is CurvatureForm.MATRIX else _by_columns
     if penalty.structure is Structure.SEPARABLE:
-        coordinates = restricted(penalty, columns).kernel_terms(alpha, len(columns))
-        return minimise(H, gradient, w, coordinates, tol, columns)
+        terms = restricted(penalty, columns).kernel_terms(alpha, len(columns))
+        return minimise(H, gradient, w, terms, tol, columns)
     labels = penalty.labels[columns]
     order = np.argsort(labels, kind="stable")
     labels = labels[order]

@@ -1,76 +1,80 @@
-// Coordinate descent on a penalised quadratic given by its Gram matrix H (n, n),
-//
-//   minimise over p (n)    g'(p - p_0) + (p - p_0)' H (p - p_0) / 2 + R(p),
-//
-// with the gradient r = g + H (p - p_0) (n) kept up to date; and the Gram matrices H = X_W' diag(h) X_W of columns W of
-// X (n_rows, n_columns).
+// out = X_W' diag(h) X_W = sum_i h_i x_iW x_iW' over columns W of X (n_rows, n_columns), with a last column of ones if
+// `ones` is set; h (n_rows), out (m, m) for m columns. Only rows with h_i != 0 are read.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
-#include "data/products.hpp"
-#include "methods/coordinate_sweeps.hpp"
+#include "data/dense_vectors.hpp"
+#include "data/layouts.hpp"
 
 namespace skpd {
 
-// This is the quadratic at p with its gradient r; H (n, n) is symmetric, p and r (n).
-struct GramQuadratic {
-    const double* H;
-    std::size_t n;
-    double *p, *r;
-
-    double curvature(std::size_t j) const { return H[j * n + j]; }
-    double gradient(std::size_t j) const { return r[j]; }
-    // r += change H_j, the gradient after a change of p_j
-    void shift(std::size_t j, double change) { dense_axpy(change, H + j * n, r, n); }
-    Block block(std::size_t, std::size_t first, std::size_t size) const {
-        const double* entries = H + first * n + first;
-        return {entries, n, row_sum_norm(entries, n, size)};
-    }
-
-    // Sweeps over the coordinates until no gradient changes by more than tol, no coordinate reaches or leaves its kink,
-    // or the given number of sweeps is reached. Returns the largest change of a gradient in the last sweep.
-    template <class R>
-    double descend(const R& penalty, int sweeps, double tol) {
-        Sweep last;
-        for (int k = 0; k < sweeps; ++k) {
-            last = sweep(*this, penalty);
-            if (last.largest <= tol || last.settled) break;
+// out[b m + a] += sum_t x_{t, a} w_{t, b} for a < 8 and b < 4; x and w (n, stride)
+SKPD_CLONES inline void add_outer_products(std::size_t n, const double* x, const double* w, std::size_t stride,
+                                           double* out, std::size_t m) {
+    constexpr std::size_t n_a = 8, n_b = 4;
+    double sums[n_b][n_a] = {};
+    for (std::size_t t = 0; t < n; ++t, x += stride, w += stride)
+        for (std::size_t b = 0; b < n_b; ++b) {
+            const double wb = w[b];
+#pragma omp simd
+            for (std::size_t a = 0; a < n_a; ++a) sums[b][a] += wb * x[a];
         }
-        return last.largest;
-    }
+    for (std::size_t b = 0; b < n_b; ++b)
+        for (std::size_t a = 0; a < n_a; ++a) out[b * m + a] += sums[b][a];
+}
 
-    std::size_t n_responses() const { return n; }
-    // response += H change on the support, the change of the gradient; returns the change of the quadratic.
-    double respond(const std::vector<std::size_t>& support, const std::vector<double>& change,
-                   std::vector<double>& response) const {
-        double gain = 0.0;
-        for (std::size_t a = 0; a < support.size(); ++a) {
-            gain += change[a] * r[support[a]];
-            if (change[a] != 0.0) dense_axpy(change[a], H + support[a] * n, response.data(), n);
+// For few columns: BLAS would need copies that are larger than a cache, and takes over where columns are many
+// (designs/dense_gram.py).
+template <class T>
+void gram(const Dense<T>& X, bool by_row, std::size_t n_rows, const double* h, const std::int64_t* columns,
+          std::size_t d, bool ones, double* out) {
+    constexpr std::size_t panel = 64;  // rows x_iW and h_i x_iW that are copied, one after the other
+    const std::size_t m = d + ones, length = (m + 7) / 8 * 8;
+    // Unused numbers keep rows from competing for the same lines of the cache, as those apart by a multiple of 64 do.
+    const std::size_t stride = length % 64 == 0 ? length + 8 : length;
+    std::vector<double> plain(panel * stride, 0.0), weighted(panel * stride, 0.0), sums(length * length, 0.0);
+    std::array<std::size_t, panel> rows{};
+    for (std::size_t next = 0; next < n_rows;) {
+        std::size_t count = 0;
+        for (; next < n_rows && count < panel; ++next)
+            if (h[next] != 0.0) rows[count++] = next;
+        if (by_row) {
+            for (std::size_t t = 0; t < count; ++t)
+                for (std::size_t a = 0; a < d; ++a)
+                    plain[t * stride + a] = static_cast<double>(X.major(rows[t])[columns[a]]);
+        } else {
+            for (std::size_t a = 0; a < d; ++a)
+                for (std::size_t t = 0; t < count; ++t)
+                    plain[t * stride + a] = static_cast<double>(X.major(std::size_t(columns[a]))[rows[t]]);
         }
-        for (std::size_t a = 0; a < support.size(); ++a) gain += 0.5 * change[a] * response[support[a]];
-        return gain;
+        for (std::size_t t = 0; t < count; ++t) {
+            if (ones) plain[t * stride + d] = 1.0;
+            for (std::size_t a = 0; a < m; ++a) weighted[t * stride + a] = h[rows[t]] * plain[t * stride + a];
+        }
+        for (std::size_t a = 0; a < length; a += 8)
+            for (std::size_t b = 0; b < a + 8; b += 4)
+                add_outer_products(count, &plain[a], &weighted[b], stride, &sums[b * length + a], length);
     }
-    void take(const std::vector<double>& response) {
-        for (std::size_t j = 0; j < n; ++j) r[j] += response[j];
-    }
-};
+    for (std::size_t a = 0; a < m; ++a)
+        for (std::size_t b = 0; b <= a; ++b) out[a * m + b] = out[b * m + a] = sums[b * length + a];
+}
 
 // Calls visit(i, k, positions, entries) for the rows with h_i != 0: the k entries of row i in the given columns that
 // are not 0, and the positions of these among the columns; h (n_rows).
 template <class M, class Visit>
-void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
+void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, const double* h,
                      const std::vector<std::int64_t>& columns, Visit visit) {
     using Place = std::uint32_t;
     const std::size_t m = columns.size();
     if (by_row) {
         constexpr auto none = static_cast<Place>(-1);
-        std::vector<Place> place_of(n_columns, none), positions;
+        std::vector<Place> place_of(matrix.n_minor, none), positions;
         std::vector<double> entries;
         for (std::size_t a = 0; a < m; ++a) place_of[static_cast<std::size_t>(columns[a])] = static_cast<Place>(a);
         // Rows are read in blocks before they are visited, as a load soon after a store to the same place waits for it.
@@ -98,8 +102,8 @@ void for_each_row_of(const M& matrix, bool by_row, std::size_t n_rows, std::size
     }
     std::vector<std::size_t> start(n_rows + 1, 0);
     const auto counts = [&](std::size_t i, double x) { return h[i] != 0.0 && x != 0.0; };
-    for (const std::int64_t column : columns)
-        matrix.for_each(static_cast<std::size_t>(column), [&](std::size_t i, double x) { start[i + 1] += counts(i, x); });
+    for (const std::int64_t j : columns)
+        matrix.for_each(static_cast<std::size_t>(j), [&](std::size_t i, double x) { start[i + 1] += counts(i, x); });
     for (std::size_t i = 0; i < n_rows; ++i) start[i + 1] += start[i];
     std::vector<Place> positions(start[n_rows]);
     std::vector<double> entries(start[n_rows]);
@@ -196,11 +200,10 @@ double weighted_sum(const M& matrix, const double* h, std::int64_t column) {
     return sum;
 }
 
-// out = sum_i h_i x_iW x_iW', of shape (m, m) with m = n_selected + ones, over increasing columns W; the column of ones
-// is the last. Only rows with h_i != 0 are read; h (n_rows).
-template <class M>
-void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_columns, const double* h,
-          const std::int64_t* columns, std::size_t n_selected, bool ones, double* out) {
+// The columns of a sparse matrix must increase.
+template <class T, class I>
+void gram(const Sparse<T, I>& matrix, bool by_row, std::size_t n_rows, const double* h, const std::int64_t* columns,
+          std::size_t n_selected, bool ones, double* out) {
     const std::size_t m = n_selected + ones;
     std::fill_n(out, m * m, 0.0);
     const auto add = [&](std::size_t b, std::size_t a, double sum) { out[b * m + a] += sum; };
@@ -208,7 +211,7 @@ void gram(const M& matrix, bool by_row, std::size_t n_rows, std::size_t n_column
         for (std::size_t a = 0; ones && a < n_selected; ++a)
             out[a * m + n_selected] = weighted_sum(matrix, h, columns[a]);
         if (ones) out[m * m - 1] = std::accumulate(h, h + n_rows, 0.0);
-    } else for_each_row_of(matrix, by_row, n_rows, n_columns, h, {columns, columns + n_selected},
+    } else for_each_row_of(matrix, by_row, n_rows, h, {columns, columns + n_selected},
                     [&](std::size_t i, std::size_t k, const std::uint32_t* positions, const double* entries) {
                         const bool contiguous = k > 0 && positions[k - 1] - positions[0] + 1 == k;
                         for (std::size_t a = 0; a < k; ++a) {
