@@ -258,8 +258,3 @@ def saved(folder):
     sparse = (folder / "X.npz").exists()
     X = sp.csr_array(sp.load_npz(folder / "X.npz")) if sparse else np.load(folder / "X.npy")
     return Data(X, **{name: y[name] for name in y})
-
-
-def n_bytes(X):
-    """Memory that the arrays of X take."""
-    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes

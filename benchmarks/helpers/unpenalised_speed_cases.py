@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 
 import numpy as np
+import scipy.sparse as sp
 
 import skpd
 from benchmarks.helpers.newton_optimum import SmoothProblem
 from benchmarks.helpers.smooth_losses import FLOATS, PartialLikelihood, RowLoss, Softmax
 
 MOST = 1000  # iterations of peers
+LEVELS = (6, 12, 22, 7, 2, 11)  # of the categories of policies
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +119,28 @@ def _glum(family, X, y, offset, tol):
     return joined(model.fit(X, y, offset=offset))
 
 
-def policies_case(family, rows):
-    """The generated table of `benchmarks.generalized`, without a level of each category."""
-    from benchmarks.generalized import LEVELS, motor
+def policies(n):
+    """A generated table of policies: one-hot columns, exposures, counts of claims and costs."""
+    rng = np.random.default_rng(0)
+    first = np.cumsum([0, *LEVELS[:-1]])
+    places = [
+        rng.choice(k, n, p=rng.dirichlet(2.0 * np.ones(k))) + start
+        for k, start in zip(LEVELS, first, strict=True)
+    ]
+    table = np.stack(places, axis=1)
+    ends = np.arange(0, table.size + 1, len(LEVELS))
+    shape = n, sum(LEVELS)
+    X = sp.csr_matrix((np.ones(table.size), table.ravel(), ends), shape=shape)
+    exposure = rng.uniform(0.05, 1.0, n)
+    effects = 0.3 * rng.normal(size=(2, shape[1]))
+    counts = rng.poisson(exposure * np.exp(X @ effects[0] - 2.4)).astype(float)
+    costs = rng.gamma(1.5, np.exp(X @ effects[1] + 6.0))
+    return X, exposure, counts, costs
 
-    X, exposure, counts, costs = motor(rows)
+
+def policies_case(family, rows):
+    """Policies without a level of each category."""
+    X, exposure, counts, costs = policies(rows)
     kept = np.delete(np.arange(X.shape[1]), np.cumsum([0, *LEVELS[:-1]]))
     table, offset = X[:, kept].toarray(), np.log(exposure)
     y = counts if family == "Poisson" else costs
