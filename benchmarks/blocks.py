@@ -7,7 +7,6 @@ NumPy and in blocks, once for each pass of the fit. "memory" is the peak of what
 no page of a file, less what was there before X and y.
 """
 
-import argparse
 import tempfile
 import threading
 import time
@@ -103,16 +102,14 @@ def largest_alpha(model, X, y):
     return problem.largest_alpha
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks blocks",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--rows", type=int, default=60_000_000)
-    parser.add_argument("--features", type=int, default=50)
-    parser.add_argument("--folder", help="for the file; by default one for temporary files")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--rows": 60_000_000,
+    "--features": 50,
+    "--folder": {"help": "for the file; by default one for temporary files"},
+}
+
+
+def main(options):
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "X.npy"
         y = written(path, options.rows, options.features)

@@ -6,8 +6,6 @@ over it, on the wrong side; and the largest distance for entropies that fall to 
 these are worth.
 """
 
-import argparse
-
 import numpy as np
 from scipy.optimize import linprog
 
@@ -51,11 +49,10 @@ def random_problem(rng):
     return X, y, weights, float(rng.choice([0.05, 0.1, 0.3, 0.7, 1.0]))
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks boosting", description=__doc__)
-    parser.add_argument("--problems", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 200, "--seed": 0}
+
+
+def main(options):
     distance, excess, of_entropy = 0.0, -np.inf, 0.0
     for k in range(options.problems):
         X, y, weights, nu = random_problem(np.random.default_rng([options.seed, k]))

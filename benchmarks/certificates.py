@@ -7,7 +7,6 @@ programme, Clarabel through CVXPY otherwise. The certificate is asked for at ran
 extreme and half-optimal primal and dual points and must stay below that value.
 """
 
-import argparse
 import time
 
 import numpy as np
@@ -215,12 +214,10 @@ def excess(rng, problem, X):
     return (max(duals) - value) / (at_zero or 1.0), min(gaps)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks certificates", description=__doc__)
-    parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-9, help="of the independent solver")
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 10_000, "--seed": 0, "--tolerance": (1e-9, "of the independent solver")}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
     worst, wrong, solved, gaps = -np.inf, 0, 0, []
     while solved < options.problems:

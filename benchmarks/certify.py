@@ -9,7 +9,6 @@ scikit-learn's own units, and minimised by Clarabel through CVXPY (by HiGHS wher
 linear programme). The certified lower bound must stay below that and come within 1e-6.
 """
 
-import argparse
 import time
 import warnings
 from collections import Counter
@@ -389,13 +388,15 @@ def _optimum(programme, arguments):
         return programme(*arguments)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks certify", description=__doc__)
-    parser.add_argument("--models", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-9, help="of the independent solver")
-    parser.add_argument("--rigorous", action="store_true")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--models": 10_000,
+    "--seed": 0,
+    "--tolerance": (1e-9, "of the independent solver"),
+    "--rigorous": False,
+}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
     done, wrong, short, skipped = 0, 0, 0, 0
     worst, furthest, gaps, kinds = -np.inf, 0.0, {fit: [] for fit in FITS}, Counter()

@@ -11,7 +11,6 @@ campaign
     from the optimum, and how far a lower bound is above it, relative to the model 0.
 """
 
-import argparse
 import itertools
 import tempfile
 import time
@@ -180,16 +179,14 @@ def campaign(n_problems, seed):
     )
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks chains",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
-    parser.add_argument("--problems", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--parts": {"nargs": "+", "choices": PARTS, "default": PARTS},
+    "--problems": 200,
+    "--seed": 0,
+}
+
+
+def main(options):
     if "task" in options.parts:
         task()
     if "campaign" in options.parts:

@@ -7,7 +7,6 @@ independent solver is such a model, unless skpd's is the better one. A coefficie
 to be 0 must be 0 in that solution, up to what its solver leaves.
 """
 
-import argparse
 import time
 from collections import Counter
 
@@ -44,11 +43,10 @@ def outside(certificate, coef, objective):
     return "inside"
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks coefficients", description=__doc__)
-    parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 10_000, "--seed": 0}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
     found, solved, widths, n_zeros, n_coefficients = Counter(), 0, [], 0, 0
     while solved < options.problems:

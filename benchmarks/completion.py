@@ -10,7 +10,6 @@ PROPACK's partial decompositions as in that paper and with those of the package,
 first iterate within 1e-6 of the optimum; the time to see that is not counted.
 """
 
-import argparse
 import resource
 import tempfile
 import time
@@ -366,15 +365,17 @@ def digits():
         )
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--race", action="store_true")
-    parser.add_argument("--large", action="store_true")
-    parser.add_argument("--outputs", action="store_true")
-    parser.add_argument("--tol", type=float, default=1e-3, help="of --large")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": 0,
+    "--seed": 0,
+    "--race": False,
+    "--large": False,
+    "--outputs": False,
+    "--tol": (1e-3, "of --large"),
+}
+
+
+def main(options):
     failed = options.problems and beside_clarabel(options.problems, options.seed)
     if options.race:
         race()

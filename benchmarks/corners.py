@@ -8,7 +8,6 @@ generated or in the folder that SKPD_DATA names. SKPD_BLOCK_ROWS is the number o
 by default a tenth of the 60,000,000 for which blocks are meant.
 """
 
-import argparse
 import json
 import multiprocessing
 import re
@@ -44,15 +43,13 @@ def cells(row):
     ]  # fmt: skip
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks corners",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--only", default="", help="a pattern of names")
-    parser.add_argument("--publish", type=Path, metavar="FILE", help="also write the site's table")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--only": {"default": "", "help": "a pattern of names"},
+    "--publish": {"type": Path, "metavar": "FILE", "help": "also write the site's table"},
+}
+
+
+def main(options):
     print("| " + " | ".join(HEADER) + " |")
     print("| --- |" + " --- |" * (len(HEADER) - 1))
     rows = []

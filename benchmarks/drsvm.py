@@ -11,7 +11,6 @@ updates  Random single-sample proximal updates, degenerate ones included, agains
          how far the objective of the update is above the other's, relative to 1 + its size.
 """
 
-import argparse
 import bz2
 import importlib.util
 import os
@@ -256,15 +255,13 @@ def updates(options):
         )
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks drsvm",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("part", choices=["peers", "table", "large", "updates"])
-    parser.add_argument("--data", choices=["a1a", "a9a"], default="a9a", help="for peers")
-    parser.add_argument("--accuracy", type=float, default=1e-6, help="for peers and large")
-    parser.add_argument("--number", type=int, default=2000, help="of updates, for each norm")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "part": {"choices": ["peers", "table", "large", "updates"]},
+    "--data": {"choices": ["a1a", "a9a"], "default": "a9a", "help": "for peers"},
+    "--accuracy": (1e-6, "for peers and large"),
+    "--number": (2000, "of updates, for each norm"),
+}
+
+
+def main(options):
     {"peers": peers, "table": table, "large": large, "updates": updates}[options.part](options)

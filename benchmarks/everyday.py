@@ -199,49 +199,35 @@ def progress(record):
     print(f"{where(record)}: {'; '.join([*steps, *violations(record)])}", file=sys.stderr)
 
 
-def parsed(arguments):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks everyday",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    sizes = parser.add_mutually_exclusive_group()
-    sizes.add_argument("--full", action="store_true", help="the whole grid")
-    sizes.add_argument("--quick", action="store_true", help="each loss with each penalty once")
-    for name, values in {
-        "data": [*LOADERS, TEN],
-        "variants": VARIANTS,
-        "losses": LOSSES,
-        "penalties": PENALTIES,
-    }.items():
-        parser.add_argument(f"--{name}", nargs="+", choices=values, metavar="NAME",
-                            help=", ".join(values))  # fmt: skip
-    parser.add_argument("--tol", type=float, nargs="+", default=TOLERANCES)
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds for a fit")
-    parser.add_argument("--peer-limit", type=float, default=5.0, help="seconds for a peer")
-    parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--output", type=Path, default=Path("everyday.jsonl"),
-                        help="raw results, a line of JSON for each case")  # fmt: skip
-    parser.add_argument("--resume", action="store_true", help="keep what the output holds")
-    return parser.parse_args(arguments)
+CHOICES = {"data": [*LOADERS, TEN], "variants": VARIANTS, "losses": LOSSES, "penalties": PENALTIES}
+OPTIONS = {
+    "--full": (False, "the whole grid"),
+    "--quick": (False, "each loss with each penalty once"),
+    **{
+        f"--{name}": {"nargs": "+", "choices": values, "metavar": "NAME", "help": f"{[*values]}"}
+        for name, values in CHOICES.items()
+    },
+    "--tol": {"type": float, "nargs": "+", "default": TOLERANCES},
+    "--limit": (20.0, "seconds for a fit"),
+    "--peer-limit": (5.0, "seconds for a peer"),
+    "--peers": {"action": argparse.BooleanOptionalAction, "default": True},
+    "--output": {"type": Path, "default": Path("everyday.jsonl"),
+                 "help": "raw results, a line of JSON for each case"},
+    "--resume": (False, "keep what the output holds"),
+}  # fmt: skip
 
 
 def chosen(options):
     """The cases that the options choose."""
     selection = "full" if options.full else "quick" if options.quick else "default"
-    wanted = {
-        "data": options.data,
-        "variant": options.variants,
-        "loss": options.losses,
-        "penalty": options.penalties,
-    }
+    wanted = {"data": options.data, "variant": options.variants, "loss": options.losses,
+              "penalty": options.penalties}  # fmt: skip
     for case in cases(selection):
         if all(not names or getattr(case, field) in names for field, names in wanted.items()):
             yield case
 
 
-def main(arguments=()):
-    options = parsed(arguments)
+def main(options):
     resumed = options.resume and options.output.exists()
     lines = options.output.read_text().splitlines() if resumed else []
     records = [json.loads(line) for line in lines]

@@ -9,7 +9,6 @@ in 60 digits; numbers that are not finite; errors other than a ValueError that s
 otherwise; and fits that say that they have not converged.
 """
 
-import argparse
 import time
 import traceback
 import warnings
@@ -146,13 +145,15 @@ def judge(name, seed, tally):
     return [f"{fault}: reached {numbers[0]}, own {numbers[1]}, {numbers[2:]}" for fault in wrong]
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks extremes", description=__doc__)
-    parser.add_argument("--problems", type=int, default=280, help="of each model")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--only", type=int, help="the number of one problem")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": (280, "of each model"),
+    "--seed": 0,
+    "--models": {"nargs": "+", "choices": MODELS, "default": list(MODELS)},
+    "--only": {"type": int, "help": "the number of one problem"},
+}
+
+
+def main(options):
     print(f"{'model':22}" + "".join(f"{column:>13}" for column in COLUMNS) + f"{'slowest':>9}")
     failed, total = 0, Counter()
     for name in options.models:

@@ -5,7 +5,6 @@ and awkward data as `benchmarks.certificates` does. Fits at tol = 1e-9 must conv
 interval must hold the optimal value found by HiGHS or Clarabel, up to what these err by.
 """
 
-import argparse
 import time
 
 import numpy as np
@@ -18,14 +17,10 @@ TOL = 1e-9
 LEAST_UNIT = 0.1  # of objectives: below it the independent solvers err by 1e-9, not by a share
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks free_features", description=__doc__
-    )
-    parser.add_argument("--problems", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-8, help="of the independent solver")
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 500, "--seed": 0, "--tolerance": (1e-8, "of the independent solver")}
+
+
+def main(options):
     rng, start = np.random.default_rng(options.seed), time.perf_counter()
     count, outside, unfinished, longest = 0, 0, 0, 0.0
     while count < options.problems:

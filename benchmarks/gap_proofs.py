@@ -4,7 +4,6 @@ The optima are those of Newton's method here, of the closed form, of scikit-lear
 Clarabel. A model is that of a solver with a random tolerance, or an optimum that was changed.
 """
 
-import argparse
 import contextlib
 import time
 from collections import defaultdict
@@ -394,12 +393,10 @@ def scores(n_problems, seed=3):
     return wrong
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks gap_proofs", description=__doc__)
-    parser.add_argument("--problems", type=int, default=10_000)
-    parser.add_argument("--refits", type=int, default=1000)
-    parser.add_argument("--paths", type=int, default=200)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 10_000, "--refits": 1000, "--paths": 200}
+
+
+def main(options):
     start = time.perf_counter()
     wrong = statements(options.problems)
     wrong += without_rows(options.refits) + paths(options.paths) + scores(options.refits)

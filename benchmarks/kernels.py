@@ -7,7 +7,6 @@ digits   Even against odd digits, all 1797 rows, with two Gaussian kernels and a
          1e-4.
 """
 
-import argparse
 import time
 
 import numpy as np
@@ -79,11 +78,13 @@ def digits(penalty, alpha):
     )
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks kernels", description=__doc__)
-    parser.add_argument("part", choices=["svc", "digits", "all"], nargs="?", default="all")
-    parser.add_argument("--n", type=int, default=5000)
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "part": {"choices": ["svc", "digits", "all"], "nargs": "?", "default": "all"},
+    "--n": 5000,
+}
+
+
+def main(options):
     if options.part != "digits":
         for gamma in (0.05, 0.001):
             for C in (1.0, 10.0):

@@ -7,7 +7,6 @@ lower bound must not be above it. Problems that Clarabel does not solve to eight
 anew.
 """
 
-import argparse
 import time
 import warnings
 
@@ -106,11 +105,10 @@ def ordinal_model(rng, kind):
     return model.certificate_, best
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks likelihoods", description=__doc__)
-    parser.add_argument("--problems", type=int, default=500, help="of each loss")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": (500, "of each loss"), "--seed": 0}
+
+
+def main(options):
     rng, wrong = np.random.default_rng(options.seed), 0
     warnings.simplefilter("ignore")
     for kind in KINDS:

@@ -6,7 +6,6 @@ to 1e-4. With ``--problems`` it is the optimum of random small problems that is 
 by cutting planes, and by Clarabel with a constraint for every labeling.
 """
 
-import argparse
 import itertools
 import time
 
@@ -194,14 +193,16 @@ def compare(name, X, y, X_test, y_test):
     print(sizes, effort, "|", scores, flush=True)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks multivariate", description=__doc__)
-    parser.add_argument("--problems", type=int, default=0, help="random problems against Clarabel")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tolerance", type=float, default=1e-8, help="of Clarabel")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    parser.add_argument("--data", nargs="*", default=["a9a", "reuters", *GENERATED])
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": (0, "random problems against Clarabel"),
+    "--seed": 0,
+    "--tolerance": (1e-8, "of Clarabel"),
+    "--quick": (False, "a tenth of the rows"),
+    "--data": {"nargs": "*", "default": ["a9a", "reuters", *GENERATED]},
+}
+
+
+def main(options):
     if options.problems:
         campaign(options.problems, options.seed, options.tolerance)
     print(

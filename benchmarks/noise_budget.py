@@ -7,7 +7,6 @@ fit, and of fits that end after 1, 2 and 5 iterations. The table of its paper is
 `benchmarks.papers.pdprox_budget`.
 """
 
-import argparse
 import warnings
 
 import numpy as np
@@ -81,13 +80,8 @@ def campaign(n_problems, seed):
     )
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks noise_budget",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--problems", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+OPTIONS = {"--problems": 200, "--seed": 0}
+
+
+def main(options):
     campaign(options.problems, options.seed)

@@ -1,16 +1,15 @@
 """Two hundred fits of one state of the code, bit by bit, and beside those of another.
 
 A change of structure leaves every iterate, certificate and product with the data as it was. The
-fits are of all estimators, losses, penalties and layouts: hostile small ones of `benchmarks.fuzz`
-and `benchmarks.fuzz_newer`, and models of the data that scikit-learn bundles, with paths, blocks
-of rows and published methods. Nothing depends on time, but threads and processors may round in
-another way: compare files of one machine, made with the same number of threads.
+fits are of all estimators, losses, penalties and layouts: hostile small ones of `benchmarks.fuzz`,
+and models of the data that scikit-learn bundles, with paths, blocks of rows and published methods.
+Nothing depends on time, but threads and processors may round in another way: compare files of one
+machine, made with the same number of threads.
 
     python -m benchmarks panel before.json
     python -m benchmarks panel after.json --against before.json
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -26,8 +25,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.preprocessing import StandardScaler
 
 import skpd
-from benchmarks.fuzz import random_fit
-from benchmarks.fuzz_newer import FAMILIES
+from benchmarks.fuzz import NEWER
+from benchmarks.helpers.fuzz_small import converging
 from benchmarks.products import counted
 
 SMALL, HOSTILE = 80, 80  # fits of each campaign
@@ -133,17 +132,14 @@ def bundled():
 
 def panel():
     """The name and the fit of every case."""
-    for number in range(SMALL):
-        estimator, X, y, weights = random_fit(np.random.default_rng([SEED, number]))
-        yield (
-            f"small {number}: {type(estimator).__name__}",
-            lambda: repeatable(estimator).fit(X, y, sample_weight=weights),  # noqa: B023 (called at once)
-        )
-    for number in range(HOSTILE):
-        family = list(FAMILIES)[number % len(FAMILIES)]
-        with np.errstate(all="ignore"):
-            case = FAMILIES[family](np.random.default_rng([SEED, number]))
-        yield f"hostile {number}: {family}", lambda: case.fit(repeatable(case.estimator), None)  # noqa: B023
+    drawn = {"small": (SMALL, {"": converging}), "hostile": (HOSTILE, NEWER)}
+    for kind, (count, families) in drawn.items():
+        for number in range(count):
+            family = list(families)[number % len(families)]
+            with np.errstate(all="ignore"):
+                case = families[family](np.random.default_rng([SEED, number]))
+            name = family or type(case.estimator).__name__
+            yield f"{kind} {number}: {name}", lambda: case.fit(repeatable(case.estimator))  # noqa: B023 (called at once)
     yield from bundled()
 
 
@@ -178,14 +174,13 @@ def differences(before, after):
             yield f"{name}: {', '.join(names)}"
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks panel", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("file", type=Path, help="where the fits go")
-    parser.add_argument("--against", type=Path, help="a file of another state of the code")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "file": {"type": Path, "help": "where the fits go"},
+    "--against": {"type": Path, "help": "a file of another state of the code"},
+}
+
+
+def main(options):
     found = {}
     for number, (name, fit) in enumerate(panel()):
         found[f"{number} {name}"] = recorded(fit)

@@ -6,7 +6,6 @@ time of the fit, the least of three, is given in pairs of one product with X and
 transpose by SciPy, the least seen.
 """
 
-import argparse
 import time
 import warnings
 from collections import Counter
@@ -58,12 +57,14 @@ def total(calls, names):
     return sum(calls[name] for name in names)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks products", description=__doc__)
-    parser.add_argument("--models", nargs="+", choices=MODELS, metavar="NAME", help=f"{[*MODELS]}")
-    parser.add_argument("--data", nargs="+", choices=REAL, default=REAL, metavar="NAME")
-    parser.add_argument("--tol", type=float, default=1e-6)
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--models": {"nargs": "+", "choices": MODELS, "metavar": "NAME", "help": f"{[*MODELS]}"},
+    "--data": {"nargs": "+", "choices": REAL, "default": REAL, "metavar": "NAME"},
+    "--tol": 1e-6,
+}
+
+
+def main(options):
     header = ["data", "model", "alpha", "iterations", "pairs", "bounded pairs",
               "compensated pairs", "gram", "time in pairs", "converged"]  # fmt: skip
     print("| " + " | ".join(header) + " |")

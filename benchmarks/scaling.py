@@ -7,7 +7,6 @@ of three fits or of those that ten seconds hold. Memory is the largest that a fi
 in vectors of eight bytes for each row. A slope is that of a line through the logarithms.
 """
 
-import argparse
 import json
 import multiprocessing
 import time
@@ -88,17 +87,13 @@ def slope(sizes, seconds):
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks scaling",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--most", type=float, default=1e7, help="rows")
-    parser.add_argument(
-        "--publish", type=Path, metavar="FILE", help="also write the figure's data"
-    )
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--most": (1e7, "rows"),
+    "--publish": {"type": Path, "metavar": "FILE", "help": "also write the figure's data"},
+}
+
+
+def main(options):
     grown = [n for n in ROWS if n <= options.most]
     parts = {
         "rows": [(n, FEW_FEATURES) for n in grown],

@@ -7,8 +7,6 @@ skpd finds must be within 1e-8 of the optimum, in units of the objective at 0, a
 above it, whatever the accuracy that is asked for.
 """
 
-import argparse
-
 import numpy as np
 
 from benchmarks import certificates as random
@@ -146,14 +144,14 @@ CASES = {
 }  # fmt: skip
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks small_problems", description=__doc__
-    )
-    parser.add_argument("--problems", type=int, default=200, help="of each part")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--parts", nargs="+", choices=list(CASES), default=list(CASES))
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": (200, "of each part"),
+    "--seed": 0,
+    "--parts": {"nargs": "+", "choices": list(CASES), "default": list(CASES)},
+}
+
+
+def main(options):
     rng, wrong = np.random.default_rng(options.seed), 0
     for name in options.parts:
         above, far, unsolved, solved = -np.inf, 0.0, 0, 0

@@ -12,7 +12,6 @@ instead, and as many times five without: those of which the fit says so, and nam
 Before, as many have margins or overlaps of 2^-20 to 2^-60, of which the answer is known exactly.
 """
 
-import argparse
 import time
 import traceback
 import warnings
@@ -93,14 +92,16 @@ def one_fit(draw, seed, tally, *, shown):
         return judge(case, model, tally)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks unpenalised", description=__doc__)
-    parser.add_argument("--problems", type=int, default=500, help="of each model")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--only", type=int, help="the number of one problem")
-    parser.add_argument("--separated", type=int, metavar="N", help="problems that separate")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--problems": (500, "of each model"),
+    "--seed": 0,
+    "--models": {"nargs": "+", "choices": MODELS, "default": list(MODELS)},
+    "--only": {"type": int, "help": "the number of one problem"},
+    "--separated": {"type": int, "metavar": "N", "help": "problems that separate"},
+}
+
+
+def main(options):
     if options.separated:
         from benchmarks.helpers.separated_cases import campaign
         from benchmarks.helpers.thin_margins import margins

@@ -11,7 +11,6 @@ the least of several fits. ``--profile`` shows where the time goes of models tha
 another.
 """
 
-import argparse
 import cProfile
 import pstats
 import time
@@ -133,14 +132,14 @@ def profile(outcome):
     stats.sort_stats("cumtime").print_stats(3 * SHOWN)
 
 
-def main(arguments=()):
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks unpenalised_speed", description=__doc__
-    )
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--rows", type=int, default=680_000, help="of the table of policies")
-    parser.add_argument("--profile", action="store_true")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--cases": {"nargs": "+", "choices": CASES, "default": list(CASES)},
+    "--rows": (680_000, "of the table of policies"),
+    "--profile": False,
+}
+
+
+def main(options):
     warnings.simplefilter("ignore")
     print(f"{'model and data':42} {'peer':22}{'skpd':>35}{'peer':>35}{'ratio':>9}")
     outcomes = [run_case(CASES[name](options.rows)) for name in options.cases]

@@ -16,7 +16,6 @@ peers   Squared l2 + logistic loss beside the solvers of dask-ml: time to an obj
         with the least of the numbers of iterations below that reaches it.
 """
 
-import argparse
 import importlib
 import os
 import signal
@@ -261,19 +260,16 @@ def value_of(model, X, y, alpha):
     return float(da.mean(da.logaddexp(0.0, -margins)).compute()) + 0.5 * alpha * float(w @ w)
 
 
-def main(arguments=()):
-    parts = {name[5:]: part for name, part in globals().items() if name.startswith("part_")}
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks workers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--features", type=int, default=100)
-    parser.add_argument("--peer-rows", type=int, default=1_000_000)
-    parser.add_argument("--fits", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+PARTS = {
+    "same": part_same, "cost": part_cost, "memory": part_memory, "faults": part_faults,
+    "peers": part_peers,
+}  # fmt: skip
+OPTIONS = {
+    "--parts": {"nargs": "+", "choices": PARTS, "default": list(PARTS)},
+    "--rows": 20_000_000, "--features": 100, "--peer-rows": 1_000_000, "--fits": 20, "--seed": 0,
+}  # fmt: skip
+
+
+def main(options):
     for name in options.parts:
-        parts[name](options)
+        PARTS[name](options)

@@ -7,7 +7,6 @@ draws (``FIGURE`` says what it shows), what of the paper is where (``CONTENTS``)
 with the docstrings of their functions.
 """
 
-import argparse
 import importlib
 import inspect
 import time
@@ -62,15 +61,13 @@ def of_page(title, table, about):
     return "\n".join([title, "-" * len(title), "", about, "", *shown, table.note, ""])
 
 
-def main(arguments=()):
-    listing = "\n".join(f"  {name:14} {what}" for name, what in PAPERS.items())
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks papers", description=f"{__doc__}\n{listing}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("names", nargs="*", choices=[[], *PAPERS], help="all by default")
-    parser.add_argument("--publish", type=Path, metavar="FOLDER", help="write the pages there")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "names": {"nargs": "*", "choices": [[], *PAPERS], "help": "all by default"},
+    "--publish": {"type": Path, "metavar": "FOLDER", "help": "write the pages there"},
+}
+
+
+def main(options):
     for name in options.names or PAPERS:
         module = importlib.import_module(f"benchmarks.papers.{name}")
         heading, _, prose = module.__doc__.partition("\n\n")
