@@ -7,7 +7,6 @@ Most kinds have more features than rows, where small alphas are difficult. The e
 a fit falls off.
 """
 
-import argparse
 import signal
 import sys
 import time
@@ -25,7 +24,6 @@ SHARES = (0.5, 0.1, 0.02, 0.004, 8e-4, 2e-4)
 TIMES = 20.0  # a fit falls off above this multiple of the median of its row ...
 AT_LEAST = 1.0  # ... if it takes this many seconds as well
 SHORT = 0.02  # seconds; a median below counts as this
-LIMIT = 10.0  # seconds for a fit
 QUANTILES = [0.1, 0.5, 0.9]
 DENSE = {"boosting"}  # models that take no sparse features
 
@@ -147,13 +145,15 @@ def fallen(fits, limit):
     return median, [each for each in fits if not each.converged or each.seconds > most]
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks cliffs", description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--kinds", choices=KINDS, nargs="+", default=list(KINDS))
-    parser.add_argument("--models", nargs="+", help="names of models; all by default")
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for a fit")
-    options = parser.parse_args(arguments)
+OPTIONS = {
+    "--seeds": {"type": int, "nargs": "+", "default": [0]},
+    "--kinds": {"choices": KINDS, "nargs": "+", "default": list(KINDS)},
+    "--models": {"nargs": "+", "help": "names of models; all by default"},
+    "--limit": (10.0, "seconds for a fit"),
+}
+
+
+def main(options):
     warnings.simplefilter("ignore")
     n_fits = n_fallen = 0
     for seed in options.seeds:
