@@ -2,14 +2,14 @@
 
 Every module is a paper, and every function in its ``RESULTS`` a table or a figure of it, which
 returns a `Table`. What needs data that cannot be had says so in its note. With ``--publish`` each
-paper's page of the site is written: the docstring of the module, a figure that ``doc/figures``
-draws (``FIGURE`` says what it shows), what of the paper is where (``CONTENTS``), and the tables
-with the docstrings of their functions.
+paper's page of the site is written: the docstring of the module, with a figure of ``doc/figures``
+and a list of what of the paper is where, and the tables with the docstrings of their functions.
 """
 
 import importlib
 import inspect
 import time
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,13 @@ class Table(NamedTuple):
     header: list[str]
     rows: list[list[str]]
     note: str = ""
+
+
+def fitted(model, X, y):
+    """The model after its fit, whether that converges or not, and whatever it leaves at 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.fit(X, y)
 
 
 def text(value):
@@ -71,9 +78,7 @@ def main(options):
     for name in options.names or PAPERS:
         module = importlib.import_module(f"benchmarks.papers.{name}")
         heading, _, prose = module.__doc__.partition("\n\n")
-        contents = list_table([("of the paper", "here"), *module.CONTENTS])
-        figure = f".. skpd-figure:: paper_{name}\n   :alt: {module.FIGURE}"
-        parts = [heading, "=" * len(heading), "", prose.strip(), "", figure, "", contents, ""]
+        parts = [heading, "=" * len(heading), "", prose.strip(), ""]
         print(f"# {heading}\n", flush=True)
         for title, function in module.RESULTS.items():
             start = time.perf_counter()

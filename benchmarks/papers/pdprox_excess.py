@@ -1,9 +1,9 @@
 """How far the iterates of Pdprox are above the optimum, for the tables of Yang et al."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import clone
+
+from benchmarks.papers import fitted
 
 AFTER = (30, 150, 1000)  # iterations
 HEADER = ["data", "lambda", "method", *(f"after {n}" for n in AFTER)]
@@ -16,12 +16,6 @@ PDPROX = {
     "auto": ("auto", None),
     "agm": ("agm", {"smoothing": "homotopy"}),
 }
-
-
-def fitted(model, X, y):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of unfinished fits, and of those to 0
-        return model.fit(X, y)
 
 
 def after(n_iter, model, X, y, solver="pdprox-dual", options=None):

@@ -56,7 +56,13 @@ def saddle_point(X, y, sizes, lam, loss):
 
 
 def figure_2():
-    """The group lasso with the hinge loss, and with the absolute loss of the labels."""
+    """The group lasso with the hinge loss, and with the absolute loss of the labels.
+
+    An iteration of auto is a Newton step, one of agm a gradient at a decreasing smoothing.
+    Gradient descent, FOBOS, RDA and accelerated gradients have the best of 21 first steps after
+    150 iterations, and their best iterate counts; Pdprox has its own steps, or the best after 150
+    iterations of 7 ratios of two.
+    """
     rows = []
     losses = {"hinge": PdproxSVC, "absolute": PdproxRegressor}
     for X, y, sizes, lam, shared in group_lassos():
@@ -77,10 +83,4 @@ def figure_2():
                 found[method] = [objectives[n - 1] - best for n in AFTER]
             for method, values in found.items():
                 rows.append([f"sequences, {loss}", f"{lam:g}", method, *cells(values)])
-    note = (
-        "An iteration of auto is a Newton step, one of agm a gradient at a decreasing smoothing. "
-        "Gradient descent, FOBOS, RDA and accelerated "
-        "gradients have the best of 21 first steps after 150 iterations, and their best iterate "
-        "counts; Pdprox has its own steps, or the best after 150 iterations of 7 ratios of two."
-    )
-    return Table(HEADER, rows, note)
+    return Table(HEADER, rows)

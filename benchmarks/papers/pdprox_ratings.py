@@ -6,14 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from benchmarks.papers import Table
+from benchmarks.papers import Table, fitted
 from benchmarks.papers.pdprox_excess import (
     AFTER,
     HEADER,
     PDPROX,
     cells,
     excesses,
-    fitted,
 )
 from benchmarks.papers.saddle_points import SaddlePoint, TraceNorm
 from benchmarks.papers.subgradients import tuned

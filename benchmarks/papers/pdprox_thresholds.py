@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from benchmarks.papers import Table
-from benchmarks.papers.pdprox_excess import fitted
+from benchmarks.papers import Table, fitted
 from benchmarks.papers.pdprox_ratings import ratings
 from benchmarks.papers.saddle_points import SaddlePoint, TraceNorm
 from benchmarks.papers.subgradients import tuned
