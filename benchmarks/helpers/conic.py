@@ -87,7 +87,7 @@ def loss_parts(loss, A, y):
     For a loss of the margin in a = -y theta >= 0, for one of the residual in theta, or in the
     two parts p - q of it with p, q >= 0.
     """
-    margin, residual = -(y[:, None] * A).T, A.T
+    margin, residual = -(sp.diags_array(y) @ A).T, A.T
     tube = [(1.0, y + EPSILON), (-1.0, EPSILON - y)]  # of p and of q, by sign and slope
     return {
         "hinge": lambda: [Part(margin, -1.0, 0.0, 0.0, 1.0)],
@@ -219,8 +219,8 @@ def solve_by_highs(parts, method, limit):
     return seconds, np.array(found.eqlin.marginals)
 
 
-def solve_by_clarabel(parts, limit):
-    """(seconds, the multipliers of the equations) by Clarabel with its default tolerances.
+def solve_by_clarabel(parts, limit=np.inf, tol=None):
+    """(seconds, the multipliers of the equations) by Clarabel, by default with its tolerances.
 
     After the limit, in seconds, they are the last ones.
     """
@@ -250,6 +250,9 @@ def solve_by_clarabel(parts, limit):
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.time_limit = limit
+    if tol is not None:
+        settings.max_iter = 1000
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
     start = time.perf_counter()
     found = clarabel.DefaultSolver(P, cost, A, b, cones, settings).solve()
     seconds = time.perf_counter() - start

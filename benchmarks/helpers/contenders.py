@@ -8,8 +8,9 @@ from importlib.util import find_spec
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.helpers import conic
 from benchmarks.helpers.matrix_models import MATRIX_MODELS
-from benchmarks.helpers.models import L1_RATIO, MODELS, QUANTILE, group_size
+from benchmarks.helpers.models import L1_RATIO, MODELS, QUANTILE
 
 TOLERANCES = tuple(10.0**-k for k in range(1, 11))
 OFTEN = 10**7  # iterations: the time limit ends a fit
@@ -95,39 +96,8 @@ def linear_programme(X, y, model, alpha, method):
 
 def conic_programme(X, y, model, alpha, tol):
     """The hinge models by Clarabel, in the dual form of `linear_programme`."""
-    import clarabel
-
-    n, d = X.shape
-    rows = sp.eye_array(n)
-    upper = n * alpha
-    if model.penalty == "group":
-        size = group_size(d)
-        upper *= np.sqrt(size)
-        # every group gives the cone (upper, v_g), its first row the bound
-        places = np.arange(d) + np.arange(d) // size + 1
-        n_groups = d // size
-        ball = sp.coo_array((-np.ones(d), (places, np.arange(d))), shape=(d + n_groups, d))
-        limits = np.zeros(d + n_groups)
-        limits[:: size + 1] = upper
-        cones = [clarabel.SecondOrderConeT(size + 1)] * n_groups
-    else:
-        ball = sp.vstack([sp.eye_array(d), -sp.eye_array(d)])
-        limits = np.full(2 * d, upper)
-        cones = [clarabel.NonnegativeConeT(2 * d)]
-    A = sp.block_array(
-        [[signed(X, y).T, -sp.eye_array(d)], [rows, None], [-rows, None], [None, ball]],
-        format="csc",
-    )
-    b = np.concatenate([np.zeros(d), np.ones(n), np.zeros(n), limits])
-    cones = [clarabel.ZeroConeT(d), clarabel.NonnegativeConeT(2 * n), *cones]
-    cost = np.concatenate([-np.ones(n), np.zeros(d)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_iter = 1000
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
-    quadratic = sp.csc_matrix((n + d, n + d))
-    solver = clarabel.DefaultSolver(quadratic, cost, sp.csc_matrix(A), b, cones, settings)
-    return np.array(solver.solve().z)[:d]
+    parts = conic.programme(model.loss, model.penalty, X, y, alpha, False)
+    return conic.solve_by_clarabel(parts, tol=tol)[1]
 
 
 def signed(X, y):

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.helpers import conic
 from benchmarks.helpers.contenders import CONIC, OFTEN, TOLERANCES, Contender
 from benchmarks.helpers.further_peers import LARGEST_HESSIAN, PASSES
 from benchmarks.helpers.matrix_models import by_task
@@ -105,31 +106,14 @@ def conic_programme(X, Y, model, alpha, tol):
     y u are in [0, 1] for the hinge and in [-1, 1] for the absolute error, and the multipliers
     of the equations are -W.
     """
-    import clarabel
-
     (n, d), K = X.shape, Y.shape[1]
-    rows = sp.eye_array(n * K)
-    lower = 0.0 if model.loss == "hinge" else 1.0
     signed = sp.kron(sp.csr_array(X), sp.eye_array(K)).T @ sp.diags_array(np.ravel(Y))
-    # every feature gives the cone (n alpha, v^j), its first row the bound
-    places = np.arange(d * K) + np.arange(d * K) // K + 1
-    ball = sp.coo_array((-np.ones(d * K), (places, np.arange(d * K))), shape=(d * K + d, d * K))
-    limits = np.zeros(d * K + d)
-    limits[:: K + 1] = n * alpha
-    A = sp.block_array(
-        [[signed, -sp.eye_array(d * K)], [rows, None], [-rows, None], [None, ball]], format="csc"
-    )
-    b = np.concatenate([np.zeros(d * K), np.ones(n * K), np.full(n * K, lower), limits])
-    cones = [clarabel.ZeroConeT(d * K), clarabel.NonnegativeConeT(2 * n * K)]
-    cones += [clarabel.SecondOrderConeT(K + 1)] * d
-    cost = np.concatenate([-np.ones(n * K), np.zeros(d * K)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_iter = 1000
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
-    quadratic = sp.csc_matrix((n * K + d * K,) * 2)
-    solver = clarabel.DefaultSolver(quadratic, cost, sp.csc_matrix(A), b, cones, settings)
-    return np.array(solver.solve().z)[: d * K].reshape(d, K).T
+    lower = 0.0 if model.loss == "hinge" else -1.0
+    parts = [
+        conic.Part(-signed, -1.0, 0.0, lower, 1.0),
+        conic.balls(sp.eye_array(d * K, format="csc"), np.full(d, n * alpha), np.full(d, K)),
+    ]
+    return conic.solve_by_clarabel(parts, tol=tol)[1].reshape(d, K).T
 
 
 SOFTMAX = ("multinomial-l21", "multinomial-l1", "multinomial-l2")
