@@ -7,9 +7,9 @@ these are worth.
 """
 
 import numpy as np
-from scipy.optimize import linprog
 
 from skpd import LPBoostClassifier
+from tests.oracles.optima import linear_optimum
 
 ALLOWED = 1e-8  # between the bounds and the optimum of HiGHS
 ROUNDING = 1e-12  # of the optimum of HiGHS
@@ -28,15 +28,13 @@ def best_soft_margin(edges, caps):
     """max rho - caps.xi with edges' a >= rho - xi, by HiGHS."""
     t, n = edges.shape
     tolerances = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
-    found = linprog(
+    found = linear_optimum(
         np.concatenate([np.zeros(t), [-1.0], caps]),
         A_ub=np.hstack([-edges.T, np.ones((n, 1)), -np.eye(n)]), b_ub=np.zeros(n),
         A_eq=np.concatenate([np.ones(t), np.zeros(n + 1)])[None, :], b_eq=[1.0],
         bounds=[(0, None)] * t + [(None, None)] + [(0, None)] * n,
         options=dict.fromkeys(tolerances, 1e-10),
     )  # fmt: skip
-    if found.status != 0:
-        raise RuntimeError(found.message)
     return -found.fun
 
 

@@ -14,6 +14,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
+from benchmarks.helpers.campaigns import solved
 from benchmarks.helpers.data import load
 from skpd import MetricSVC
 from skpd.designs import Design
@@ -21,6 +22,7 @@ from skpd.losses import FBeta, PrecisionAtK, RecallAtK, RocAuc
 from skpd.penalties import L1, ElasticNet, GroupL2, L2Norm, SquaredL2
 from skpd.problems.structured_rows import scores_problem
 from skpd.solvers import solve
+from tests.oracles.optima import optimal_value
 
 ALPHAS = 10.0 ** np.arange(-6.0, -2.0)
 COSTS = 10.0 ** np.arange(-3.0, 2.0)
@@ -80,9 +82,7 @@ def optimum(problem, X):
         GroupL2: lambda: np.sqrt(2.0) * sum(cp.norm2(w[j : j + 2]) for j in range(0, w.size, 2)),
     }
     value = level + problem.alpha * kinds[type(penalty)]()
-    programme = cp.Problem(cp.Minimize(value), [planes <= level])
-    tolerances = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
-    return float(programme.solve(solver=cp.CLARABEL, **tolerances))
+    return optimal_value(cp.Problem(cp.Minimize(value), [planes <= level]))
 
 
 PENALTIES = [SquaredL2(), L1(), GroupL2(2), ElasticNet(0.5), L2Norm()]
@@ -107,13 +107,16 @@ def campaign(n_problems, seed, tolerance):
     """Whether every interval at tol = 1e-9 holds the optimum, up to what Clarabel errs by."""
     rng, outside, unfinished = np.random.default_rng(seed), 0, 0
     begin, widest = time.perf_counter(), 0.0
-    for k in range(n_problems):
+
+    def draw(number):
         problem, X = random_problem(rng)
-        value = optimum(problem, X)
+        return problem, optimum(problem, X)
+
+    for k, (problem, value) in enumerate(solved(n_problems, draw)):
         # early bounds are as valid as the last ones
         for max_iter in (3, 1000):
-            options = {"max_iter": max_iter, "random_state": np.random.RandomState(0)}
-            found = solve(problem, tol=1e-9, **options)
+            state = np.random.RandomState(0)
+            found = solve(problem, tol=1e-9, max_iter=max_iter, random_state=state)
             certificate = found.certificate
             error = max(certificate.dual - value, value - certificate.primal)
             if error > tolerance:
