@@ -156,7 +156,3 @@ def main(options):
     seconds = time.perf_counter() - start
     listing = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     print(f"{sum(counts.values())} fits in {seconds:.0f} s: {listing}")
-
-
-if __name__ == "__main__":
-    main()

@@ -17,15 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from benchmarks.helpers.models import (
-    DELTA,
-    EPSILON,
-    L1_RATIO,
-    QUANTILE,
-    SLOPE,
-    SMOOTHING,
-    group_sizes,
-)
+from benchmarks.helpers import models
 
 INF = np.inf
 # what makes linear programmes together
@@ -88,21 +80,22 @@ def loss_parts(loss, A, y):
     two parts p - q of it with p, q >= 0.
     """
     margin, residual = -(sp.diags_array(y) @ A).T, A.T
-    tube = [(1.0, y + EPSILON), (-1.0, EPSILON - y)]  # of p and of q, by sign and slope
+    half = models.EPSILON
+    tube = [(1.0, y + half), (-1.0, half - y)]  # of p and of q, by sign and slope
     return {
         "hinge": lambda: [Part(margin, -1.0, 0.0, 0.0, 1.0)],
         "generalized_hinge": lambda: [
             Part(margin, -1.0, 0.0, 0.0, 1.0),
-            Part(margin, 0.0, 0.0, 0.0, SLOPE - 1.0),
+            Part(margin, 0.0, 0.0, 0.0, models.SLOPE - 1.0),
         ],
-        "smoothed_hinge": lambda: [Part(margin, -1.0, SMOOTHING, 0.0, 1.0)],
+        "smoothed_hinge": lambda: [Part(margin, -1.0, models.SMOOTHING, 0.0, 1.0)],
         "squared_hinge": lambda: [Part(margin, -1.0, 0.5, 0.0)],
         "modified_huber": lambda: [Part(margin, -1.0, 0.5, 0.0, 4.0)],
         "logistic": lambda: [logistic_part(margin)],
         "absolute": lambda: [Part(residual, y, 0.0, -1.0, 1.0)],
         "epsilon_insensitive": lambda: [Part(s * residual, t, 0.0, 0.0, 1.0) for s, t in tube],
-        "pinball": lambda: [Part(residual, y, 0.0, -QUANTILE, 1.0 - QUANTILE)],
-        "huber": lambda: [Part(residual, y, 1.0, -DELTA, DELTA)],
+        "pinball": lambda: [Part(residual, y, 0.0, -models.QUANTILE, 1.0 - models.QUANTILE)],
+        "huber": lambda: [Part(residual, y, 1.0, -models.DELTA, models.DELTA)],
         "squared": lambda: [Part(residual, y, 1.0)],
         "squared_epsilon_insensitive": lambda: [Part(s * residual, t, 0.5, 0.0) for s, t in tube],
     }[loss]()
@@ -129,8 +122,8 @@ def penalty_parts(penalty, E, n, alpha):
 
     alpha is the radius of an l1 ball, and half the width of a box.
     """
-    d, total, share = E.shape[1], n * alpha, L1_RATIO * n * alpha
-    rest, sizes = total - share, group_sizes(d)
+    d, total, share = E.shape[1], n * alpha, models.L1_RATIO * n * alpha
+    rest, sizes = total - share, models.group_sizes(d)
     roots, D = np.sqrt(sizes), sp.csc_array(np.diff(np.eye(d), axis=0).T)
 
     def box(columns, reach):

@@ -6,19 +6,8 @@ from functools import partial
 import numpy as np
 
 import skpd
-from benchmarks.helpers.separations import (
-    of_counts,
-    of_labels,
-    of_order,
-    of_risk_sets,
-    of_softmax,
-)
-from benchmarks.helpers.smooth_losses import (
-    PartialLikelihood,
-    RowLoss,
-    Softmax,
-    SquaredOutputs,
-)
+from benchmarks.helpers.separations import of_counts, of_labels, of_order, of_risk_sets, of_softmax
+from benchmarks.helpers.smooth_losses import PartialLikelihood, RowLoss, Softmax, SquaredOutputs
 from benchmarks.helpers.unpenalised_draws import (
     L1_SHARES,
     TOL,

@@ -84,14 +84,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.papers import Table, fitted
 from benchmarks.papers.data import named
 from benchmarks.products import BOUNDED, COMPENSATED, PLAIN, counted, total
-from skpd import (
-    ChainCRF,
-    ChainM3N,
-    LPBoostClassifier,
-    MetricSVC,
-    PdproxRegressor,
-    PdproxSVC,
-)
+from skpd import ChainCRF, ChainM3N, LPBoostClassifier, MetricSVC, PdproxRegressor, PdproxSVC
 from skpd.losses import Hinge, Logistic, SmoothedHinge
 from skpd.penalties import L1, ElasticNet, ElasticNetBall, L1Ball, SquaredL2, SquaredL2OnL1Ball
 

@@ -7,14 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from benchmarks.papers import Table
-from benchmarks.papers.pdprox_excess import (
-    AFTER,
-    HEADER,
-    PDPROX,
-    cells,
-    excesses,
-    with_best_ratio,
-)
+from benchmarks.papers.pdprox_excess import AFTER, HEADER, PDPROX, cells, excesses, with_best_ratio
 from benchmarks.papers.saddle_points import GroupNorms, SaddlePoint
 from benchmarks.papers.subgradients import METHODS, tuned
 from skpd import PdproxRegressor, PdproxSVC

@@ -7,13 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from benchmarks.papers import Table, fitted
-from benchmarks.papers.pdprox_excess import (
-    AFTER,
-    HEADER,
-    PDPROX,
-    cells,
-    excesses,
-)
+from benchmarks.papers.pdprox_excess import AFTER, HEADER, PDPROX, cells, excesses
 from benchmarks.papers.saddle_points import SaddlePoint, TraceNorm
 from benchmarks.papers.subgradients import tuned
 from skpd import MatrixCompletionPD

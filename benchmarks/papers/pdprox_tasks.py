@@ -7,14 +7,7 @@ from sklearn.base import clone
 from benchmarks.helpers.data import dataset
 from benchmarks.papers import Table
 from benchmarks.papers.data import is_at_hand
-from benchmarks.papers.pdprox_excess import (
-    AFTER,
-    HEADER,
-    after,
-    cells,
-    excesses,
-    with_best_ratio,
-)
+from benchmarks.papers.pdprox_excess import AFTER, HEADER, after, cells, excesses, with_best_ratio
 from benchmarks.papers.saddle_points import RowMaxima, SaddlePoint
 from benchmarks.papers.subgradients import METHODS, tuned
 from skpd import MultiTaskPD
