@@ -15,15 +15,12 @@ through the rest in turn. The exit status is 1 if a fit failed or a bound was wr
 
 import argparse
 import json
-import multiprocessing
 import signal
 import sys
 import time
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-
-import numpy as np
 
 from benchmarks.constant_models import SAYS
 from benchmarks.helpers import conic
@@ -38,7 +35,8 @@ from benchmarks.helpers.everyday_results import (
     violations,
     where,
 )
-from benchmarks.helpers.race import LOADING, ask
+from benchmarks.helpers.race import LOADING
+from benchmarks.helpers.worker import Worker
 
 TOLERANCES = (1e-4, 1e-8)
 SHORT = 0.2  # seconds, below which a time is the best of three
@@ -111,59 +109,6 @@ def describe(case):
     return {"alpha": alpha, "null": null}
 
 
-def serve(connection):
-    """The other end of `Worker`, deaf to Ctrl-C, which ends its parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with np.errstate(all="ignore"):
-        while True:
-            try:
-                task, arguments = connection.recv()
-            except EOFError:
-                return
-            try:
-                answer = task(*arguments)
-            except Exception as error:
-                first, *_ = str(error).splitlines() or [""]
-                answer = {"failed": f"{type(error).__name__}: {first[:200]}"}
-            connection.send(answer)
-
-
-class Worker:
-    """A process that may hang or die without harm: then another takes its place."""
-
-    def __init__(self):
-        self.process = None
-
-    def __call__(self, task, *arguments, seconds):
-        """The dict that a task returns, or says why there is none."""
-        if self.process is None:
-            context = multiprocessing.get_context("spawn")
-            self.connection, there = context.Pipe()
-            self.process = context.Process(target=serve, args=(there,), daemon=True)
-            self.process.start()
-            there.close()
-            warm_up = Case("iris", "standardised", "logistic", "l1", 10, True)
-            self.connection.send((fit, (warm_up, 1e-4, LOADING)))
-            self.connection.recv()
-        try:
-            self.connection.send((task, arguments))
-            answer = ask(self.connection, seconds)
-            failed = f"no answer within {seconds:g} s"
-        except (EOFError, ConnectionError):
-            self.process.join(10)
-            answer, failed = None, f"the process ended with exit code {self.process.exitcode}"
-        if answer is None:
-            self.close()
-        return {"failed": failed} if answer is None else answer
-
-    def close(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.connection.close()
-            self.process = None
-
-
 def run_case(case, worker, options):
     """The record of a case."""
     record = {**asdict(case), "fits": [], "peers": []}
@@ -232,7 +177,9 @@ def main(options):
     lines = options.output.read_text().splitlines() if resumed else []
     records = [json.loads(line) for line in lines]
     known = {tuple(record[name] for name in FACTORS) for record in records}
-    worker, output = Worker(), options.output.open("a" if options.resume else "w")
+    warm_up = Case("iris", "standardised", "logistic", "l1", 10, True)
+    worker = Worker(fit, warm_up, 1e-4, LOADING)
+    output = options.output.open("a" if options.resume else "w")
     try:
         for case in chosen(options):
             if tuple(asdict(case).values()) in known:
