@@ -20,13 +20,14 @@ import signal
 import time
 import traceback
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from types import SimpleNamespace
 
 import mpmath
 import numpy as np
 from sklearn.base import clone
 
+from benchmarks.helpers.campaigns import counts, heading
 from benchmarks.helpers.fuzz_families import LINEAR
 from benchmarks.helpers.fuzz_outputs import OTHERS
 from benchmarks.helpers.fuzz_small import converging
@@ -161,16 +162,6 @@ def outcome(case):
     return [*found, ("raw", said_of(error))], seconds
 
 
-def table(families, findings, counts, seconds):
-    names = ("fits", *findings, "refused")
-    print(f"{'family':20}" + "".join(f"{name:>14}" for name in names) + f"{'slowest, s':>13}")
-    for family in families:
-        row = "".join(f"{counts[family, name]:14}" for name in names)
-        print(f"{family:20}{row}{max(seconds[family], default=0.0):13.2f}")
-    totals = [sum(counts[family, name] for family in families) for name in names]
-    print(f"{'all':20}" + "".join(f"{count:14}" for count in totals))
-
-
 OPTIONS = {
     "--fits": {"type": int, "help": "20,000 by default, or 3,000 of the newer models"},
     "--seed": 0,
@@ -187,7 +178,7 @@ def main(options):
     findings = OF_OBJECTIVES if newer else OF_CONVERGENCE
     shown = {*findings, *(["refused"] if options.refusals or options.only is not None else [])}
     fits = options.fits or (3_000 if newer else 20_000)
-    counts, seconds = Counter(), defaultdict(list)
+    columns, tallies = ("fits", *findings, "refused", "slowest"), {}
     signal.signal(signal.SIGPROF, give_up)
     for number in range(fits) if options.only is None else [options.only]:
         family = list(families)[number % len(families)]
@@ -196,15 +187,19 @@ def main(options):
         with np.errstate(all="ignore"):
             case = families[family](np.random.default_rng([options.seed, number]))
         found, taken = outcome(case)
-        seconds[family].append(taken)
-        counts.update((family, name) for name in {"fits", *(name for name, _ in found)})
+        tally = tallies.setdefault(family, Counter(slowest=0.0))
+        tally["slowest"] = max(tally["slowest"], taken)
+        tally.update({"fits", *(name for name, _ in found)})
         for name, more in found:
             if name in shown:
                 print(f"{number}: {name}, {more}\n   {family}: {case.estimator}", flush=True)
-    families = [options.family] if options.family else list(families)
-    table(families, findings, counts, seconds)
-    wrong = sum(counts[family, name] for family in families for name in findings)
-    unfinished = counts["any", "not converged"]
-    if unfinished <= UNFINISHED * counts["any", "fits"]:
-        wrong -= unfinished
+    total = Counter()
+    print(heading("family", columns))
+    for family, tally in tallies.items():
+        print(counts(family, tally, columns))
+        total.update(tally)
+    print(counts("all", total, columns[:-1]))
+    wrong = sum(total[name] for name in findings)
+    if total["not converged"] <= UNFINISHED * total["fits"]:
+        wrong -= total["not converged"]
     raise SystemExit(1 if wrong else 0)
