@@ -11,7 +11,6 @@ package, and stops at a gap of 1e-6; the time to see that is not counted.
 import tempfile
 import time
 import warnings
-from multiprocessing import Process
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.helpers.corner import gigabytes
+from benchmarks.helpers.worker import in_own_process
 from skpd import MatrixCompletionPD, TraceNormPD
 from skpd.solvers.low_rank.factors import Factors, SingularThreshold
 from tests.oracles.optima import NotSolved, optimal_value
@@ -167,9 +167,7 @@ def large(tol):
     """The fit has a process of its own: making the ratings takes more memory than fitting them."""
     with tempfile.TemporaryDirectory() as folder:
         for work in (make_large, fit_large):
-            process = Process(target=work, args=(Path(folder) / "ratings.npz", tol))
-            process.start()
-            process.join()
+            in_own_process(work, Path(folder) / "ratings.npz", tol)
 
 
 def make_large(file, tol):

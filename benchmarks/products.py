@@ -10,9 +10,11 @@ import time
 import warnings
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.helpers.corner import timed
 from benchmarks.helpers.data import dataset
 from benchmarks.helpers.models import MODELS, REAL, alpha_of, selected
 from benchmarks.helpers.race import product_pair
@@ -47,12 +49,6 @@ def counted():
             setattr(Design, name, original)
 
 
-def seconds_of(fit, X, y):
-    start = time.perf_counter()
-    fit.fit(X, y)
-    return time.perf_counter() - start
-
-
 def total(calls, names):
     return sum(calls[name] for name in names)
 
@@ -78,7 +74,7 @@ def main(options):
             warnings.simplefilter("ignore", ConvergenceWarning)
             with counted() as calls:
                 fit.fit(X, y)
-            took = min(seconds_of(fit, X, y) for _ in range(3))  # without what counting costs
+            took, _ = timed(partial(fit.fit, X, y), time.perf_counter)  # without counting
         # a product with X and one with its transpose make a pair
         cells = [
             name, model, f"{rule}", f"{fit.n_iter_}",

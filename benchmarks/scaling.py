@@ -8,7 +8,6 @@ in vectors of eight bytes for each row. A slope is that of a line through the lo
 """
 
 import json
-import multiprocessing
 import time
 import warnings
 from pathlib import Path
@@ -18,6 +17,7 @@ import scipy.sparse as sp
 
 from benchmarks.blocks import Peak, anonymous
 from benchmarks.helpers.publish import machine
+from benchmarks.helpers.worker import in_own_process
 
 ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
 FEATURES = (1_000, 10_000, 100_000, 1_000_000)
@@ -77,11 +77,6 @@ def measured(name, n, d):
     return min(seconds), max(*vectors, 0.0), bool(model.converged_)
 
 
-def in_own_process(*arguments):
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(measured, arguments)
-
-
 def slope(sizes, seconds):
     """The slope of a line through the logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
@@ -106,7 +101,7 @@ def main(options):
         print("| --- |" + " --- |" * (len(sizes) + 1))
         found[part] = {"sizes": along, "seconds": {}, "vectors": {}}
         for name in NAMES:
-            cells = [in_own_process(name, *size) for size in sizes]
+            cells = [in_own_process(measured, name, *size) for size in sizes]
             seconds, vectors, fine = zip(*cells, strict=True)
             found[part]["seconds"][name], found[part]["vectors"][name] = seconds, vectors
             worst = max(worst, slope(along, seconds))

@@ -13,6 +13,7 @@ from benchmarks.helpers.matrix_models import MATRIX_MODELS
 from benchmarks.helpers.models import L1_RATIO, MODELS, QUANTILE
 
 TOLERANCES = tuple(10.0**-k for k in range(1, 11))
+LARGEST_HESSIAN = 10_000  # columns: a matrix of second derivatives has then 800 MB
 OFTEN = 10**7  # iterations: the time limit ends a fit
 
 
@@ -108,11 +109,10 @@ def signed(X, y):
 def linear_svc(X, y, model, alpha, tol):
     from sklearn.svm import LinearSVC
 
-    C = 1.0 / (alpha * len(y))
-    fit = LinearSVC(
-        loss="hinge", C=C, fit_intercept=False, tol=tol, max_iter=OFTEN, random_state=0
-    )
-    return fit.fit(X, y).coef_
+    several = model.loss == "crammer_singer"
+    own = {"multi_class": "crammer_singer"} if several else {"loss": "hinge"}
+    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
+    return LinearSVC(C=1.0 / (alpha * len(y)), **own, **options).fit(X, y).coef_
 
 
 def quantile_regressor(X, y, model, alpha, method):
@@ -134,9 +134,11 @@ def sklearn_descent(X, y, model, alpha, tol):
 def sklearn_logistic(X, y, model, alpha, tol, solver):
     from sklearn.linear_model import LogisticRegression
 
-    C = 1.0 / (alpha * len(y))
+    if solver == "newton-cholesky" and X.shape[1] * (y.max() + 1) > LARGEST_HESSIAN:
+        raise RuntimeError(f"no room for second derivatives of {X.shape[1]} x {y.max() + 1}")
+    C, ratio = 1.0 / (alpha * len(y)), float(model.penalty == "l1")
     options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
-    return LogisticRegression(C=C, l1_ratio=1, solver=solver, **options).fit(X, y).coef_
+    return LogisticRegression(C=C, l1_ratio=ratio, solver=solver, **options).fit(X, y).coef_
 
 
 def celer(X, y, model, alpha, tol):

@@ -11,6 +11,12 @@ from benchmarks.helpers.contenders import OFTEN, TOLERANCES
 from benchmarks.helpers.corner import TIGHTER, Corner
 from benchmarks.helpers.data import dataset, text, with_outputs
 
+
+def of_dataset(name, target):
+    data = dataset(name)
+    return data.X, getattr(data, target)
+
+
 # Classes
 
 
@@ -51,11 +57,6 @@ def matrix_of(model):
     return model.coef_, model.intercept_
 
 
-def wide_classes():
-    data = dataset("wide")
-    return data.X, data.classes
-
-
 def digits():
     X, y = load_digits(return_X_y=True)
     return X / 16.0, y
@@ -85,7 +86,10 @@ def class_corners():
             for solver in ("newton-cg", "lbfgs")
         ),
     )  # fmt: skip
-    for name, data in (("digits", digits), ("500 x 5,000", wide_classes)):
+    for name, data in (
+        ("digits", digits),
+        ("500 x 5,000", partial(of_dataset, "wide", "classes")),
+    ):
         for C in (1.0, 100.0):
             yield Corner(
                 f"softmax, {name}, C = {C:g}", data, partial(softmax, C=C, intercept=False), 1.2,
@@ -150,20 +154,10 @@ def completion_corners():
             )  # fmt: skip
 
 
-def school():
-    data = dataset("school")
-    return data.X, data.response
-
-
 def tasks(tol, X, y, *, loss):
     return skpd.MultiTaskPD(
         1e-5, tasks=0, loss=loss, penalty="l1inf", fit_intercept=False, tol=tol
     ).fit(X, y)
-
-
-def reuters():
-    data = dataset("reuters")
-    return data.X, data.labels
 
 
 def largest(tol, X, y, *, alpha):
@@ -174,7 +168,7 @@ def norm_corners():
     for loss in ("epsilon_insensitive", "absolute"):
         yield Corner(
             f"School, l1inf, {loss}, alpha 1e-5",
-            school,
+            partial(of_dataset, "school", "response"),
             partial(tasks, loss=loss),
             1.0,
             beside=("seconds", 5.0),
@@ -182,7 +176,7 @@ def norm_corners():
     for alpha, seconds in ((1e-2, 0.8), (1e-1, 4.0)):
         yield Corner(
             f"linf + hinge, Reuters, alpha {alpha:g}",
-            reuters,
+            partial(of_dataset, "reuters", "labels"),
             partial(largest, alpha=alpha),
             1.0,
             beside=("seconds", seconds),

@@ -9,10 +9,9 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.helpers.contenders import OFTEN, TOLERANCES, Contender
+from benchmarks.helpers.contenders import LARGEST_HESSIAN, OFTEN, TOLERANCES, Contender
 from benchmarks.helpers.models import DELTA, L1_RATIO, QUANTILE
 
-LARGEST_HESSIAN = 10_000  # columns: glum's matrix of second derivatives has then 800 MB
 PASSES = 10_000  # of cyanure over the data: it keeps a record as long as these at every fit
 FEW_COLUMNS = 1000  # up to which cyanure itself takes no active set
 DENSE_COLUMN = 0.1  # the share of entries from which tabmat keeps a column as dense

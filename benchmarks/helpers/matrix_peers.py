@@ -10,8 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.helpers import conic
-from benchmarks.helpers.contenders import CONIC, OFTEN, TOLERANCES, Contender
-from benchmarks.helpers.further_peers import LARGEST_HESSIAN, PASSES
+from benchmarks.helpers.contenders import (
+    CONIC,
+    OFTEN,
+    TOLERANCES,
+    Contender,
+    linear_svc,
+    sklearn_logistic,
+)
+from benchmarks.helpers.further_peers import PASSES
 from benchmarks.helpers.matrix_models import by_task
 
 SWEEPS = 10_000  # outer iterations of celer and skglm
@@ -79,26 +86,6 @@ def cyanure(X, y, model, alpha, tol, solver):
     return fit.fit(X, y).coef_.T
 
 
-def logistic_regression(X, classes, model, alpha, tol, solver):
-    from sklearn.linear_model import LogisticRegression
-
-    C, n_classes = 1.0 / (alpha * len(classes)), classes.max() + 1
-    if solver == "newton-cholesky" and X.shape[1] * n_classes > LARGEST_HESSIAN:
-        raise RuntimeError(f"no room for second derivatives of {X.shape[1]} x {n_classes}")
-    share = 1.0 if model.penalty == "l1" else 0.0
-    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
-    fit = LogisticRegression(C=C, l1_ratio=share, solver=solver, **options)
-    return fit.fit(X, classes).coef_
-
-
-def linear_svc(X, classes, model, alpha, tol):
-    from sklearn.svm import LinearSVC
-
-    C = 1.0 / (alpha * len(classes))
-    options = {"fit_intercept": False, "tol": tol, "max_iter": OFTEN, "random_state": 0}
-    return LinearSVC(multi_class="crammer_singer", C=C, **options).fit(X, classes).coef_
-
-
 def conic_programme(X, Y, model, alpha, tol):
     """The models of the hinge and the absolute error by Clarabel, in their dual form.
 
@@ -127,11 +114,11 @@ MATRIX_PEERS = [
               prepare=blocks_and_groups),
     *(
         Contender(solver, "sklearn", ("multinomial-l2",), TOLERANCES,
-                  partial(logistic_regression, solver=solver), layout="rows")
+                  partial(sklearn_logistic, solver=solver), layout="rows")
         for solver in ("lbfgs", "newton-cg", "newton-cholesky")
     ),
     Contender("saga", "sklearn", ("multinomial-l1", "multinomial-l2"), TOLERANCES,
-              partial(logistic_regression, solver="saga"), layout="rows"),
+              partial(sklearn_logistic, solver="saga"), layout="rows"),
     Contender("LinearSVC", "sklearn", ("crammer-singer",), TOLERANCES, linear_svc, layout="rows"),
     *(
         Contender("cyanure", "cyanure", ("multitask", *SOFTMAX), TOLERANCES,

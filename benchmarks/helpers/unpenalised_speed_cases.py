@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 
 import numpy as np
-import scipy.sparse as sp
 
 import skpd
 from benchmarks.helpers.newton_optimum import SmoothProblem
@@ -122,17 +121,10 @@ def _glum(family, X, y, offset, tol):
 def policies(n):
     """A generated table of policies: one-hot columns, exposures, counts of claims and costs."""
     rng = np.random.default_rng(0)
-    first = np.cumsum([0, *LEVELS[:-1]])
-    places = [
-        rng.choice(k, n, p=rng.dirichlet(2.0 * np.ones(k))) + start
-        for k, start in zip(LEVELS, first, strict=True)
-    ]
-    table = np.stack(places, axis=1)
-    ends = np.arange(0, table.size + 1, len(LEVELS))
-    shape = n, sum(LEVELS)
-    X = sp.csr_matrix((np.ones(table.size), table.ravel(), ends), shape=shape)
+    codes = [rng.choice(k, n, p=rng.dirichlet(2.0 * np.ones(k))) for k in LEVELS]
+    X = np.hstack([np.eye(k)[code] for k, code in zip(LEVELS, codes, strict=True)])
     exposure = rng.uniform(0.05, 1.0, n)
-    effects = 0.3 * rng.normal(size=(2, shape[1]))
+    effects = 0.3 * rng.normal(size=(2, sum(LEVELS)))
     counts = rng.poisson(exposure * np.exp(X @ effects[0] - 2.4)).astype(float)
     costs = rng.gamma(1.5, np.exp(X @ effects[1] + 6.0))
     return X, exposure, counts, costs
@@ -142,7 +134,7 @@ def policies_case(family, rows):
     """Policies without a level of each category."""
     X, exposure, counts, costs = policies(rows)
     kept = np.delete(np.arange(X.shape[1]), np.cumsum([0, *LEVELS[:-1]]))
-    table, offset = X[:, kept].toarray(), np.log(exposure)
+    table, offset = X[:, kept], np.log(exposure)
     y = counts if family == "Poisson" else costs
     peers = ("glum", "scikit-learn") if family == "Poisson" else ("glum",)
     title = f"{family} policies {rows} x {len(kept)}"

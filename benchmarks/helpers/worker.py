@@ -2,8 +2,16 @@
 
 import multiprocessing
 import signal
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+
+
+def in_own_process(function, *arguments):
+    """The result of a function in a process that has seen nothing else."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, spawn) as pool:  # whose processes may start those of a cluster
+        return pool.submit(function, *arguments).result()
 
 
 def serve(connection):
