@@ -191,7 +191,7 @@ def constraints(parts):
     return sp.block_diag(blocks, format="csc"), offset, own
 
 
-def solve_by_highs(parts, method, limit):
+def solve_by_highs(parts, method, limit=np.inf):
     """(seconds, the multipliers of the equations) of a linear programme by HiGHS.
 
     A TimeoutError after the limit, in seconds.

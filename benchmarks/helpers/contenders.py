@@ -78,32 +78,22 @@ def linear_programme(X, y, model, alpha, method):
     from scipy.optimize import linprog
 
     n, d = X.shape
-    S, ones = signed(X, y), np.ones(n)
-    if d > 4 * n:
-        A = sp.hstack([-S, S, -sp.eye_array(n)], format="csc")
-        cost = np.concatenate([np.full(2 * d, alpha * n), ones])
-        found = linprog(cost, A_ub=A, b_ub=-ones, method=method)
-    else:
-        A = sp.hstack([S.T, -sp.eye_array(d)], format="csc")
-        lower = np.concatenate([np.zeros(n), np.full(d, -alpha * n)])
-        upper = np.concatenate([ones, np.full(d, alpha * n)])
-        cost = np.concatenate([-ones, np.zeros(d)])
-        bounds = np.column_stack([lower, upper])
-        found = linprog(cost, A_eq=A, b_eq=np.zeros(d), bounds=bounds, method=method)
+    if d <= 4 * n:
+        parts = conic.programme(model.loss, model.penalty, X, y, alpha, False)
+        return conic.solve_by_highs(parts, method)[1]
+    S = sp.diags_array(y) @ sp.csr_array(X)
+    A = sp.hstack([-S, S, -sp.eye_array(n)], format="csc")
+    cost = np.concatenate([np.full(2 * d, alpha * n), np.ones(n)])
+    found = linprog(cost, A_ub=A, b_ub=-np.ones(n), method=method)
     if not found.success:
         raise RuntimeError(found.message)
-    return found.x[:d] - found.x[d : 2 * d] if d > 4 * n else -found.eqlin.marginals
+    return found.x[:d] - found.x[d : 2 * d]
 
 
 def conic_programme(X, y, model, alpha, tol):
     """The hinge models by Clarabel, in the dual form of `linear_programme`."""
     parts = conic.programme(model.loss, model.penalty, X, y, alpha, False)
     return conic.solve_by_clarabel(parts, tol=tol)[1]
-
-
-def signed(X, y):
-    """diag(y) X, sparse."""
-    return sp.diags_array(y) @ sp.csr_array(X)
 
 
 def linear_svc(X, y, model, alpha, tol):

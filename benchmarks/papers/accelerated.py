@@ -83,6 +83,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.papers import Table, fitted
 from benchmarks.papers.data import named
+from benchmarks.papers.subgradients import largest_singular_value
 from benchmarks.products import BOUNDED, COMPENSATED, PLAIN, counted, total
 from skpd import ChainCRF, ChainM3N, LPBoostClassifier, MetricSVC, PdproxRegressor, PdproxSVC
 from skpd.losses import Hinge, Logistic, SmoothedHinge
@@ -129,13 +130,9 @@ def needed(model, X, y, rough=False):
     return f"~{gradients:.0f} ({products:.0f})"
 
 
-def spectral_norm(X):
-    return sla.svds(X.astype(float), k=1, return_singular_vectors=False)[0]
-
-
 def curvature_of(X):
     """4 ||A||^2 D = 4 ||A||^2 M for a hinge loss: n theta in a box, so that D = M = 1 / (2n)."""
-    return 2.0 * spectral_norm(X) ** 2 / X.shape[0]
+    return 2.0 * largest_singular_value(X) ** 2 / X.shape[0]
 
 
 def theorem_19(X, y, tol):
@@ -220,12 +217,12 @@ def prox_functions():
     sources = [*map(generated, ("isotropic rows", "uneven rows")), *map(named, ("a1a", "reuters"))]
     for label, X, y in sources:
         b = np.maximum(squares_of_rows(X), 0.1)  # so that all rows are smoothed
-        ratio = spectral_norm(sp.diags_array(np.mean(b) / b).sqrt() @ sp.csr_array(X))
+        ratio = largest_singular_value(sp.diags_array(np.mean(b) / b).sqrt() @ sp.csr_array(X))
         counts = [
             gradients_of(svm(Hinge(), SquaredL2(), 1e-2, data_dependent=by_row, **steps), X, y)
             for steps in STEPS for by_row in (False, True)
         ]  # fmt: skip
-        rows.append([label, f"{(ratio / spectral_norm(X)) ** 2:.2f}", *counts])
+        rows.append([label, f"{(ratio / largest_singular_value(X)) ** 2:.2f}", *counts])
     header = ["data", "L, ratio"]
     header += [f"{of}, L {how}" for how in ("searched", "given") for of in ("b = 1", "b_i")]
     return Table(header, rows, "alpha = 1e-3, gap 1e-2; 1,000 rows and 50 features are generated.")

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from benchmarks.papers import fitted
+from benchmarks.papers.subgradients import METHODS, tuned
 
 AFTER = (30, 150, 1000)  # iterations
 HEADER = ["data", "lambda", "method", *(f"after {n}" for n in AFTER)]
@@ -52,3 +53,16 @@ def sparsity(model, X, y, norm, ratio=None):
 
 def cells(values):
     return [f"{value:.1e}" for value in values]
+
+
+def of_baselines(optimum, problem, exponents=range(-10, 11)):
+    """The excesses of the tuned baselines, by their names."""
+    unit = problem.objective(problem.start)
+    for method in METHODS:
+        objectives = tuned(problem, method, AFTER[-1], AFTER[1], exponents)
+        yield method, [(objectives[n - 1] - optimum) / unit for n in AFTER]
+
+
+def rows_of(data, lam, found):
+    """A row for the excesses of each method."""
+    return [[data, f"{lam:g}", method, *cells(values)] for method, values in found.items()]

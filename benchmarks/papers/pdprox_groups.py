@@ -7,9 +7,15 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from benchmarks.papers import Table
-from benchmarks.papers.pdprox_excess import AFTER, HEADER, PDPROX, cells, excesses, with_best_ratio
+from benchmarks.papers.pdprox_excess import (
+    HEADER,
+    PDPROX,
+    excesses,
+    of_baselines,
+    rows_of,
+    with_best_ratio,
+)
 from benchmarks.papers.saddle_points import GroupNorms, SaddlePoint
-from benchmarks.papers.subgradients import METHODS, tuned
 from skpd import PdproxRegressor, PdproxSVC
 from skpd.penalties import GroupL2
 
@@ -71,9 +77,6 @@ def figure_2():
                     ratio, values = with_best_ratio(best, model, X, y, options)
                     found[f"{method}, sigma / tau = {ratio:g}"] = values
             problem = saddle_point(X, y, sizes, lam, loss)
-            for method in METHODS:
-                objectives = tuned(problem, method, AFTER[-1], AFTER[1])
-                found[method] = [objectives[n - 1] - best for n in AFTER]
-            for method, values in found.items():
-                rows.append([f"sequences, {loss}", f"{lam:g}", method, *cells(values)])
+            found |= of_baselines(best, problem)
+            rows += rows_of(f"sequences, {loss}", lam, found)
     return Table(HEADER, rows)

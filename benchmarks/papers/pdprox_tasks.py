@@ -7,9 +7,15 @@ from sklearn.base import clone
 from benchmarks.helpers.data import dataset
 from benchmarks.papers import Table
 from benchmarks.papers.data import is_at_hand
-from benchmarks.papers.pdprox_excess import AFTER, HEADER, after, cells, excesses, with_best_ratio
+from benchmarks.papers.pdprox_excess import (
+    HEADER,
+    after,
+    excesses,
+    of_baselines,
+    rows_of,
+    with_best_ratio,
+)
 from benchmarks.papers.saddle_points import RowMaxima, SaddlePoint
-from benchmarks.papers.subgradients import METHODS, tuned
 from skpd import MultiTaskPD
 from skpd.losses import Absolute, EpsilonInsensitive
 
@@ -67,12 +73,8 @@ def figure_3():
                 "Algorithm 1": excesses(best, model, Z, y),
                 f"Algorithm 1, sigma / tau = {ratio:g}": values,
             }
-            unit = problem.objective(problem.start)
-            for method in METHODS:
-                objectives = tuned(problem, method, AFTER[-1], AFTER[1], range(-10, 11, 2))
-                found[method] = [(objectives[n - 1] - best) / unit for n in AFTER]
-            for method, values in found.items():
-                rows.append([f"School, {loss}", f"{lam:g}", method, *cells(values)])
+            found |= of_baselines(best, problem, range(-10, 11, 2))
+            rows += rows_of(f"School, {loss}", lam, found)
     return Table(HEADER, rows)
 
 
