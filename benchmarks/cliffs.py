@@ -7,7 +7,7 @@ Most kinds have more features than rows, where small alphas are difficult. The e
 a fit falls off.
 """
 
-import signal
+import contextlib
 import sys
 import time
 import warnings
@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 import skpd
 from benchmarks.helpers.cliff_data import KINDS, targets
+from benchmarks.helpers.limits import GivenUp, limited
 
 SHARES = (0.5, 0.1, 0.02, 0.004, 8e-4, 2e-4)
 TIMES = 20.0  # a fit falls off above this multiple of the median of its row ...
@@ -91,26 +92,11 @@ class Fit(NamedTuple):
     solver: str
 
 
-class Over(BaseException):
-    """The limit of a fit is over."""
-
-
 def fit(model, X, y, limit):
     """The seconds of a fit, whether it converged, and the name of its solver."""
-
-    def stop(*_):
-        raise Over
-
-    before = signal.signal(signal.SIGPROF, stop)
     start, converged = time.process_time(), False
-    try:
-        signal.setitimer(signal.ITIMER_PROF, limit)
+    with contextlib.suppress(GivenUp), limited(limit):
         converged = bool(np.all(model.fit(X, y).converged_))
-    except Over:
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
     return time.process_time() - start, converged, str(getattr(model, "solver_", "-"))
 
 

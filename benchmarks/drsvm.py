@@ -1,4 +1,4 @@
-"""The distributionally robust SVM: skpd against Clarabel and dro.
+"""The distributionally robust SVM: skpd against Clarabel.
 
 Times to 1e-6 of the optimum, relative to the null model, in one run. Every contender solves with
 settings from loose to tight and is given the fastest that gets there, the time of posing the
@@ -7,7 +7,6 @@ evaluated here. Above 1, skpd is faster. The tables of the paper are in
 `benchmarks.papers.wasserstein`, large problems among `benchmarks.corners`.
 """
 
-import importlib.util
 import time
 from collections import defaultdict
 from itertools import product
@@ -50,27 +49,6 @@ def runs_of_clarabel(X, y, norm, alpha, **parameters):
         yield time.process_time() - start, coef, -np.inf
 
 
-def runs_of_dro(X, y, norm, alpha, epsilon, kappa):
-    from dro.linear_model import WassersteinDRO
-
-    start = time.process_time()
-    model = WassersteinDRO(X.shape[1], "svm", fit_intercept=False)
-    model.update({
-        "eps": epsilon,
-        "kappa": "inf" if np.isinf(kappa) else kappa,
-        "p": {1: "inf", 2: 2, np.inf: 1}[norm],
-    })  # fmt: skip
-    model.fit(X.toarray(), y)
-    yield time.process_time() - start, np.ravel(model.theta), -np.inf
-
-
-def has_dro():
-    try:
-        return importlib.util.find_spec("dro.linear_model") is not None
-    except ImportError:
-        return False
-
-
 def race(contenders, X, y, norm, accuracy, *, alpha=0.0, epsilon, kappa):
     """Pairs of an excess over skpd's bound and seconds, up to the accuracy, of each contender."""
     problem = robust_problem(
@@ -79,8 +57,6 @@ def race(contenders, X, y, norm, accuracy, *, alpha=0.0, epsilon, kappa):
     )  # fmt: skip
     found, proved = defaultdict(list), 0.0
     for name, runs in contenders.items():
-        if name == "dro" and alpha > 0.0:
-            continue  # it has no such term
         for seconds, coef, dual in runs(X, y, norm, alpha, epsilon=epsilon, kappa=kappa):
             proved = max(proved, dual)
             above = primal_objective(problem, problem.extend(coef, 0.0), 0.0) - proved
@@ -104,10 +80,6 @@ OPTIONS = {
 def main(options):
     X, y = load(options.data)
     contenders = {"skpd": runs_of_skpd, "clarabel": runs_of_clarabel}
-    if has_dro():
-        contenders["dro"] = runs_of_dro
-    else:
-        print("dro: missing (or what it imports)")
     ratios = defaultdict(list)
     print(f"{options.data}: seconds to {options.accuracy:g}, and over skpd's")
     for case, norm in product(CASES, NORMS):

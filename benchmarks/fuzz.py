@@ -16,7 +16,6 @@ constraints refused that can be obeyed, warnings of arithmetic, and slow fits.
 """
 
 import re
-import signal
 import time
 import traceback
 import warnings
@@ -31,6 +30,7 @@ from benchmarks.helpers.campaigns import counts, heading
 from benchmarks.helpers.fuzz_families import LINEAR
 from benchmarks.helpers.fuzz_outputs import OTHERS
 from benchmarks.helpers.fuzz_small import converging
+from benchmarks.helpers.limits import GivenUp, limited
 from tests.oracles.exact_objectives import ROUNDING
 
 NEWER = {**LINEAR, **OTHERS}
@@ -40,14 +40,6 @@ UNFINISHED = 1e-3  # the share of fits that need not converge
 TOO_LARGE = "overflows"  # what a documented ValueError says of numbers
 OF_CONVERGENCE = ("error", "warned", "slow", "not converged")
 OF_OBJECTIVES = ("bound above", "primal below", "misses", "not finite", "raw", "slow")
-
-
-class GivenUp(BaseException):
-    """A fit ran out of time: no Exception, so that nothing on the way catches it."""
-
-
-def give_up(*_):
-    raise GivenUp
 
 
 def is_documented(error, parameters):
@@ -65,13 +57,11 @@ def fitted(case, estimator, X=None):
     start, error = time.process_time(), None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
         try:
-            model = case.fit(estimator, X)
+            with limited(PATIENCE):
+                model = case.fit(estimator, X)
         except (Exception, GivenUp) as raised:
             model, error = None, raised
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0.0)
     return model, error, caught, time.process_time() - start
 
 
@@ -179,7 +169,6 @@ def main(options):
     shown = {*findings, *(["refused"] if options.refusals or options.only is not None else [])}
     fits = options.fits or (3_000 if newer else 20_000)
     columns, tallies = ("fits", *findings, "refused", "slowest"), {}
-    signal.signal(signal.SIGPROF, give_up)
     for number in range(fits) if options.only is None else [options.only]:
         family = list(families)[number % len(families)]
         if options.family not in (None, family):

@@ -12,8 +12,6 @@ machine, made with the same number of threads.
 
 import hashlib
 import json
-import os
-import platform
 import warnings
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -27,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 import skpd
 from benchmarks.fuzz import NEWER
 from benchmarks.helpers.fuzz_small import converging
+from benchmarks.helpers.publish import machine
 from benchmarks.products import counted
 
 SMALL, HOSTILE = 80, 80  # fits of each campaign
@@ -154,13 +153,6 @@ def recorded(fit):
     said = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
     left = bits(found) if is_dataclass(found) else attributes(found)
     return {**left, "warnings": said, "products": dict(sorted(calls.items()))}
-
-
-def machine():
-    threads = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    versions = {module.__name__: module.__version__ for module in (np, skpd)}
-    return {"processor": platform.processor(), "python": platform.python_version(),
-            **threads, **versions}  # fmt: skip
 
 
 def differences(before, after):

@@ -163,12 +163,9 @@ def table_corners():
 
     for n, d in ((100, 5), (442, 10), (1000, 20)):
         yield Corner(
-            f"LassoCV, {n:,} x {d}",
-            partial(diabetes_like, n, d),
-            many(ours_cv, 3),
-            0.67,
+            f"LassoCV, {n:,} x {d}", partial(diabetes_like, n, d), many(ours_cv, 3), 0.67,
             beside=("scikit-learn", many(LassoCV().fit, 3)),
-        )
+        )  # fmt: skip
         yield Corner(
             f"100 times Lasso, {n:,} x {d}", partial(diabetes_like, n, d), many(ours, 100), 1.0,
             beside=("scikit-learn", many(Lasso(1.0).fit, 100)), limit=0.1,
@@ -179,7 +176,6 @@ def table_corners():
 
 
 def ridge_corners():
-    from benchmarks.helpers.contenders import Contender
     from benchmarks.helpers.further_peers import FURTHER_PEERS
 
     cells = (
@@ -188,21 +184,19 @@ def ridge_corners():
     )  # fmt: skip
     for name, data in cells:
         share = (lambda n: 1.0 / n) if name != "elastic-net-hinge" else 1e-2
-        ours, objective, _ = of_model(name, share)
+        ours, objective, peer = of_model(name, share)
         invited = [
             one for one in FURTHER_PEERS
             if name in one.models and one.name in ("Snap ML", "ReHLine") and one.installed
         ]  # fmt: skip
 
-        def fit(one: Contender, setting, X, y, name=name, share=share):
-            alpha = share(len(y)) if callable(share) else MODELS[name].alpha_max(X, y) * share
-            found = one.fit(arranged(one, X, name), y, MODELS[name], alpha, setting)
-            return np.ravel(found), 0.0
+        def fit(one, X, y, model, alpha, setting, name=name):
+            return one.fit(arranged(one, X, name), y, model, alpha, setting)
 
         yield Corner(
             f"{name}, {data}", partial(named_data, data, name), ours, 1.0, tols=TIGHTER,
             objective=objective,
-            peers=tuple((f"{one.name} {one.variant}", one.settings, partial(fit, one))
+            peers=tuple((f"{one.name} {one.variant}", one.settings, peer(partial(fit, one)))
                         for one in invited),
         )  # fmt: skip
 

@@ -167,20 +167,14 @@ def largest(tol, X, y, *, alpha):
 def norm_corners():
     for loss in ("epsilon_insensitive", "absolute"):
         yield Corner(
-            f"School, l1inf, {loss}, alpha 1e-5",
-            partial(of_dataset, "school", "response"),
-            partial(tasks, loss=loss),
-            1.0,
-            beside=("seconds", 5.0),
-        )
+            f"School, l1inf, {loss}, alpha 1e-5", partial(of_dataset, "school", "response"),
+            partial(tasks, loss=loss), 1.0, beside=("seconds", 5.0),
+        )  # fmt: skip
     for alpha, seconds in ((1e-2, 0.8), (1e-1, 4.0)):
         yield Corner(
-            f"linf + hinge, Reuters, alpha {alpha:g}",
-            partial(of_dataset, "reuters", "labels"),
-            partial(largest, alpha=alpha),
-            1.0,
-            beside=("seconds", seconds),
-        )
+            f"linf + hinge, Reuters, alpha {alpha:g}", partial(of_dataset, "reuters", "labels"),
+            partial(largest, alpha=alpha), 1.0, beside=("seconds", seconds),
+        )  # fmt: skip
 
 
 # Kernels

@@ -136,6 +136,15 @@ def common(rng):
     return {"tol": float(rng.choice([1e-2, 1e-4, 1e-6, 1e-9]))}
 
 
+def with_intercept(rng):
+    return {"fit_intercept": bool(rng.random() < 0.6), **common(rng)}
+
+
+def any_alpha(rng, share):
+    """Of any size, or of that of alphas that matter."""
+    return float(10.0 ** (rng.uniform(-12, 6) if rng.random() < share else rng.uniform(-4, 0)))
+
+
 def pick(rng, options):
     return options[rng.integers(len(options))]
 
@@ -196,9 +205,7 @@ def classifier(rng):
     X = features(rng)
     y, (penalty, degree) = labels(rng, X), some_penalty(rng, X.shape[1])
     loss, alpha = pick(rng, list(of.MARGIN)), weight_of_penalty(rng, X, degree)
-    model = skpd.PdproxSVC(
-        alpha, penalty=penalty, loss=loss, fit_intercept=bool(rng.random() < 0.6), **common(rng)
-    )
+    model = skpd.PdproxSVC(alpha, penalty=penalty, loss=loss, **with_intercept(rng))
     return linear(rng, model, X, y, loss, penalty, degree)
 
 
@@ -207,9 +214,7 @@ def regressor(rng):
     y, (penalty, degree) = targets(rng, X), some_penalty(rng, X.shape[1])
     loss = pick(rng, list(of.RESIDUAL))
     alpha = weight_of_penalty(rng, X, degree, y if loss == "squared" else None)
-    model = skpd.PdproxRegressor(
-        alpha, penalty=penalty, loss=loss, fit_intercept=bool(rng.random() < 0.6), **common(rng)
-    )
+    model = skpd.PdproxRegressor(alpha, penalty=penalty, loss=loss, **with_intercept(rng))
     return linear(rng, model, X, y, loss, penalty, degree)
 
 
@@ -220,7 +225,7 @@ def means(rng):
     y = np.exp(np.clip(signal(rng, X), -5.0, 5.0)) * rng.choice([1.0, 1.0, 1e-8, 1e8])
     if power < 2.0:
         y[1:] = np.where(rng.random(len(y) - 1) < 0.3, 0.0, y[1:])
-    options = {"penalty": penalty, "fit_intercept": bool(rng.random() < 0.6), **common(rng)}
+    options = {"penalty": penalty, **with_intercept(rng)}
     alpha = weight_of_penalty(rng, X, degree)
     if power == 1.0:
         model = skpd.PoissonPD(alpha, **options)
@@ -282,9 +287,8 @@ def overlapping(rng):
     factors = rng.uniform(0.5, 2.0, size=3)
     weights, alpha = sample_weights(rng, y), weight_of_penalty(rng, X, 1)
     model = skpd.GroupLassoSVC(
-        alpha, groups=groups, group_weights=factors, loss=loss,
-        fit_intercept=bool(rng.random() < 0.6), **common(rng),
-    )  # fmt: skip
+        alpha, groups=groups, group_weights=factors, loss=loss, **with_intercept(rng)
+    )
 
     def objective(model):
         parts = np.split(np.ravel(of.exact(model.latent_coef_)), [3, 5])

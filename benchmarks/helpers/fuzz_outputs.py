@@ -6,6 +6,7 @@ from mpmath import mpf
 import skpd
 from benchmarks.helpers.fuzz_families import (
     Case,
+    any_alpha,
     common,
     features,
     labels,
@@ -14,6 +15,7 @@ from benchmarks.helpers.fuzz_families import (
     sample_weights,
     targets,
     weight_of_penalty,
+    with_intercept,
 )
 from skpd.estimators.output_parameters import output_penalty
 from tests.oracles import exact_objectives as of
@@ -85,9 +87,7 @@ def multinomial(rng):
     loss, name = pick(rng, ["softmax", "crammer_singer"]), pick(rng, OF_OUTPUTS)
     degree, stored = DEGREES.get(name, 1), layout(rng, X)
     weights, alpha = sample_weights(rng, y), weight_of_penalty(rng, X, degree)
-    model = skpd.MultinomialPD(
-        alpha, loss=loss, penalty=name, fit_intercept=bool(rng.random() < 0.6), **common(rng)
-    )
+    model = skpd.MultinomialPD(alpha, loss=loss, penalty=name, **with_intercept(rng))
 
     def objective(model):
         z = of.scores(stored, model.coef_, model.intercept_)
@@ -104,10 +104,7 @@ def trace_norm(rng):
     Y, stored = several_targets(rng, X, loss, K), layout(rng, X)
     weights = sample_weights(rng, Y[:, 0])
     alpha = weight_of_penalty(rng, X, 1 if radius is None else 2)
-    model = skpd.TraceNormPD(
-        alpha, radius=radius, loss=loss, fit_intercept=bool(rng.random() < 0.6),
-        max_iter=1000, **common(rng),
-    )  # fmt: skip
+    model = skpd.TraceNormPD(alpha, radius=radius, loss=loss, max_iter=1000, **with_intercept(rng))
 
     def objective(model):
         W = np.atleast_2d(of.exact(model.coef_))
@@ -133,9 +130,7 @@ def completion(rng):
     else:
         y = targets(rng, rng.normal(size=(count, 2)))
     weights = sample_weights(rng, y)
-    alpha = float(
-        10.0 ** rng.uniform(-12, 6) if rng.random() < 0.3 else 10.0 ** rng.uniform(-4, 0)
-    )
+    alpha = any_alpha(rng, 0.3)
     chosen = loss == "hinge" and rng.random() < 0.5
     model = skpd.MatrixCompletionPD(
         alpha, loss=loss, biases=bool(rng.random() < 0.6), max_iter=500, **common(rng),
@@ -224,10 +219,8 @@ def of_kernels(rng, several):
     y = labels(rng, X) if classes else targets(rng, X)
     weights, loss = sample_weights(rng, y), pick(rng, list(of.MARGIN if classes else of.RESIDUAL))
     tables = [some_kernel(rng, X) for _ in range(int(rng.integers(1, 4)) if several else 1)]
-    alpha = float(
-        10.0 ** rng.uniform(-12, 6) if rng.random() < 0.5 else 10.0 ** rng.uniform(-4, 0)
-    )
-    options = {"loss": loss, "fit_intercept": bool(rng.random() < 0.6), **common(rng)}
+    alpha = any_alpha(rng, 0.5)
+    options = {"loss": loss, **with_intercept(rng)}
     half = rng.random() < 0.5
     if several:
         kind = skpd.MKLClassifier if classes else skpd.MKLRegressor
