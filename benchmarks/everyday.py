@@ -24,17 +24,9 @@ from pathlib import Path
 
 from benchmarks.constant_models import SAYS
 from benchmarks.helpers import conic
+from benchmarks.helpers import everyday_results as results
 from benchmarks.helpers.everyday_cases import LOSSES, PENALTIES, Case, cases, scale
 from benchmarks.helpers.everyday_data import LOADERS, TEN, VARIANTS
-from benchmarks.helpers.everyday_results import (
-    CUT,
-    FACTORS,
-    failure,
-    failures,
-    report,
-    violations,
-    where,
-)
 from benchmarks.helpers.race import LOADING
 from benchmarks.helpers.worker import Worker
 
@@ -93,7 +85,7 @@ def solve(case, name, limit):
             elapsed, multipliers = solver(*arguments)
             seconds.append(elapsed)
     except TimeoutError:
-        return {"name": name, "failed": CUT}
+        return {"name": name, "failed": results.CUT}
     d = X.shape[1]
     intercept = multipliers[d] if case.fit_intercept else 0.0
     return {
@@ -119,7 +111,7 @@ def run_case(case, worker, options):
         seconds = options.limit + GRACE
         answer = worker(fit, case, tol, options.limit, seconds=seconds)
         record["fits"].append({"tol": tol, **answer})
-        if failure(record["fits"][-1]):
+        if results.failure(record["fits"][-1]):
             break  # what is tighter would fail as well
     if options.peers and case.data != TEN:
         limit = options.peer_limit
@@ -134,14 +126,15 @@ def run_case(case, worker, options):
 def progress(record):
     """A line about a case."""
     steps = [
-        f"{run['tol']:g} {failure(run) or format(run['seconds'], '.2g') + ' s'}"
+        f"{run['tol']:g} {results.failure(run) or format(run['seconds'], '.2g') + ' s'}"
         for run in record["fits"]
     ]
     steps += [
         f"{peer['name']} {peer['failed'] or format(peer['seconds'], '.2g') + ' s'}"
         for peer in record["peers"]
     ]
-    print(f"{where(record)}: {'; '.join([*steps, *violations(record)])}", file=sys.stderr)
+    steps += results.violations(record)
+    print(f"{results.where(record)}: {'; '.join(steps)}", file=sys.stderr)
 
 
 CHOICES = {"data": [*LOADERS, TEN], "variants": VARIANTS, "losses": LOSSES, "penalties": PENALTIES}
@@ -176,7 +169,7 @@ def main(options):
     resumed = options.resume and options.output.exists()
     lines = options.output.read_text().splitlines() if resumed else []
     records = [json.loads(line) for line in lines]
-    known = {tuple(record[name] for name in FACTORS) for record in records}
+    known = {tuple(record[name] for name in results.FACTORS) for record in records}
     warm_up = Case("iris", "standardised", "logistic", "l1", 10, True)
     worker = Worker(fit, warm_up, 1e-4, LOADING)
     output = options.output.open("a" if options.resume else "w")
@@ -195,6 +188,6 @@ def main(options):
         output.close()
     if not records:
         raise SystemExit("no case: none of the selection has all that was asked for")
-    print(report(records))
-    wrong = failures(records) or any(violations(record) for record in records)
+    print(results.report(records))
+    wrong = results.failures(records) or any(results.violations(record) for record in records)
     raise SystemExit(1 if wrong else 0)

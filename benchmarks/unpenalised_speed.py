@@ -7,12 +7,9 @@ the accuracy of its own.
 
 The time of each is that of its loosest tolerance whose objective, evaluated here, is within 1e-6
 of the best one known as a share of that of the best constant prediction: seconds of the processor,
-the least of several fits. ``--profile`` shows where the time goes of models that are slower than
-another.
+the least of several fits.
 """
 
-import cProfile
-import pstats
 import time
 import warnings
 
@@ -23,7 +20,6 @@ from benchmarks.helpers.unpenalised_speed_cases import CASES
 ACCURACY = 1e-6  # of the objective of the best constant prediction
 TOLERANCES = tuple(10.0**-k for k in range(2, 13))
 BUDGET = 1.0  # seconds in which fits are repeated
-SHOWN, PROFILED = 15, 20  # functions of a profile, and fits
 
 
 def race(fit, reached):
@@ -59,7 +55,7 @@ def best_known(case):
 
 
 def run_case(case):
-    """The tolerance of skpd and the ratios of its peers at a case; prints a line for each peer."""
+    """The ratios of the peers at a case, with a line printed for each."""
     best, unit = best_known(case), max(case.constant, 1e-12)
 
     def distance(coef):
@@ -75,7 +71,7 @@ def run_case(case):
         seconds, coef, tol = race(case.fit, reached)
     except Exception as error:
         failed("skpd", error)
-        return None, {}
+        return {}
     own, ratios = f"{seconds * 1e3:10.2f} ms ({distance(coef):8.1e}, tol {tol:g})", {}
     for name, fit in case.peers.items():
         accurate = case.objective_of.get(name, reached)
@@ -91,39 +87,22 @@ def run_case(case):
             f"tol {their_tol:g}){ratios[name]:9.2f}",
             flush=True,
         )
-    return tol, ratios
-
-
-def profile(case, tol):
-    """Print where the time of a fit goes."""
-    case.fit(tol)
-    profiler = cProfile.Profile(time.process_time)
-    profiler.enable()
-    for _ in range(PROFILED):
-        case.fit(tol)
-    profiler.disable()
-    print(f"\n{case.title}, {PROFILED} fits")
-    stats = pstats.Stats(profiler).strip_dirs()
-    stats.sort_stats("tottime").print_stats(SHOWN)
-    stats.sort_stats("cumtime").print_stats(3 * SHOWN)
+    return ratios
 
 
 OPTIONS = {
     "--cases": {"nargs": "+", "choices": CASES, "default": list(CASES)},
     "--rows": (680_000, "of the table of policies"),
-    "--profile": False,
 }
 
 
 def main(options):
     warnings.simplefilter("ignore")
     print(f"{'model and data':42} {'peer':22}{'skpd':>35}{'peer':>35}{'ratio':>9}")
-    cases = [CASES[name](options.rows) for name in options.cases]
-    outcomes = [(case, *run_case(case)) for case in cases]
     ratios = [
         (ratio, f"{case.title}, {name}")
-        for case, _, found in outcomes
-        for name, ratio in found.items()
+        for case in (CASES[chosen](options.rows) for chosen in options.cases)
+        for name, ratio in run_case(case).items()
     ]
     finite = [ratio for ratio, _ in ratios if np.isfinite(ratio)]
     slower = sorted(pair for pair in ratios if pair[0] < 1.0)
@@ -132,7 +111,4 @@ def main(options):
         print(f"{len(ratios)} ratios, geometric mean {mean:.2f}, {len(slower)} below 1")
     for ratio, title in slower:
         print(f"   {ratio:.2f}  {title}")
-    for case, tol, found in outcomes if options.profile else ():
-        if min(found.values(), default=np.inf) < 1.0:
-            profile(case, tol)
     raise SystemExit(1 if slower else 0)
