@@ -14,6 +14,7 @@ import hashlib
 import json
 import warnings
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -95,9 +96,8 @@ def bundled():
         add(skpd.PdproxSVC(0.01), (layout(cancer[0]), cancer[1]))
         add(skpd.PdproxSVC(1e-3, penalty="l2"), (layout(cancer[0]), cancer[1]))
         add(skpd.LassoPDCertified(0.5), (layout(diabetes[0]), diabetes[1]))
-    for data, kinds in ((cancer, ("isg", "ippa", "hybrid")),):
-        for solver in kinds:
-            add(skpd.DRSVMClassifier(0.01, solver=solver, max_iter=30), data)
+    for solver in ("isg", "ippa", "hybrid"):
+        add(skpd.DRSVMClassifier(0.01, solver=solver, max_iter=30), cancer)
     for norm in (1, 2, np.inf):
         add(skpd.DRSVMClassifier(0.01, norm=norm), cancer)
     for solver in ("pdprox-dual", "pdprox-primal"):
@@ -121,11 +121,7 @@ def bundled():
     add(skpd.PathCV(skpd.PdproxSVC(), alphas=8, cv=3), cancer)
     for estimator, data in ((skpd.PdproxSVC(0.01), cancer), (skpd.ElasticNetPD(0.5), diabetes)):
         add(estimator, (skpd.RowBlocks(np.array_split(data[0], 4)), data[1]))
-        add(
-            estimator,
-            data,
-            lambda X, y, own=estimator: skpd.regularization_path(own, X, y, alphas=10),
-        )
+        add(estimator, data, partial(skpd.regularization_path, estimator, alphas=10))
     return cases
 
 

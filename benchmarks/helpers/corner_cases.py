@@ -1,22 +1,15 @@
 """The corners, with their data, their peers and their aims."""
 
 from functools import cache, partial
-from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_diabetes, make_regression
 
 import skpd
+from benchmarks.helpers import corner_outputs as outputs
 from benchmarks.helpers.contenders import TOLERANCES, sklearn_logistic
 from benchmarks.helpers.corner import TIGHTER, Corner
-from benchmarks.helpers.corner_outputs import (
-    class_corners,
-    completion_corners,
-    kernel_corners,
-    norm_corners,
-    quantile_corners,
-)  # fmt: skip
 from benchmarks.helpers.corner_sharded import block_corners, dask_corners, path_corners
 from benchmarks.helpers.data import dataset, uniform_sparse
 from benchmarks.helpers.models import MODELS
@@ -221,10 +214,9 @@ def named_data(data, model):
 @cache
 def corners():
     """All of them, in the order of the table."""
-    return list(
-        chain(
-            robust_corners(), single_corners(), class_corners(), quantile_corners(),
-            completion_corners(), norm_corners(), table_corners(), kernel_corners(),
-            block_corners(), dask_corners(), path_corners(), ridge_corners(),
-        )
-    )  # fmt: skip
+    return [
+        *robust_corners(), *single_corners(), *outputs.class_corners(),
+        *outputs.quantile_corners(), *outputs.completion_corners(), *outputs.norm_corners(),
+        *table_corners(), *outputs.kernel_corners(), *block_corners(), *dask_corners(),
+        *path_corners(), *ridge_corners(),
+    ]  # fmt: skip

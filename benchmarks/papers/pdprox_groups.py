@@ -7,14 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from benchmarks.papers import Table
-from benchmarks.papers.pdprox_excess import (
-    HEADER,
-    PDPROX,
-    excesses,
-    of_baselines,
-    rows_of,
-    with_best_ratio,
-)
+from benchmarks.papers import pdprox_excess as pdprox
 from benchmarks.papers.saddle_points import GroupNorms, SaddlePoint
 from skpd import PdproxRegressor, PdproxSVC
 from skpd.penalties import GroupL2
@@ -69,14 +62,14 @@ def figure_2():
             model = estimator(loss=loss, fit_intercept=False, **shared)
             best = clone(model).set_params(tol=1e-7).fit(X, y).certificate_.dual
             found = {
-                method: excesses(best, model, X, y, solver, options)
-                for method, (solver, options) in PDPROX.items()
+                method: pdprox.excesses(best, model, X, y, solver, options)
+                for method, (solver, options) in pdprox.PDPROX.items()
             }
-            for method, (solver, options) in PDPROX.items():
+            for method, (solver, options) in pdprox.PDPROX.items():
                 if solver == "pdprox-dual" and method != "Algorithm 3":
-                    ratio, values = with_best_ratio(best, model, X, y, options)
+                    ratio, values = pdprox.with_best_ratio(best, model, X, y, options)
                     found[f"{method}, sigma / tau = {ratio:g}"] = values
             problem = saddle_point(X, y, sizes, lam, loss)
-            found |= of_baselines(best, problem)
-            rows += rows_of(f"sequences, {loss}", lam, found)
-    return Table(HEADER, rows)
+            found |= pdprox.of_baselines(best, problem)
+            rows += pdprox.rows_of(f"sequences, {loss}", lam, found)
+    return Table(pdprox.HEADER, rows)

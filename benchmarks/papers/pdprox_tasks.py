@@ -6,15 +6,8 @@ from sklearn.base import clone
 
 from benchmarks.helpers.data import dataset
 from benchmarks.papers import Table
+from benchmarks.papers import pdprox_excess as pdprox
 from benchmarks.papers.data import is_at_hand
-from benchmarks.papers.pdprox_excess import (
-    HEADER,
-    after,
-    excesses,
-    of_baselines,
-    rows_of,
-    with_best_ratio,
-)
 from benchmarks.papers.saddle_points import RowMaxima, SaddlePoint
 from skpd import MultiTaskPD
 from skpd.losses import Absolute, EpsilonInsensitive
@@ -62,20 +55,20 @@ def figure_3():
     ratios of two. Scores are in points, the objective at w = 0 is 20.6.
     """
     if not is_at_hand():
-        return Table(HEADER, [], MISSING)
+        return Table(pdprox.HEADER, [], MISSING)
     rows, (Z, y, _, _) = [], school()
     for loss in LOSSES:
         for lam in LAMBDAS:
             model, problem = model_of(lam, loss), saddle_point(Z, y, lam, loss)
             best = clone(model).set_params(tol=1e-6).fit(Z, y).certificate_.dual
-            ratio, values = with_best_ratio(best, model, Z, y)
+            ratio, values = pdprox.with_best_ratio(best, model, Z, y)
             found = {
-                "Algorithm 1": excesses(best, model, Z, y),
+                "Algorithm 1": pdprox.excesses(best, model, Z, y),
                 f"Algorithm 1, sigma / tau = {ratio:g}": values,
             }
-            found |= of_baselines(best, problem, range(-10, 11, 2))
-            rows += rows_of(f"School, {loss}", lam, found)
-    return Table(HEADER, rows)
+            found |= pdprox.of_baselines(best, problem, range(-10, 11, 2))
+            rows += pdprox.rows_of(f"School, {loss}", lam, found)
+    return Table(pdprox.HEADER, rows)
 
 
 def errors_of(model, Z, y):
@@ -105,7 +98,7 @@ def figure_3_errors(n_splits=10):
                 model = model_of(lam, loss)
                 models = {"optimum": clone(model).fit(Z, y)}
                 for n in (150, 200):
-                    models[f"average of {n}"] = after(n, model, Z, y)
+                    models[f"average of {n}"] = pdprox.after(n, model, Z, y)
                 for name, one in models.items():
                     key = loss, f"{lam:g}", name
                     found.setdefault(key, []).append(errors_of(one, Z_test, y_test))
