@@ -66,8 +66,7 @@ def main(options):
                 clf = LPBoostClassifier(nu=nu, entropy=entropy, tol=1e-5).fit(X, y, weights)
                 above = clf.certificate_.dual - optimum - entropy * np.log(1.0 / nu)
                 of_entropy = max(of_entropy, above, optimum - clf.certificate_.primal)
-    print(f"{options.problems} problems")
-    print(f"largest distance of a bound from the optimum: {distance:.1e}")
+    print(f"{options.problems} problems, largest distance of a bound: {distance:.1e}")
     print(f"largest excess of a bound over the optimum:   {excess:.1e}")
     print(f"beyond the range of the entropy:              {of_entropy:.1e}")
     if distance > ALLOWED or excess > ROUNDING or of_entropy > ROUNDING:

@@ -8,7 +8,6 @@ a fit falls off.
 """
 
 import contextlib
-import sys
 import time
 import warnings
 from typing import NamedTuple
@@ -161,4 +160,4 @@ def main(options):
                             flush=True,
                         )
     print(f"{n_fallen} of {n_fits} fits fall off")
-    sys.exit(n_fallen > 0)
+    raise SystemExit(n_fallen > 0)

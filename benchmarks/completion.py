@@ -311,5 +311,4 @@ def main(options):
     if options.outputs:
         digits()
         outputs()
-    if failed:
-        raise SystemExit(1)
+    raise SystemExit(1 if failed else 0)

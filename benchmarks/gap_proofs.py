@@ -312,5 +312,4 @@ def main(options):
     wrong = statements(options.problems)
     wrong += without_rows(options.refits) + paths(options.paths) + scores(options.refits)
     print(f"{time.perf_counter() - start:.0f} s")
-    if wrong:
-        raise SystemExit(1)
+    raise SystemExit(1 if wrong else 0)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.blocks import Peak, anonymous
+from benchmarks.blocks import Peak
 from benchmarks.helpers.publish import machine
 from benchmarks.helpers.worker import in_own_process
 
@@ -64,16 +64,12 @@ def measured(name, n, d):
     del problem
     seconds, vectors = [], []
     while not seconds or (len(seconds) < 3 and sum(seconds) < ENOUGH):
-        before, peak = anonymous(), Peak()
-        peak.start()
         start = time.process_time()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), Peak() as peak:
             warnings.simplefilter("ignore")
             model.fit(X, y)
         seconds.append(time.process_time() - start)
-        peak.over.set()
-        peak.join()
-        vectors.append((peak.most - before) / (8.0 * n))
+        vectors.append(peak.grown / (8.0 * n))
     return min(seconds), max(*vectors, 0.0), bool(model.converged_)
 
 

@@ -32,7 +32,7 @@ from benchmarks.helpers.data import load
 from skpd.dask.worker_group import WorkerGroup
 from skpd.problems.shards.smoothing import curvature
 
-from .blocks import Peak, anonymous
+from .blocks import Peak
 
 CHUNK = 250_000  # rows
 NOISE, TRUE = 0.5, 10  # of the targets, and the features that they depend on
@@ -171,11 +171,9 @@ def part_memory(options):
     with cluster_of(2) as cluster, Client(cluster):
         for millions in (1, 4, 16):
             X, y = generated(millions * 1_000_000, 20)
-            before, peak = anonymous(), Peak()
-            peak.start()
-            skpd.dask.PdproxSVC(ALPHA).fit(X, y)
-            peak.over.set()
-            print(f"{millions} million rows: {(peak.most - before) / 1e6:.0f} MB", flush=True)
+            with Peak() as peak:
+                skpd.dask.PdproxSVC(ALPHA).fit(X, y)
+            print(f"{millions} million rows: {peak.grown / 1e6:.0f} MB", flush=True)
 
 
 def part_faults(options):

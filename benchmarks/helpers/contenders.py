@@ -159,18 +159,12 @@ def adelie(X, y, model, alpha, tol):
     matrix = (ad.matrix.sparse if sp.issparse(X) else ad.matrix.dense)(X, method="naive")
     logistic = model.loss == "logistic"
     loss = ad.glm.binomial((y > 0).astype(float)) if logistic else ad.glm.gaussian(y)
-    state = ad.grpnet(
-        matrix,
-        loss,
-        alpha=L1_RATIO if model.penalty == "elastic-net" else 1.0,
-        lmda_path=np.atleast_1d(alpha),
-        intercept=False,
-        early_exit=False,
-        progress_bar=False,
-        tol=tol,
-        irls_tol=tol,
-        max_iters=OFTEN,
-    )
+    options = {
+        "intercept": False, "early_exit": False, "progress_bar": False, "tol": tol,
+        "irls_tol": tol, "max_iters": OFTEN, "lmda_path": np.atleast_1d(alpha),
+    }  # fmt: skip
+    ratio = L1_RATIO if model.penalty == "elastic-net" else 1.0
+    state = ad.grpnet(matrix, loss, alpha=ratio, **options)
     if state.betas.shape[0] != np.size(alpha):
         raise RuntimeError(f"{state.betas.shape[0]} of {np.size(alpha)} solutions returned")
     return state.betas.toarray()

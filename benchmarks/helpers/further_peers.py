@@ -88,17 +88,12 @@ def glum(X, y, model, alpha, tol, solver):
     if solver != "lbfgs" and X.shape[1] > LARGEST_HESSIAN:
         raise RuntimeError(f"no room for second derivatives of {X.shape[1]} coefficients")
     logistic = model.loss == "logistic"
-    fit = GeneralizedLinearRegressor(
-        family="binomial" if logistic else "normal",
-        alpha=alpha,
-        l1_ratio={"l1": 1.0, "elastic-net": L1_RATIO, "l2": 0.0}[model.penalty],
-        fit_intercept=False,
-        solver=solver,
-        gradient_tol=tol,
-        max_iter=OFTEN,
-        check_input=False,
-        copy_X=False,
-    )
+    options = {
+        "fit_intercept": False, "solver": solver, "gradient_tol": tol, "max_iter": OFTEN,
+        "check_input": False, "copy_X": False, "family": "binomial" if logistic else "normal",
+    }  # fmt: skip
+    ratio = {"l1": 1.0, "elastic-net": L1_RATIO, "l2": 0.0}[model.penalty]
+    fit = GeneralizedLinearRegressor(alpha=alpha, l1_ratio=ratio, **options)
     return fit.fit(X, (y > 0).astype(float) if logistic else y).coef_
 
 

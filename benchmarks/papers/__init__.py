@@ -83,8 +83,8 @@ def main(options):
         for title, function in module.RESULTS.items():
             start = time.perf_counter()
             table = function()
-            seconds = time.perf_counter() - start
-            print(f"## {title} ({seconds:.0f} s)\n\n{shown(table)}\n", flush=True)
+            took = f"{time.perf_counter() - start:.0f} s"
+            print(f"## {title} ({took})\n\n{shown(table)}\n", flush=True)
             parts.append(of_page(title, table, inspect.getdoc(function)))
         if options.publish:
             (options.publish / f"{name}.rst").write_text("\n".join(parts), encoding="utf-8")
